@@ -1,0 +1,28 @@
+/*
+ * comp.h: Contrastive Mixture of Posteriors.
+ *
+ * Includes the whole public interface. In the order in which a program meets it:
+ *
+ *   status.h    how a function reports failure
+ *   context.h   threads, messages, progress, interruption
+ *   matrix.h    dense and sparse matrices
+ *   table.h     columns of what is known of each sample or feature
+ *   dataset.h   samples x features with both tables
+ *   file.h      complete files or none
+ *   machine.h   versions, and what this machine can do
+ *
+ * Rules that hold everywhere: out-parameters come first and are named `out`; a function that allocates says who frees;
+ * `new` goes with `free` (heap) and `init` with `release` (a struct that you own); sizes are size_t; nothing is global.
+ */
+#ifndef COMP_H
+#define COMP_H
+
+#include "comp/context.h"
+#include "comp/dataset.h"
+#include "comp/file.h"
+#include "comp/machine.h"
+#include "comp/matrix.h"
+#include "comp/status.h"
+#include "comp/table.h"
+
+#endif

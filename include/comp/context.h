@@ -1,0 +1,79 @@
+/*
+ * context.h: threads, messages, progress and interruption.
+ *
+ * A context is what a long-running call needs besides its data: how many threads to use, whom to tell about progress,
+ * and whether somebody asked it to stop. There is no global state: two contexts in one process do not know of each
+ * other. One context serves one call at a time; comp_context_interrupt() alone may be called from anywhere.
+ *
+ *     comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+ *     comp_context *context;
+ *     if (comp_context_new(&context, &options) != COMP_OK) { puts(comp_error_message()); return 1; }
+ *     ...
+ *     comp_context_free(context);
+ *
+ * Results never depend on the number of threads: the same input and seed give the same bytes at 1 and at 64.
+ */
+#ifndef COMP_CONTEXT_H
+#define COMP_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "comp/status.h"
+
+typedef struct comp_context comp_context;
+
+typedef enum comp_log_level {
+  COMP_LOG_NONE = 0,
+  COMP_LOG_WARNING, /* the result may not be what the user expects */
+  COMP_LOG_INFO,    /* what is being done, and decisions made for the user */
+  COMP_LOG_DEBUG    /* timings and internals */
+} comp_log_level;
+
+/* Receives one message, without a newline. Called on the thread that made the library call. */
+typedef void (*comp_log_fn)(void *user, comp_log_level level, const char *message);
+
+/* The state of a job. `total` is 0 when it is not known; `note` may be NULL (during training it holds the losses). */
+typedef struct comp_progress {
+  const char *task; /* what is being done: "reading kang.h5ad" */
+  const char *unit; /* what is counted: "cells", "steps" */
+  uint64_t done;
+  uint64_t total;
+  const char *note;
+  bool finished; /* the last report of this task */
+} comp_progress;
+
+/* Receives progress reports, some 20 a second at most, on the thread that made the library call. */
+typedef void (*comp_progress_fn)(void *user, const comp_progress *progress);
+
+typedef struct comp_context_options {
+  int threads;               /* 0: as many as the CPUs that this process may run on */
+  comp_log_level log_level;  /* messages beyond this level are not made */
+  comp_log_fn log;           /* NULL: no messages */
+  comp_progress_fn progress; /* NULL: no reports */
+  void *user;                /* passed to both */
+} comp_context_options;
+
+#define COMP_CONTEXT_OPTIONS_INIT                                                                                      \
+  { 0, COMP_LOG_WARNING, NULL, NULL, NULL }
+
+/* The largest accepted number of threads. */
+#define COMP_MAX_THREADS 1024
+
+/* Creates a context and its threads. It should be freed via comp_context_free(). */
+COMP_API comp_status comp_context_new(comp_context **out, const comp_context_options *options);
+
+/* Stops the threads and frees the context. NULL is allowed. */
+COMP_API void comp_context_free(comp_context *context);
+
+/* The number of threads in use, at least 1. */
+COMP_API int comp_context_threads(const comp_context *context);
+
+/* Asks the running call to stop soon and return COMP_ERR_INTERRUPTED, leaving its data in good order.
+ * Safe in a signal handler and from another thread. */
+COMP_API void comp_context_interrupt(comp_context *context);
+
+/* Whether comp_context_interrupt() has been called. */
+COMP_API bool comp_context_interrupted(const comp_context *context);
+
+#endif

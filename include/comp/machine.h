@@ -1,0 +1,43 @@
+/*
+ * machine.h: what this build is made of, and what this machine can do.
+ */
+#ifndef COMP_MACHINE_H
+#define COMP_MACHINE_H
+
+#include <stddef.h>
+
+#include "comp/context.h"
+#include "comp/status.h"
+
+/* The version of the library, such as "0.1.0". */
+COMP_API const char *comp_version(void);
+
+/* The compiler, such as "gcc 12.2.0". */
+COMP_API const char *comp_build_compiler(void);
+
+/* The libraries in use with their versions, one "name version" each; the list ends with NULL. */
+COMP_API const char *const *comp_build_libraries(void);
+
+/* The CPU features found that matter here, such as "avx2 avx512f avx512_bf16"; "none" when none was. */
+COMP_API const char *comp_cpu_features(void);
+
+/* The number of CPUs that this process may run on. */
+COMP_API int comp_cpu_count(void);
+
+/* Peak memory of this process in bytes. */
+COMP_API size_t comp_peak_memory(void);
+
+/* What comp_machine_measure() found. A rate is 0 when this CPU or build cannot do it. */
+typedef struct comp_machine_rates {
+  double f32_flops;    /* matrix product of f32, operations a second */
+  double bf16_flops;   /* matrix product of bf16 with f32 sums, operations a second */
+  double read_bytes;   /* memory read, bytes a second */
+  double copy_bytes;   /* memory copied (read + written), bytes a second */
+  double exp_elements; /* vector exp, elements a second */
+} comp_machine_rates;
+
+/* Measures the machine with the context's threads; takes about `seconds` for each of the five rates (the best of
+ * several repeats counts). */
+COMP_API comp_status comp_machine_measure(comp_machine_rates *out, comp_context *context, double seconds);
+
+#endif

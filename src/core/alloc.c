@@ -1,0 +1,115 @@
+/* alloc.c: aligned, overflow-checked allocation and the workspace. */
+#include "core/alloc.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+
+bool comp__size_add(size_t *out, size_t a, size_t b) {
+  return !__builtin_add_overflow(a, b, out);
+}
+
+bool comp__size_mul(size_t *out, size_t a, size_t b) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+
+static bool round_up(size_t *out, size_t bytes) {
+  if (!comp__size_add(out, bytes, COMP__ALIGN - 1)) return false;
+  *out &= ~(size_t)(COMP__ALIGN - 1);
+  return true;
+}
+
+/* `out` is the address of a pointer of any type; memcpy keeps that within the rules of aliasing. */
+static void store(void *out, void *block) {
+  memcpy(out, &block, sizeof block);
+}
+
+static void *load(const void *from) {
+  void *block;
+  memcpy(&block, from, sizeof block);
+  return block;
+}
+
+comp_status comp__alloc(void *out, size_t count, size_t size) {
+  store(out, NULL);
+  size_t bytes;
+  if (!comp__size_mul(&bytes, count, size) || !round_up(&bytes, bytes ? bytes : 1))
+    return comp__error(COMP_ERR_MEMORY, "out of memory: %zu x %zu bytes is more than can be addressed", count, size);
+  void *block = aligned_alloc(COMP__ALIGN, bytes);
+  if (!block) return comp__error(COMP_ERR_MEMORY, "out of memory: could not get %zu bytes", bytes);
+  store(out, block);
+  return COMP_OK;
+}
+
+comp_status comp__calloc(void *out, size_t count, size_t size) {
+  comp_status status = comp__alloc(out, count, size);
+  if (status == COMP_OK) memset(load(out), 0, count * size);
+  return status;
+}
+
+comp_status comp__grow(void *array, size_t *capacity, size_t used, size_t needed, size_t size) {
+  if (needed <= *capacity) return COMP_OK;
+  size_t wanted = *capacity + *capacity / 2;
+  if (wanted < needed) wanted = needed;
+  if (wanted < 16) wanted = 16;
+  void *block;
+  comp_status status = comp__alloc(&block, wanted, size);
+  if (status != COMP_OK) return status;
+  void *old = load(array);
+  if (used > 0) memcpy(block, old, used * size);
+  free(old);
+  store(array, block);
+  *capacity = wanted;
+  return COMP_OK;
+}
+
+comp_status comp__strdup(char **out, const char *text) {
+  *out = NULL;
+  if (!text) return COMP_OK;
+  size_t size = strlen(text) + 1;
+  comp_status status = comp__alloc(out, size, 1);
+  if (status == COMP_OK) memcpy(*out, text, size);
+  return status;
+}
+
+void comp__free(void *block) {
+  free(block);
+}
+
+comp_status comp__workspace_init(comp__workspace *workspace, size_t size) {
+  *workspace = (comp__workspace){NULL, size, 0};
+  comp_status status = comp__alloc(&workspace->base, size, 1);
+  if (status != COMP_OK) workspace->size = 0;
+  return status;
+}
+
+void comp__workspace_release(comp__workspace *workspace) {
+  free(workspace->base);
+  *workspace = (comp__workspace){NULL, 0, 0};
+}
+
+size_t comp__workspace_size(size_t count, size_t size) {
+  size_t bytes;
+  if (!comp__size_mul(&bytes, count, size) || !round_up(&bytes, bytes)) return SIZE_MAX;
+  return bytes;
+}
+
+void *comp__workspace_take(comp__workspace *workspace, size_t count, size_t size) {
+  size_t bytes = comp__workspace_size(count, size);
+  assert(bytes <= workspace->size - workspace->used);
+  void *piece = workspace->base + workspace->used;
+  workspace->used += bytes;
+  return piece;
+}
+
+size_t comp__workspace_mark(const comp__workspace *workspace) {
+  return workspace->used;
+}
+
+void comp__workspace_reset(comp__workspace *workspace, size_t mark) {
+  assert(mark <= workspace->used);
+  workspace->used = mark;
+}

@@ -1,0 +1,116 @@
+/* context.c: the pool, messages, progress and the stop flag of one user. */
+#include "core/context.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "comp/machine.h"
+#include "core/alloc.h"
+#include "core/error.h"
+
+/* At most this often, in seconds, a progress report is made. */
+static const double PROGRESS_PERIOD = 0.05;
+
+struct comp_context {
+  comp_context_options options;
+  comp__pool *pool;
+  atomic_bool interrupted;
+  comp_progress progress;
+  double last_report;
+  bool in_task;
+  char task[128];
+  char unit[32];
+  char note[160];
+};
+
+comp_status comp_context_new(comp_context **out, const comp_context_options *options) {
+  *out = NULL;
+  if (options->threads < 0 || options->threads > COMP_MAX_THREADS)
+    return comp__error(COMP_ERR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, COMP_MAX_THREADS);
+  comp_context *context;
+  comp_status status = comp__calloc(&context, 1, sizeof *context);
+  if (status != COMP_OK) return status;
+  context->options = *options;
+  if (context->options.threads == 0) context->options.threads = comp_cpu_count();
+  COMP__TRY(comp__pool_new(&context->pool, context->options.threads));
+  *out = context;
+done:
+  if (status != COMP_OK) comp__free(context);
+  return status;
+}
+
+void comp_context_free(comp_context *context) {
+  if (!context) return;
+  comp__pool_free(context->pool);
+  comp__free(context);
+}
+
+int comp_context_threads(const comp_context *context) {
+  return context->options.threads;
+}
+
+comp__pool *comp__context_pool(comp_context *context) {
+  return context->pool;
+}
+
+void comp_context_interrupt(comp_context *context) {
+  atomic_store(&context->interrupted, true);
+}
+
+bool comp_context_interrupted(const comp_context *context) {
+  return atomic_load(&context->interrupted);
+}
+
+comp_status comp__check_interrupt(comp_context *context) {
+  if (!atomic_load(&context->interrupted)) return COMP_OK;
+  return comp__error(COMP_ERR_INTERRUPTED, "interrupted");
+}
+
+void comp__log(comp_context *context, comp_log_level level, const char *format, ...) {
+  if (!context->options.log || level > context->options.log_level) return;
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  context->options.log(context->options.user, level, text);
+}
+
+static void report(comp_context *context, bool finished) {
+  if (!context->options.progress) return;
+  context->progress.finished = finished;
+  context->last_report = comp__seconds();
+  context->options.progress(context->options.user, &context->progress);
+}
+
+void comp__progress_begin(comp_context *context, const char *task, const char *unit, uint64_t total) {
+  comp__progress_end(context);
+  snprintf(context->task, sizeof context->task, "%s", task);
+  snprintf(context->unit, sizeof context->unit, "%s", unit);
+  context->progress = (comp_progress){context->task, context->unit, 0, total, NULL, false};
+  context->in_task = true;
+  report(context, false);
+}
+
+void comp__progress_update(comp_context *context, uint64_t done, const char *note) {
+  context->progress.done = done;
+  if (!context->options.progress || comp__seconds() - context->last_report < PROGRESS_PERIOD) return;
+  if (note) snprintf(context->note, sizeof context->note, "%s", note);
+  context->progress.note = note ? context->note : NULL;
+  report(context, false);
+}
+
+void comp__progress_end(comp_context *context) {
+  if (!context->in_task) return;
+  context->in_task = false;
+  report(context, true);
+}
+
+double comp__seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -1,0 +1,29 @@
+/* context.h: the inner side of comp/context.h: messages, progress, interruption. */
+#ifndef COMP_CORE_CONTEXT_H
+#define COMP_CORE_CONTEXT_H
+
+#include "comp/context.h"
+#include "core/threads.h"
+
+comp__pool *comp__context_pool(comp_context *context);
+
+/* Makes a message when the level is wanted. Only on the thread that made the library call. */
+void comp__log(comp_context *context, comp_log_level level, const char *format, ...) COMP_PRINTF(3, 4);
+
+#define comp__warn(context, ...)  comp__log(context, COMP_LOG_WARNING, __VA_ARGS__)
+#define comp__info(context, ...)  comp__log(context, COMP_LOG_INFO, __VA_ARGS__)
+#define comp__debug(context, ...) comp__log(context, COMP_LOG_DEBUG, __VA_ARGS__)
+
+/* Progress of one task at a time; starting another ends the one before. Updates cost little: most are dropped by time.
+ * `task`, `unit` and `note` are copied. */
+void comp__progress_begin(comp_context *context, const char *task, const char *unit, uint64_t total);
+void comp__progress_update(comp_context *context, uint64_t done, const char *note);
+void comp__progress_end(comp_context *context);
+
+/* COMP_ERR_INTERRUPTED with a message when somebody asked to stop, else COMP_OK. Ask a few times a second. */
+comp_status comp__check_interrupt(comp_context *context);
+
+/* Seconds from some fixed point: for measuring time. */
+double comp__seconds(void);
+
+#endif

@@ -1,0 +1,241 @@
+/* dataset.c: a matrix with the names and tables of its rows and columns. */
+#include "core/dataset.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/matrix.h"
+
+/* "0", "1", ... : what AnnData calls rows that have no name. */
+static comp_status make_names(comp__strings *out, const char *const *names, size_t n) {
+  char number[32];
+  for (size_t i = 0; i < n; i++) {
+    const char *name = names ? names[i] : number;
+    if (!names) snprintf(number, sizeof number, "%zu", i);
+    comp_status status = comp__strings_append(out, name, strlen(name));
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+comp_status comp__dataset_new(comp_dataset **out, comp__strings *obs_names, comp__strings *var_names) {
+  *out = NULL;
+  comp_dataset *dataset = NULL;
+  comp_status status;
+  COMP__TRY(comp__calloc(&dataset, 1, sizeof *dataset));
+  dataset->samples = obs_names->count;
+  dataset->features = var_names->count;
+  dataset->obs_names = *obs_names;
+  dataset->var_names = *var_names;
+  *obs_names = (comp__strings){0};
+  *var_names = (comp__strings){0};
+  COMP__TRY(comp_table_new(&dataset->obs, dataset->samples));
+  COMP__TRY(comp_table_new(&dataset->var, dataset->features));
+  *out = dataset;
+done:
+  comp__strings_release(obs_names);
+  comp__strings_release(var_names);
+  if (status != COMP_OK) comp_dataset_free(dataset);
+  return status;
+}
+
+comp_status comp_dataset_new(comp_dataset **out, comp_matrix *x, const char *const *obs_names,
+                             const char *const *var_names) {
+  *out = NULL;
+  comp_status status;
+  comp__strings obs = {0}, var = {0};
+  COMP__TRY(make_names(&obs, obs_names, x->rows));
+  COMP__TRY(make_names(&var, var_names, x->cols));
+  COMP__TRY(comp__dataset_new(out, &obs, &var));
+  (*out)->x = x;
+  return COMP_OK;
+done:
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  comp_matrix_free(x);
+  return status;
+}
+
+void comp_dataset_free(comp_dataset *dataset) {
+  if (!dataset) return;
+  comp_matrix_free(dataset->x);
+  comp__strings_release(&dataset->obs_names);
+  comp__strings_release(&dataset->var_names);
+  comp_table_free(dataset->obs);
+  comp_table_free(dataset->var);
+  for (int s = 0; s < 2; s++) {
+    for (size_t i = 0; i < dataset->slots[s].count; i++) {
+      comp__free(dataset->slots[s].entries[i].name);
+      comp_matrix_free(dataset->slots[s].entries[i].matrix);
+    }
+    comp__free(dataset->slots[s].entries);
+  }
+  comp__free(dataset->record);
+  comp__free(dataset);
+}
+
+size_t comp_dataset_samples(const comp_dataset *dataset) {
+  return dataset->samples;
+}
+size_t comp_dataset_features(const comp_dataset *dataset) {
+  return dataset->features;
+}
+comp_matrix *comp_dataset_x(const comp_dataset *dataset) {
+  return dataset->x;
+}
+comp_table *comp_dataset_obs(const comp_dataset *dataset) {
+  return dataset->obs;
+}
+comp_table *comp_dataset_var(const comp_dataset *dataset) {
+  return dataset->var;
+}
+
+const char *comp_dataset_obs_name(const comp_dataset *dataset, size_t i) {
+  return comp__strings_get(&dataset->obs_names, i);
+}
+
+const char *comp_dataset_var_name(const comp_dataset *dataset, size_t j) {
+  return comp__strings_get(&dataset->var_names, j);
+}
+
+size_t comp_dataset_find_var(const comp_dataset *dataset, const char *name) {
+  for (size_t j = 0; j < dataset->features; j++)
+    if (strcmp(comp__strings_get(&dataset->var_names, j), name) == 0) return j;
+  return COMP_NOT_FOUND;
+}
+
+comp_status comp_dataset_set_x(comp_dataset *dataset, comp_matrix *x) {
+  if (x->rows != dataset->samples || x->cols != dataset->features) {
+    comp_status status = comp__error(COMP_ERR_ARGUMENT, "a matrix of %zu x %zu cannot be the X of %zu x %zu", x->rows,
+                                     x->cols, dataset->samples, dataset->features);
+    comp_matrix_free(x);
+    return status;
+  }
+  comp_matrix_free(dataset->x);
+  dataset->x = x;
+  return COMP_OK;
+}
+
+size_t comp_dataset_count(const comp_dataset *dataset, comp_slot slot) {
+  return dataset->slots[slot].count;
+}
+
+const char *comp_dataset_entry_name(const comp_dataset *dataset, comp_slot slot, size_t index) {
+  assert(index < dataset->slots[slot].count);
+  return dataset->slots[slot].entries[index].name;
+}
+
+static comp__named_matrix *find_entry(const comp_dataset *dataset, comp_slot slot, const char *name) {
+  const comp__slot *s = &dataset->slots[slot];
+  for (size_t i = 0; i < s->count; i++)
+    if (strcmp(s->entries[i].name, name) == 0) return &s->entries[i];
+  return NULL;
+}
+
+comp_matrix *comp_dataset_get(const comp_dataset *dataset, comp_slot slot, const char *name) {
+  comp__named_matrix *entry = find_entry(dataset, slot, name);
+  return entry ? entry->matrix : NULL;
+}
+
+static comp_status check_shape(const comp_dataset *dataset, comp_slot slot, const char *name, const comp_matrix *m) {
+  bool fits = m->rows == dataset->samples;
+  if (slot == COMP_SLOT_LAYERS)
+    fits = fits && m->cols == dataset->features;
+  else
+    fits = fits && m->kind == COMP_DENSE;
+  if (fits) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT, "a %s matrix of %zu x %zu cannot be '%s' in %s of %zu x %zu",
+                     m->kind == COMP_DENSE ? "dense" : "sparse", m->rows, m->cols, name,
+                     slot == COMP_SLOT_LAYERS ? "layers" : "obsm", dataset->samples, dataset->features);
+}
+
+comp_status comp_dataset_set(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix) {
+  comp_status status;
+  comp__slot *s = &dataset->slots[slot];
+  COMP__TRY(check_shape(dataset, slot, name, matrix));
+  comp__named_matrix *entry = find_entry(dataset, slot, name);
+  if (!entry) {
+    COMP__TRY(comp__grow(&s->entries, &s->capacity, s->count, s->count + 1, sizeof *s->entries));
+    entry = &s->entries[s->count];
+    *entry = (comp__named_matrix){NULL, NULL};
+    COMP__TRY(comp__strdup(&entry->name, name));
+    s->count++;
+  }
+  comp_matrix_free(entry->matrix);
+  entry->matrix = matrix;
+  return COMP_OK;
+done:
+  comp_matrix_free(matrix);
+  return status;
+}
+
+const char *comp_dataset_record(const comp_dataset *dataset) {
+  return dataset->record;
+}
+
+comp_status comp_dataset_set_record(comp_dataset *dataset, const char *json) {
+  char *copy;
+  comp_status status = comp__strdup(&copy, json);
+  if (status != COMP_OK) return status;
+  comp__free(dataset->record);
+  dataset->record = copy;
+  return COMP_OK;
+}
+
+static comp_status select_slot(comp_dataset *to, comp_slot slot, comp_context *context, const comp_dataset *from,
+                               const size_t *rows, size_t n_rows, const size_t *cols, size_t n_cols) {
+  for (size_t i = 0; i < from->slots[slot].count; i++) {
+    const comp__named_matrix *entry = &from->slots[slot].entries[i];
+    bool layer = slot == COMP_SLOT_LAYERS;
+    comp_matrix *matrix;
+    comp_status status =
+        comp_matrix_select(&matrix, context, entry->matrix, rows, n_rows, layer ? cols : NULL, layer ? n_cols : 0);
+    if (status == COMP_OK) status = comp_dataset_set(to, slot, entry->name, matrix);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* A table's rows; NULL selects all. */
+static comp_status select_table(comp_table **out, const comp_table *table, const size_t *rows, size_t n_rows) {
+  size_t *all = NULL;
+  comp_status status = COMP_OK;
+  comp_table *selected = NULL;
+  if (!rows) {
+    n_rows = comp_table_rows(table);
+    COMP__TRY(comp__alloc(&all, n_rows, sizeof *all));
+    for (size_t i = 0; i < n_rows; i++) all[i] = i;
+  }
+  COMP__TRY(comp_table_select(&selected, table, rows ? rows : all, n_rows));
+  comp_table_free(*out);
+  *out = selected;
+done:
+  comp__free(all);
+  return status;
+}
+
+comp_status comp_dataset_select(comp_dataset **out, comp_context *context, const comp_dataset *dataset,
+                                const size_t *rows, size_t n_rows, const size_t *cols, size_t n_cols) {
+  *out = NULL;
+  comp_status status;
+  comp__strings obs = {0}, var = {0};
+  comp_dataset *to = NULL;
+  COMP__TRY(comp__strings_select(&obs, &dataset->obs_names, rows, n_rows));
+  COMP__TRY(comp__strings_select(&var, &dataset->var_names, cols, n_cols));
+  COMP__TRY(comp__dataset_new(&to, &obs, &var));
+  if (dataset->x) COMP__TRY(comp_matrix_select(&to->x, context, dataset->x, rows, n_rows, cols, n_cols));
+  COMP__TRY(select_table(&to->obs, dataset->obs, rows, n_rows));
+  COMP__TRY(select_table(&to->var, dataset->var, cols, n_cols));
+  COMP__TRY(select_slot(to, COMP_SLOT_LAYERS, context, dataset, rows, n_rows, cols, n_cols));
+  COMP__TRY(select_slot(to, COMP_SLOT_OBSM, context, dataset, rows, n_rows, NULL, 0));
+  COMP__TRY(comp_dataset_set_record(to, dataset->record));
+  *out = to;
+done:
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  if (status != COMP_OK) comp_dataset_free(to);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* dataset.h: the inner side of comp/dataset.h. */
+#ifndef COMP_CORE_DATASET_H
+#define COMP_CORE_DATASET_H
+
+#include "comp/dataset.h"
+#include "core/strings.h"
+
+typedef struct comp__named_matrix {
+  char *name;
+  comp_matrix *matrix;
+} comp__named_matrix;
+
+typedef struct comp__slot {
+  comp__named_matrix *entries;
+  size_t count;
+  size_t capacity;
+} comp__slot;
+
+struct comp_dataset {
+  comp_matrix *x; /* may be NULL while a reader was told not to load it */
+  size_t samples;
+  size_t features;
+  comp__strings obs_names;
+  comp__strings var_names;
+  comp_table *obs;
+  comp_table *var;
+  comp__slot slots[2]; /* by comp_slot */
+  char *record;        /* JSON text or NULL */
+};
+
+/* A data set without X and with empty tables; names are taken over (moved out of the lists) also when it fails. */
+comp_status comp__dataset_new(comp_dataset **out, comp__strings *obs_names, comp__strings *var_names);
+
+#endif

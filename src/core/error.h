@@ -1,0 +1,35 @@
+/* error.h: setting the thread-local error message (comp/status.h is the public side). */
+#ifndef COMP_CORE_ERROR_H
+#define COMP_CORE_ERROR_H
+
+#include "comp/status.h"
+
+/* Sets this thread's message and returns `status`, so that a function can `return comp__error(...)`. */
+comp_status comp__error(comp_status status, const char *format, ...) COMP_PRINTF(2, 3);
+
+/* As comp__error() for a failed system call: appends ": " and the text of errno, and picks COMP_ERR_IO or
+ * COMP_ERR_MEMORY. */
+comp_status comp__error_errno(const char *format, ...) COMP_PRINTF(1, 2);
+
+/* Puts "context: " before this thread's message on the way up and returns `status`. */
+comp_status comp__error_context(comp_status status, const char *format, ...) COMP_PRINTF(2, 3);
+
+/* Forgets the message. */
+void comp__error_clear(void);
+
+/* Runs a call; when it fails, goes to the function's one cleanup label. Needs `comp_status status` and a label `done`.
+ */
+#define COMP__TRY(call)                                                                                                \
+  do {                                                                                                                 \
+    status = (call);                                                                                                   \
+    if (status != COMP_OK) goto done;                                                                                  \
+  } while (0)
+
+/* Sets an error and goes to `done`. */
+#define COMP__FAIL(...)                                                                                                \
+  do {                                                                                                                 \
+    status = comp__error(__VA_ARGS__);                                                                                 \
+    goto done;                                                                                                         \
+  } while (0)
+
+#endif

@@ -1,0 +1,23 @@
+/* file.h: the inner side of comp/file.h: a temporary file that takes its final name when it is complete. */
+#ifndef COMP_CORE_FILE_H
+#define COMP_CORE_FILE_H
+
+#include "comp/file.h"
+
+/* Zero-initialise to start. */
+typedef struct comp__output {
+  char *path;      /* the final name, symbolic links resolved */
+  char *temporary; /* in the same folder; what the writer opens (it exists and is empty) */
+} comp__output;
+
+/* Creates the temporary file. It should be ended via comp__output_commit() or comp__output_abort(). */
+comp_status comp__output_begin(comp__output *output, const char *path);
+
+/* Syncs the temporary file (closed by the writer before) and gives it the final name and the older file's permissions.
+ * On failure the temporary file is removed. Either way the output is ended. */
+comp_status comp__output_commit(comp__output *output);
+
+/* Removes the temporary file. Does nothing on an output that has ended or never begun. */
+void comp__output_abort(comp__output *output);
+
+#endif

@@ -1,0 +1,22 @@
+/* matrix.h: the inner side of comp/matrix.h. */
+#ifndef COMP_CORE_MATRIX_H
+#define COMP_CORE_MATRIX_H
+
+#include "comp/matrix.h"
+
+struct comp_matrix {
+  comp_matrix_kind kind;
+  size_t rows;
+  size_t cols;
+  float *values;    /* [rows * cols] when dense, [nnz] when CSR */
+  int64_t *indptr;  /* [rows + 1], CSR only */
+  int32_t *indices; /* [nnz], CSR only */
+};
+
+/* As comp_matrix_new_dense(), not initialised. */
+comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t cols);
+
+/* The first value that is not finite: true and its place, or false. */
+bool comp__matrix_find_nonfinite(size_t *row, size_t *col, comp_context *context, const comp_matrix *matrix);
+
+#endif

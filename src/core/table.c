@@ -1,0 +1,431 @@
+/* table.c: columns of strings, categories, numbers and bools. */
+#include "comp/table.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/strings.h"
+
+typedef struct column {
+  char *name;
+  comp_column_kind kind;
+  bool integer;
+  comp__strings strings; /* the values of a string column, the levels of a categorical one */
+  int32_t *codes;
+  double *numbers;
+  int8_t *bools;
+} column;
+
+struct comp_table {
+  size_t rows;
+  column *columns;
+  size_t count;
+  size_t capacity;
+};
+
+comp_status comp_table_new(comp_table **out, size_t rows) {
+  *out = NULL;
+  comp_table *table;
+  comp_status status = comp__calloc(&table, 1, sizeof *table);
+  if (status != COMP_OK) return status;
+  table->rows = rows;
+  *out = table;
+  return COMP_OK;
+}
+
+static void release_column(column *c) {
+  comp__free(c->name);
+  comp__strings_release(&c->strings);
+  comp__free(c->codes);
+  comp__free(c->numbers);
+  comp__free(c->bools);
+  *c = (column){0};
+}
+
+void comp_table_free(comp_table *table) {
+  if (!table) return;
+  for (size_t i = 0; i < table->count; i++) release_column(&table->columns[i]);
+  comp__free(table->columns);
+  comp__free(table);
+}
+
+size_t comp_table_rows(const comp_table *table) {
+  return table->rows;
+}
+size_t comp_table_columns(const comp_table *table) {
+  return table->count;
+}
+
+size_t comp_table_find(const comp_table *table, const char *name) {
+  for (size_t i = 0; i < table->count; i++)
+    if (strcmp(table->columns[i].name, name) == 0) return i;
+  return COMP_NOT_FOUND;
+}
+
+static const char *nth_name(const void *user, size_t i) {
+  return ((const comp_table *)user)->columns[i].name;
+}
+
+comp_status comp_table_require(size_t *out, const comp_table *table, const char *name) {
+  *out = comp_table_find(table, name);
+  if (*out != COMP_NOT_FOUND) return COMP_OK;
+  const char *nearest = comp__nearest_name(name, table->count, nth_name, table);
+  if (nearest) return comp__error(COMP_ERR_DATA, "there is no column '%s'; did you mean '%s'?", name, nearest);
+  char list[512] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < table->count && used < sizeof list; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", table->columns[i].name);
+  return comp__error(COMP_ERR_DATA, "there is no column '%s'; there %s: %s", name, table->count ? "are" : "is",
+                     table->count ? list : "none at all");
+}
+
+static const column *get(const comp_table *table, size_t i) {
+  assert(i < table->count);
+  return &table->columns[i];
+}
+
+const char *comp_table_name(const comp_table *table, size_t i) {
+  return get(table, i)->name;
+}
+comp_column_kind comp_table_kind(const comp_table *table, size_t i) {
+  return get(table, i)->kind;
+}
+bool comp_table_is_integer(const comp_table *table, size_t i) {
+  return get(table, i)->integer;
+}
+
+const char *comp_table_string(const comp_table *table, size_t i, size_t row) {
+  const column *c = get(table, i);
+  assert(c->kind == COMP_COLUMN_STRING && row < table->rows);
+  return comp__strings_get(&c->strings, row);
+}
+
+int32_t comp_table_code(const comp_table *table, size_t i, size_t row) {
+  const column *c = get(table, i);
+  assert(c->kind == COMP_COLUMN_CATEGORICAL && row < table->rows);
+  return c->codes[row];
+}
+
+double comp_table_number(const comp_table *table, size_t i, size_t row) {
+  const column *c = get(table, i);
+  assert(c->kind == COMP_COLUMN_NUMBER && row < table->rows);
+  return c->numbers[row];
+}
+
+int comp_table_bool(const comp_table *table, size_t i, size_t row) {
+  const column *c = get(table, i);
+  assert(c->kind == COMP_COLUMN_BOOL && row < table->rows);
+  return c->bools[row];
+}
+
+size_t comp_table_levels(const comp_table *table, size_t i) {
+  const column *c = get(table, i);
+  assert(c->kind == COMP_COLUMN_CATEGORICAL);
+  return c->strings.count;
+}
+
+const char *comp_table_level(const comp_table *table, size_t i, int32_t code) {
+  const column *c = get(table, i);
+  assert(c->kind == COMP_COLUMN_CATEGORICAL && code >= 0);
+  return comp__strings_get(&c->strings, (size_t)code);
+}
+
+/* Puts a finished column in place of one of the same name, or at the end. Takes it over. */
+static comp_status place(comp_table *table, column *c) {
+  size_t i = comp_table_find(table, c->name);
+  if (i != COMP_NOT_FOUND) {
+    release_column(&table->columns[i]);
+    table->columns[i] = *c;
+    return COMP_OK;
+  }
+  comp_status status =
+      comp__grow(&table->columns, &table->capacity, table->count, table->count + 1, sizeof *table->columns);
+  if (status != COMP_OK) {
+    release_column(c);
+    return status;
+  }
+  table->columns[table->count++] = *c;
+  return COMP_OK;
+}
+
+/* Copies an array of n elements. */
+static comp_status copy_array(void *out, const void *values, size_t n, size_t size) {
+  comp_status status = comp__alloc(out, n, size);
+  if (status != COMP_OK) return status;
+  void *block;
+  memcpy(&block, out, sizeof block);
+  if (n > 0) memcpy(block, values, n * size);
+  return COMP_OK;
+}
+
+static comp_status append_all(comp__strings *strings, const char *const *values, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    comp_status status = comp__strings_append(strings, values[i], values[i] ? strlen(values[i]) : 0);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+comp_status comp_table_add_strings(comp_table *table, const char *name, const char *const *values) {
+  comp_status status;
+  column c = {.kind = COMP_COLUMN_STRING};
+  COMP__TRY(comp__strdup(&c.name, name));
+  COMP__TRY(append_all(&c.strings, values, table->rows));
+  return place(table, &c);
+done:
+  release_column(&c);
+  return status;
+}
+
+comp_status comp_table_add_categorical(comp_table *table, const char *name, const int32_t *codes,
+                                       const char *const *levels, size_t n_levels) {
+  comp_status status;
+  column c = {.kind = COMP_COLUMN_CATEGORICAL};
+  for (size_t row = 0; row < table->rows; row++)
+    if (codes[row] < -1 || codes[row] >= (int64_t)n_levels)
+      return comp__error(COMP_ERR_FORMAT, "column '%s', row %zu: code %d is outside of its %zu levels", name, row,
+                         codes[row], n_levels);
+  COMP__TRY(comp__strdup(&c.name, name));
+  COMP__TRY(append_all(&c.strings, levels, n_levels));
+  COMP__TRY(copy_array(&c.codes, codes, table->rows, sizeof *codes));
+  return place(table, &c);
+done:
+  release_column(&c);
+  return status;
+}
+
+comp_status comp_table_add_numbers(comp_table *table, const char *name, const double *values, bool integer) {
+  comp_status status;
+  column c = {.kind = COMP_COLUMN_NUMBER, .integer = integer};
+  COMP__TRY(comp__strdup(&c.name, name));
+  COMP__TRY(copy_array(&c.numbers, values, table->rows, sizeof *values));
+  return place(table, &c);
+done:
+  release_column(&c);
+  return status;
+}
+
+comp_status comp_table_add_bools(comp_table *table, const char *name, const int8_t *values) {
+  comp_status status;
+  column c = {.kind = COMP_COLUMN_BOOL};
+  COMP__TRY(comp__strdup(&c.name, name));
+  COMP__TRY(copy_array(&c.bools, values, table->rows, sizeof *values));
+  return place(table, &c);
+done:
+  release_column(&c);
+  return status;
+}
+
+void comp_table_remove(comp_table *table, size_t i) {
+  assert(i < table->count);
+  release_column(&table->columns[i]);
+  memmove(table->columns + i, table->columns + i + 1, (table->count - i - 1) * sizeof *table->columns);
+  table->count--;
+}
+
+static comp_status select_column(column *out, const column *c, const size_t *rows, size_t n) {
+  comp_status status;
+  out->kind = c->kind;
+  out->integer = c->integer;
+  COMP__TRY(comp__strdup(&out->name, c->name));
+  switch (c->kind) {
+  case COMP_COLUMN_STRING:
+    COMP__TRY(comp__strings_select(&out->strings, &c->strings, rows, n));
+    break;
+  case COMP_COLUMN_CATEGORICAL:
+    COMP__TRY(comp__strings_select(&out->strings, &c->strings, NULL, 0));
+    COMP__TRY(comp__alloc(&out->codes, n, sizeof *out->codes));
+    for (size_t i = 0; i < n; i++) out->codes[i] = c->codes[rows[i]];
+    break;
+  case COMP_COLUMN_NUMBER:
+    COMP__TRY(comp__alloc(&out->numbers, n, sizeof *out->numbers));
+    for (size_t i = 0; i < n; i++) out->numbers[i] = c->numbers[rows[i]];
+    break;
+  case COMP_COLUMN_BOOL:
+    COMP__TRY(comp__alloc(&out->bools, n, sizeof *out->bools));
+    for (size_t i = 0; i < n; i++) out->bools[i] = c->bools[rows[i]];
+    break;
+  }
+done:
+  if (status != COMP_OK) release_column(out);
+  return status;
+}
+
+comp_status comp_table_select(comp_table **out, const comp_table *table, const size_t *rows, size_t n_rows) {
+  *out = NULL;
+  comp_table *selected;
+  comp_status status = comp_table_new(&selected, n_rows);
+  if (status != COMP_OK) return status;
+  for (size_t i = 0; i < table->count; i++) {
+    column c = {0};
+    COMP__TRY(select_column(&c, &table->columns[i], rows, n_rows));
+    COMP__TRY(place(selected, &c));
+  }
+  *out = selected;
+done:
+  if (status != COMP_OK) comp_table_free(selected);
+  return status;
+}
+
+/* The shortest of the two usual precisions that reads back the same. */
+static void format_number(char *buffer, size_t size, double value) {
+  if (value == floor(value) && fabs(value) < 1e15) {
+    snprintf(buffer, size, "%.0f", value);
+    return;
+  }
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(buffer, size, "%.*g", digits, value);
+    if (strtod(buffer, NULL) == value) return;
+  }
+}
+
+const char *comp_table_format(const comp_table *table, size_t i, size_t row, char *buffer, size_t size) {
+  const column *c = get(table, i);
+  assert(row < table->rows && size > 0);
+  buffer[0] = '\0';
+  switch (c->kind) {
+  case COMP_COLUMN_STRING: {
+    const char *text = comp__strings_get(&c->strings, row);
+    if (text) snprintf(buffer, size, "%s", text);
+    break;
+  }
+  case COMP_COLUMN_CATEGORICAL:
+    if (c->codes[row] >= 0) snprintf(buffer, size, "%s", comp__strings_get(&c->strings, (size_t)c->codes[row]));
+    break;
+  case COMP_COLUMN_NUMBER:
+    if (!isnan(c->numbers[row])) format_number(buffer, size, c->numbers[row]);
+    break;
+  case COMP_COLUMN_BOOL:
+    if (c->bools[row] >= 0) snprintf(buffer, size, "%s", c->bools[row] ? "True" : "False");
+    break;
+  }
+  return buffer;
+}
+
+/* For sorting distinct values: by number when the column holds numbers, else by bytes. */
+typedef struct level {
+  const char *text;
+  double number;
+  size_t index;
+} level;
+
+static int compare_text(const void *a, const void *b) {
+  return strcmp(((const level *)a)->text, ((const level *)b)->text);
+}
+
+static int compare_number(const void *a, const void *b) {
+  double x = ((const level *)a)->number, y = ((const level *)b)->number;
+  return (x > y) - (x < y);
+}
+
+/* Every value as text (missing: NULL); the index then gives equal values one number. */
+static comp_status as_text(comp__strings *out, const comp_table *table, size_t i) {
+  const column *c = get(table, i);
+  char buffer[64];
+  for (size_t row = 0; row < table->rows; row++) {
+    const char *text;
+    if (c->kind == COMP_COLUMN_STRING)
+      text = comp__strings_get(&c->strings, row);
+    else if (c->kind == COMP_COLUMN_CATEGORICAL)
+      text = c->codes[row] < 0 ? NULL : comp__strings_get(&c->strings, (size_t)c->codes[row]);
+    else {
+      comp_table_format(table, i, row, buffer, sizeof buffer);
+      text = buffer[0] ? buffer : NULL;
+    }
+    comp_status status = comp__strings_append(out, text, text ? strlen(text) : 0);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* First rows of the distinct values, in order of appearance; codes[row] = the number of the row's value. */
+static comp_status find_levels(level **out, size_t *n_out, int32_t *codes, const comp__strings *text,
+                               const comp__string_index *index) {
+  comp_status status = COMP_OK;
+  level *levels = NULL;
+  int32_t *number_of = NULL; /* of the value that first appears in a row */
+  size_t n = 0, capacity = 0;
+  COMP__TRY(comp__alloc(&number_of, text->count, sizeof *number_of));
+  for (size_t row = 0; row < text->count; row++) {
+    const char *value = comp__strings_get(text, row);
+    codes[row] = -1;
+    if (!value) continue;
+    size_t first = comp__string_index_find(index, value);
+    if (first == row) {
+      COMP__TRY(comp__grow(&levels, &capacity, n, n + 1, sizeof *levels));
+      number_of[row] = (int32_t)n;
+      levels[n] = (level){value, strtod(value, NULL), n};
+      n++;
+    }
+    codes[row] = number_of[first];
+  }
+  *out = levels;
+  *n_out = n;
+  levels = NULL;
+done:
+  comp__free(levels);
+  comp__free(number_of);
+  return status;
+}
+
+/* Categorical columns keep the order of their levels: it is what the file's author chose. */
+static void order_levels(level *levels, size_t n, const column *c) {
+  if (c->kind == COMP_COLUMN_CATEGORICAL) {
+    for (size_t i = 0; i < n; i++)
+      for (size_t code = 0; code < c->strings.count; code++)
+        if (strcmp(levels[i].text, comp__strings_get(&c->strings, code)) == 0) {
+          levels[i].number = (double)code;
+          break;
+        }
+  }
+  bool by_number = c->kind == COMP_COLUMN_CATEGORICAL || c->kind == COMP_COLUMN_NUMBER;
+  qsort(levels, n, sizeof *levels, by_number ? compare_number : compare_text);
+}
+
+comp_status comp_table_groups(comp_groups *out, const comp_table *table, size_t i) {
+  *out = (comp_groups){.rows = table->rows};
+  comp_status status;
+  comp__strings text = {0};
+  comp__string_index index = {0};
+  level *levels = NULL;
+  int32_t *rank = NULL;
+  size_t n = 0;
+  COMP__TRY(as_text(&text, table, i));
+  COMP__TRY(comp__string_index_init(&index, &text, NULL));
+  COMP__TRY(comp__alloc(&out->codes, table->rows, sizeof *out->codes));
+  COMP__TRY(find_levels(&levels, &n, out->codes, &text, &index));
+  if (n > 0) order_levels(levels, n, get(table, i));
+  COMP__TRY(comp__calloc(&out->levels, n, sizeof *out->levels));
+  COMP__TRY(comp__calloc(&out->counts, n, sizeof *out->counts));
+  COMP__TRY(comp__alloc(&rank, n, sizeof *rank));
+  out->n_levels = n;
+  for (size_t l = 0; l < n; l++) {
+    COMP__TRY(comp__strdup(&out->levels[l], levels[l].text));
+    rank[levels[l].index] = (int32_t)l;
+  }
+  for (size_t row = 0; row < table->rows; row++) {
+    if (out->codes[row] < 0) continue;
+    out->codes[row] = rank[out->codes[row]];
+    out->counts[out->codes[row]]++;
+  }
+done:
+  comp__free(rank);
+  comp__free(levels);
+  comp__string_index_release(&index);
+  comp__strings_release(&text);
+  if (status != COMP_OK) comp_groups_release(out);
+  return status;
+}
+
+void comp_groups_release(comp_groups *groups) {
+  for (size_t l = 0; groups->levels && l < groups->n_levels; l++) comp__free(groups->levels[l]);
+  comp__free(groups->levels);
+  comp__free(groups->counts);
+  comp__free(groups->codes);
+  *groups = (comp_groups){0};
+}

@@ -1,0 +1,52 @@
+/* testing.h: what every unit test shares: cmocka, contexts with several thread counts, a few checks. */
+#ifndef COMP_TESTING_H
+#define COMP_TESTING_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "comp/comp.h"
+
+/* The thread counts at which every numeric result must be the same bytes. */
+static const int TEST_THREADS[] = {1, 2, 7};
+#define TEST_THREADS_COUNT 3
+
+/* A quiet context. It should be freed via comp_context_free(). */
+static inline comp_context *test_context(int threads) {
+  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  options.threads = threads;
+  comp_context *context = NULL;
+  if (comp_context_new(&context, &options) != COMP_OK) fail_msg("%s", comp_error_message());
+  return context;
+}
+
+/* The call succeeds; else the library's own message is shown. */
+#define assert_ok(call)                                                                                                \
+  do {                                                                                                                 \
+    if ((call) != COMP_OK) fail_msg("%s: %s", #call, comp_error_message());                                            \
+  } while (0)
+
+/* The call fails with this status and a message that holds this text. */
+#define assert_error(call, expected, text)                                                                             \
+  do {                                                                                                                 \
+    comp_status status_ = (call);                                                                                      \
+    if (status_ != (expected)) fail_msg("%s: status %d, expected %d", #call, (int)status_, (int)(expected));           \
+    if (!strstr(comp_error_message(), text)) fail_msg("message '%s' lacks '%s'", comp_error_message(), text);          \
+  } while (0)
+
+/* |a - b| <= tolerance * max(1, |b|). */
+#define assert_near(a, b, tolerance)                                                                                   \
+  do {                                                                                                                 \
+    double a_ = (a), b_ = (b);                                                                                         \
+    if (!(fabs(a_ - b_) <= (tolerance)*fmax(1.0, fabs(b_)))) fail_msg("%s = %.17g, expected %.17g", #a, a_, b_);       \
+  } while (0)
+
+#endif
