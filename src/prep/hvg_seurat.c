@@ -173,12 +173,14 @@ static void average_add(double *sum, double *n, double value) {
   *n += 1.0;
 }
 
-static comp_status merge_seurat(comp__hvg *out, const comp_dataset *dataset, size_t n) {
+/* `seen` [genes]: in how many batches a gene has counts; without any it is never chosen. */
+static comp_status merge_seurat(comp__hvg *out, const comp_dataset *dataset, const double *seen, size_t n) {
   comp__candidate *genes;
   comp_status status = comp__alloc(&genes, out->genes, sizeof *genes);
   if (status != COMP_OK) return status;
   for (size_t j = 0; j < out->genes; j++)
-    genes[j] = (comp__candidate){out->n_batches[j], -out->norm[j], comp__strings_get(&dataset->var_names, j), j};
+    genes[j] = (comp__candidate){out->n_batches[j], seen[j] > 0.0 ? -out->norm[j] : NAN,
+                                 comp__strings_get(&dataset->var_names, j), j};
   comp__sort_candidates(genes, out->genes);
   for (size_t k = 0; k < out->genes && k < n; k++) out->chosen[genes[k].gene] = !isnan(genes[k].second);
   comp__free(genes);
@@ -219,11 +221,10 @@ comp_status comp__hvg_seurat(comp__hvg *out, comp_context *context, const comp_d
   for (size_t j = 0; j < genes; j++) {
     out->mean[j] = counts[j] > 0 ? out->mean[j] / counts[j] : NAN;
     out->spread[j] = counts[genes + j] > 0 ? out->spread[j] / counts[genes + j] : NAN;
-    bool known = counts[2 * genes + j] > 0 && counts[3 * genes + j] > 0;
-    out->norm[j] = known ? out->norm[j] / counts[2 * genes + j] : NAN;
+    out->norm[j] = counts[2 * genes + j] > 0 ? out->norm[j] / counts[2 * genes + j] : NAN;
   }
   if (options->batch)
-    COMP__TRY(merge_seurat(out, dataset, options->n));
+    COMP__TRY(merge_seurat(out, dataset, counts + 3 * genes, options->n));
   else
     memcpy(out->chosen, s.chosen, genes * sizeof *out->chosen);
 done:
