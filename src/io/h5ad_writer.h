@@ -11,7 +11,7 @@
  *
  * The file takes its name in comp__h5ad_writer_finish(): until then an older file of that name stays as it was, and
  * comp__h5ad_writer_free() without it removes what was written. Blocks are compressed on all of the context's threads.
- * The bytes written do not depend on how the rows were cut into blocks, nor on the number of threads.
+ * The bytes written do not depend on the number of threads, and what is read back not on how rows were cut into blocks.
  */
 #ifndef COMP_IO_H5AD_WRITER_H
 #define COMP_IO_H5AD_WRITER_H
@@ -31,7 +31,8 @@ comp_status comp__h5ad_writer_open(comp__h5ad_writer **out, const char *path, si
 comp_status comp__h5ad_writer_add(size_t *out, comp__h5ad_writer *writer, const char *name, comp_matrix_kind kind,
                                   size_t cols);
 
-/* Appends the rows of `block` (of the declared kind and columns) after those appended so far. It keeps nothing of it. */
+/* Appends the rows of `block` (of the declared kind and columns) after those appended so far. It keeps nothing of it.
+ */
 comp_status comp__h5ad_writer_append(comp_context *context, comp__h5ad_writer *writer, size_t matrix,
                                      const comp_matrix *block);
 
