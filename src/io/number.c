@@ -164,6 +164,43 @@ comp__number_kind comp__number_parse(double *out, const char **end, const char *
   return whole && m <= (uint64_t)1 << 53 ? COMP__NUMBER_WHOLE : COMP__NUMBER_REAL;
 }
 
+/* Eight digits (as values 0 .. 9, the first in the lowest byte) to a number, by pairs, fours and eights. */
+static uint64_t join_digits(uint64_t digits) {
+  digits = digits * 10 + (digits >> 8);
+  const uint64_t mask = 0x000000ff000000ffu;
+  return ((digits & mask) * 0x000f424000000064u + ((digits >> 16) & mask) * 0x0000271000000001u) >> 32;
+}
+
+/* All in one word and without a branch on the lengths: these vary from field to field, and a branch that cannot be
+ * foreseen costs more than everything else here. */
+comp__number_kind comp__number_parse_short(double *out, const char **end, const char *text) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  uint64_t word;
+  memcpy(&word, text, sizeof word);
+  const uint64_t digits = word ^ 0x3030303030303030u;
+  /* The high bit of each byte that is no digit; no sum leaves its byte. */
+  uint64_t other = ((digits & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | digits;
+  other &= 0x8080808080808080u;
+  if (other == 0 || (other & 0x80)) return comp__number_parse(out, end, text); /* too long, or a sign */
+  int whole = __builtin_ctzll(other) >> 3;                                     /* digits before what is no digit */
+  uint64_t low = ((uint64_t)1 << (8 * whole)) - 1;
+  uint64_t rest = other & (other - 1);
+  bool point = text[whole] == '.';
+  if (point && rest == 0) return comp__number_parse(out, end, text);
+  int length = point ? __builtin_ctzll(rest) >> 3 : whole;
+  char after = text[length];
+  if ((after | 0x20) == 'e' || after == '.') return comp__number_parse(out, end, text);
+  int n = point ? length - 1 : length; /* digits */
+  uint64_t packed = point ? (digits & low) | (digits >> 8 & ~low) : digits;
+  uint64_t m = join_digits(packed << (8 * (8 - n)));
+  *out = (double)m / TENS[point ? length - whole - 1 : 0];
+  *end = text + length;
+  return point ? COMP__NUMBER_REAL : COMP__NUMBER_WHOLE;
+#else
+  return comp__number_parse(out, end, text);
+#endif
+}
+
 static size_t put_digits(char *out, uint64_t value) {
   char reversed[24];
   size_t n = 0;
