@@ -210,26 +210,35 @@ static size_t put_digits(char *out, uint64_t value) {
   return n;
 }
 
+static char *put_zeros(char *p, int n) {
+  for (; n > 0; n--) *p++ = '0';
+  return p;
+}
+
+static char *put_text(char *p, const char *text, int n) {
+  if (n <= 0) return p;
+  memcpy(p, text, (size_t)n);
+  return p + n;
+}
+
 /* Writes 0.digits x 10^point with a plain point where that is readable, else with an exponent. */
 static size_t put_decimal(char *out, uint64_t digits, int point) {
-  char text[24];
+  char text[24] = {0};
   while (digits % 10 == 0) digits /= 10;
   int n = (int)put_digits(text, digits);
   char *p = out;
   if (point <= -4 || point > 9) {
     *p++ = text[0];
     if (n > 1) *p++ = '.';
-    memcpy(p, text + 1, (size_t)n - 1);
-    p += n - 1;
-    return (size_t)(p - out) + (size_t)sprintf(p, "e%+03d", point - 1);
-  }
-  for (int i = point < 0 ? point : 0; i < n || i < point; i++) {
-    if (i == (point < 0 ? point : 0) && point <= 0) {
-      *p++ = '0';
-      *p++ = '.';
-    } else if (i == point)
-      *p++ = '.';
-    *p++ = i < 0 || i >= n ? '0' : text[i];
+    p = put_text(p, text + 1, n - 1);
+    p += sprintf(p, "e%+03d", point - 1);
+  } else if (point <= 0) {
+    p = put_zeros(put_text(p, "0.", 2), -point);
+    p = put_text(p, text, n);
+  } else {
+    p = put_zeros(put_text(p, text, n < point ? n : point), point - n);
+    if (n > point) *p++ = '.';
+    p = put_text(p, text + point, n - point);
   }
   return (size_t)(p - out);
 }

@@ -237,11 +237,11 @@ static void a_nameless_empty_last_column_is_dropped(void **state) {
 static void threads_do_not_matter(void **state) {
   (void)state;
   size_t size = 0, rows = 60000;
-  char *content = malloc(rows * 64);
-  size += (size_t)sprintf(content, "id,a,b,s\n");
+  char *content = need_memory(rows * 64);
+  append_text(content, &size, "id,a,b,s\n");
   for (size_t i = 0; i < rows; i++)
-    size += (size_t)sprintf(content + size, "r%zu,%zu.%zu,%zu,%s\n", i, i, i % 1000, i % 7,
-                            i % 5 ? "plain text" : "\"quoted,\ntext\"");
+    append_text(content, &size, "r%zu,%zu.%zu,%zu,%s\n", i, i, i % 1000, i % 7,
+                i % 5 ? "plain text" : "\"quoted,\ntext\"");
   for (int quoted = 0; quoted < 2; quoted++) {
     comp_dataset *first = NULL;
     for (int t = 0; t < TEST_THREADS_COUNT; t++) {

@@ -121,8 +121,8 @@ static void long_files_are_joined(void **state) {
   (void)state;
   enum { GENES = 1000, CELLS = 1500 };
   size_t n = 0, capacity = (size_t)GENES * CELLS * 14 + 200, size = 0;
-  char *text = malloc(capacity);
-  float *expected = calloc((size_t)GENES * CELLS, sizeof *expected);
+  char *text = need_memory(capacity);
+  float *expected = need_memory((size_t)GENES * CELLS * sizeof(float));
   for (size_t c = 0; c < CELLS; c++)
     for (size_t g = 0; g < GENES; g++)
       if ((c * 7 + g * 13) % 3) {
@@ -134,7 +134,7 @@ static void long_files_are_joined(void **state) {
     for (size_t i = 0; i < (size_t)GENES * CELLS; i++) {
       size_t c = order ? i % CELLS : i / GENES, g = order ? i / CELLS : i % GENES;
       if (expected[c * GENES + g] != 0)
-        size += (size_t)sprintf(text + size, "%zu %zu %g\n", g + 1, c + 1, (double)expected[c * GENES + g]);
+        append_text(text, &size, "%zu %zu %g\n", g + 1, c + 1, (double)expected[c * GENES + g]);
     }
     for (int t = 0; t < TEST_THREADS_COUNT; t++) {
       comp_context *context = test_context(TEST_THREADS[t]);
@@ -219,9 +219,9 @@ static void prefixes_are_found(void **state) {
 static void a_cut_gzip_is_refused(void **state) {
   (void)state;
   size_t n, size = strlen(HEAD) + 200000 * 6 + 30;
-  char *text = malloc(size);
+  char *text = need_memory(size);
   size = (size_t)sprintf(text, "%s3 2 200000\n", HEAD);
-  for (int i = 0; i < 200000; i++) size += (size_t)sprintf(text + size, "1 1 1\n");
+  for (int i = 0; i < 200000; i++) append_text(text, &size, "1 1 1\n");
   unsigned char *packed = gzip(text, size, &n);
   comp_context *context = test_context(2);
   comp__source *source = source_of(packed, n - 100, "m.mtx.gz");

@@ -161,7 +161,7 @@ static void floats_are_written_short_and_read_back(void **state) {
 /* ---------------------------------------------------------------------------------------------------------- gzip */
 
 static char *sample_text(size_t size) {
-  char *data = malloc(size);
+  char *data = need_memory(size);
   for (size_t i = 0; i < size; i++) data[i] = i % 61 == 60 ? '\n' : (char)('a' + i * i % 23);
   return data;
 }
@@ -177,7 +177,7 @@ static void gzip_is_read_whole_and_in_parts(void **state) {
   assert_int_equal(text.data[size], '\n');
   comp__text_release(&text);
   comp__source *source = source_of(packed, n, "x.gz");
-  char *part = malloc(4096);
+  char *part = need_memory(4096);
   for (size_t at = 0, step = 1, got; at < size; at += got, step = step * 3 % 4001 + 1) {
     assert_ok(comp__source_read(source, part, step, &got));
     assert_int_equal(got, step < size - at ? step : size - at);
@@ -196,7 +196,7 @@ static void members_are_joined(void **state) {
   (void)state;
   size_t size = 500000, total = 0;
   char *data = sample_text(size);
-  unsigned char *all = malloc(size * 2);
+  unsigned char *all = need_memory(size * 2);
   for (size_t at = 0, step = 1; at < size; at += step, step = step * 7 % 30011 + 1) {
     size_t n, left = size - at < step ? size - at : step;
     unsigned char *member = gzip(data + at, left, &n);
@@ -233,7 +233,7 @@ static void damaged_gzip_is_refused(void **state) {
     assert_error(comp__text_load(&text, source), COMP_ERR_FORMAT, "is cut short");
     comp__source_close(source);
   }
-  unsigned char *longer = malloc(n + 10);
+  unsigned char *longer = need_memory(n + 10);
   memcpy(longer, packed, n);
   memcpy(longer + n, "garbage..", 10);
   comp__source *source = source_of(longer, n + 1, "tail.gz");
@@ -260,7 +260,7 @@ static void long_texts_are_checked_everywhere(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   size_t size = 3 * 1024 * 1024;
-  char *data = malloc(size);
+  char *data = need_memory(size);
   for (size_t shift = 0; shift < 4; shift++) {
     memset(data, 'x', shift);
     for (size_t i = shift; i + 3 <= size; i += 3) memcpy(data + i, "\xe2\x82\xac", 3);

@@ -49,11 +49,26 @@ static inline comp__text text_of_bytes(const void *data, size_t size) {
   return text;
 }
 
+/* Memory, for certain. The caller frees it. */
+static inline void *need_memory(size_t size) {
+  void *block = calloc(1, size);
+  if (!block) abort();
+  return block;
+}
+
+/* Writes behind the first *size bytes of a text that is long enough, and counts them. */
+COMP_PRINTF(3, 4) static inline void append_text(char *text, size_t *size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  *size += (size_t)vsprintf(text + *size, format, args);
+  va_end(args);
+}
+
 /* One gzip member of some bytes. The caller frees it. */
 static inline unsigned char *gzip(const void *data, size_t size, size_t *out_size) {
   struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(6);
   size_t bound = libdeflate_gzip_compress_bound(compressor, size);
-  unsigned char *out = malloc(bound);
+  unsigned char *out = need_memory(bound);
   *out_size = libdeflate_gzip_compress(compressor, data, size, out, bound);
   libdeflate_free_compressor(compressor);
   return out;
