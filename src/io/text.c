@@ -347,6 +347,9 @@ static comp_status bad_byte(const comp__text *text, const char *p) {
   if (*p == '\0')
     return comp__error(COMP_ERR_FORMAT, "%s, line %zu: a NUL byte (byte %zu of the text): this is no text file",
                        text->name, line, at);
+  if (at == 0 && ((unsigned char)*p == 0xff || (unsigned char)*p == 0xfe))
+    return comp__error(COMP_ERR_FORMAT, "%s seems to be UTF-16; convert it first: iconv -f utf-16 -t utf-8",
+                       text->name);
   return comp__error(COMP_ERR_FORMAT,
                      "%s, line %zu: byte 0x%02x (byte %zu of the text) is not UTF-8; convert the file first, such as "
                      "with: iconv -f latin1 -t utf-8",

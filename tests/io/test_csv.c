@@ -278,6 +278,7 @@ static void bad_shapes_are_refused(void **state) {
   check_failure("a,b\n\"1\n2\",2\n3\n", &PLAIN, COMP_ERR_FORMAT, "line 4: 1 fields, but 2 are expected");
   check_failure("a,b,c,d\n1,2\n", &PLAIN, COMP_ERR_FORMAT,
                 "the header (line 1) has 4 fields but the first row (line 2)");
+  check_failure("a,b\r1,2\r", &PLAIN, COMP_ERR_FORMAT, "carriage returns alone");
   check_failure("a,b,a\n1,2,3\n", &PLAIN, COMP_ERR_DATA, "columns 1 and 3 have the same name, 'a'");
 }
 
@@ -285,6 +286,9 @@ static void bad_bytes_are_refused(void **state) {
   (void)state;
   check_failure("a,b\n1,x\n2,caf\xe9\n", &PLAIN, COMP_ERR_FORMAT,
                 "line 3: byte 0xe9 (byte 13 of the text) is not UTF-8");
+  check_failure("\xff\xfe"
+                "a",
+                &PLAIN, COMP_ERR_FORMAT, "seems to be UTF-16");
   check_failure("a,b\n1,\xc3", &PLAIN, COMP_ERR_FORMAT, "not UTF-8");
   check_table("a,b\n1,caf\xc3\xa9\n", &PLAIN, "a|b/1|caf\xc3\xa9");
   comp_context *context = test_context(1);

@@ -28,6 +28,7 @@ static comp_dataset *sample(comp_matrix_kind kind) {
   assert_ok(comp_table_add_numbers(obs, "n", (double[]){1.5, NAN, -3}, false));
   assert_ok(comp_table_add_categorical(obs, "cluster", (int32_t[]){0, 1, 0}, (const char *[]){"10", "11"}, 2));
   assert_ok(comp_table_add_bools(obs, "ok", (int8_t[]){1, 0, -1}));
+  assert_ok(comp_table_add_strings(obs, "g1", (const char *[]){"x", "y", "z"})); /* also a feature */
   comp_context_free(context);
   return d;
 }
