@@ -29,8 +29,8 @@ const char *comp__source_name(const comp__source *source);
 /* No more bytes of text than this can come, by the size of the file; SIZE_MAX when that is not known. */
 size_t comp__source_limit(const comp__source *source);
 
-/* A whole text. Zero-initialise to start. data[size] is a newline and data[size + 1] a NUL, so that a parser needs to
- * look for no other end. A byte order mark is skipped. */
+/* A whole text. Zero-initialise to start. data[size] is a newline and eight NUL bytes or more follow, so that a parser
+ * needs to look for no other end and may read whole words. A byte order mark is skipped. */
 typedef struct comp__text {
   char *data;
   size_t size;
