@@ -34,6 +34,9 @@ comp_status comp__format_of_input(const comp__format **out, const char *path);
 /* The format of an output, by its name. */
 comp_status comp__format_of_output(const comp__format **out, const char *name);
 
+/* The error of a value of X that is not finite, naming its sample and feature. */
+comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col);
+
 /* The rows, one file each. */
 extern const comp__format comp__format_h5ad;    /* h5ad.c */
 extern const comp__format comp__format_tenx_h5; /* h5_tenx.c */
