@@ -9,6 +9,8 @@
  *   table.h     columns of what is known of each sample or feature
  *   dataset.h   samples x features with both tables
  *   file.h      complete files or none
+ *   io.h        data files
+ *   simulate.h  data whose truth is known
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   machine.h   versions, and what this machine can do
  *
@@ -21,9 +23,11 @@
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
+#include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/prep.h"
+#include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/table.h"
 

@@ -10,7 +10,7 @@ core
 io            core
 nn            core
 dist          core
-prep          core
+prep          core io
 neighbors     core nn
 model         core nn
 train         core nn model dist io
