@@ -261,10 +261,7 @@ static size_t put_shortest(char *out, float value) {
 
 size_t comp__number_format(char *out, float value) {
   char *p = out;
-  if (isnan(value)) {
-    memcpy(out, "nan", 3);
-    return 3;
-  }
+  if (isnan(value)) return (size_t)(put_text(out, "nan", 3) - out);
   if (signbit(value)) {
     *p++ = '-';
     value = -value;

@@ -21,12 +21,12 @@
 #include "core/threads.h"
 
 enum {
-  INPUT_SIZE = 256 * 1024,   /* compressed bytes read at once */
-  CHECK_SIZE = 1024 * 1024,  /* bytes a chunk when checking a text */
-  SMALLEST_LOAD = 64 * 1024, /* first guess at the size of a text that is not known */
-  MOST_INFLATION = 1032,     /* deflate cannot do better */
-  TEXT_SLACK = 16,           /* bytes behind a text */
-  LARGEST_READ = 1 << 30     /* a read() may not take more than 2 GB */
+  INPUT_SIZE = COMP__BLOCK_SIZE(256 * 1024, 32),   /* compressed bytes read at once */
+  CHECK_SIZE = COMP__BLOCK_SIZE(1024 * 1024, 32),  /* bytes a chunk when checking a text */
+  SMALLEST_LOAD = COMP__BLOCK_SIZE(64 * 1024, 16), /* first guess at the size of a text that is not known */
+  MOST_INFLATION = 1032,                           /* deflate cannot do better */
+  TEXT_SLACK = 16,                                 /* bytes behind a text */
+  LARGEST_READ = 1 << 30                           /* a read() may not take more than 2 GB */
 };
 
 struct comp__source {

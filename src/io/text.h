@@ -9,6 +9,13 @@
 
 #include "comp/io.h"
 
+/* A size of blocks, buffers or pieces. A build for fuzzing has tiny ones, so that small inputs cross their borders. */
+#ifdef COMP_TINY_BLOCKS
+#define COMP__BLOCK_SIZE(usual, tiny) (tiny)
+#else
+#define COMP__BLOCK_SIZE(usual, tiny) (usual)
+#endif
+
 typedef struct comp__source comp__source;
 
 /* Opens a file. It should be freed via comp__source_close(). */
