@@ -80,12 +80,13 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp prep -i cells.h5ad -o ready.h5ad --normalize-total median --log1p --hvg seurat:2000",
-     "the usual preparation of counts"},
-    {"comp prep -i cells.h5ad -o ready.h5ad --keep cell_type=B,NK --drop-genes '^MT-' --hvg vst:3000 --hvg-batch donor "
-     "--normalize-total 10000 --log1p", "some cells, genes variable within donors, as Seurat chooses them"},
-    {"comp prep -i adult.data.gz -i adult.test.gz -o adult.h5ad --no-header --names age,sex,... --missing '?' "
-     "--drop-missing --obs sex --merge relationship=Wife,Husband:spouse", "tables of numbers and names, one-hot encoded"},
+    {"comp prep -i cells.h5ad -o ready.h5ad --normalize-total median --log1p",
+     "normalises counts and takes logs; --hvg seurat:2000 adds the choice of genes"},
+    {"comp prep -i cells.h5ad -o some.h5ad --keep type=B,NK --drop-genes '^MT-'", "some cells and genes"},
+    {"comp prep -i cells.h5ad -o ready.h5ad --hvg vst:3000 --hvg-batch donor",
+     "the genes that vary within donors, as Seurat chooses them"},
+    {"comp prep -i people.csv -o people.h5ad --obs sex --drop-missing",
+     "a table of numbers and names: one-hot encoded, standardised; sex is the condition"},
     {NULL, NULL},
 };
 /* clang-format on */
