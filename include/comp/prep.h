@@ -48,7 +48,7 @@ typedef struct comp_data_look {
   char reason[160]; /* in words, why: "whole numbers from 0 to 1042: counts" */
 } comp_data_look;
 
-/* Looks at every value. They must be finite, as comp_matrix_check() demands. */
+/* Looks at every value. One that is not finite is an error. */
 COMP_API comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix);
 
 /* "counts", "log", "normalized", "centered". */

@@ -115,7 +115,7 @@ static comp_status write_result(cli_session *session, const prep_options *o, con
 static comp_status read_tables(comp_table **out, cli_session *session, const prep_options *o,
                                const comp_read_options *read) {
   size_t n = o->paths.count, got = 0;
-  comp_table **tables = calloc(n, sizeof *tables);
+  comp_table **tables = calloc(n, sizeof(void *));
   comp_status status = tables ? COMP_OK : COMP_ERR_MEMORY;
   while (status == COMP_OK && got < n) {
     status = comp_table_read(&tables[got], session->context, o->paths.items[got], read);

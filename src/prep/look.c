@@ -1,4 +1,5 @@
 /* look.c: telling counts from logarithms by looking at all values. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +16,7 @@ static const double LARGEST_LOG = 30.0;
 
 typedef struct piece {
   float min, max;
-  size_t zeros, fractions, negatives;
+  size_t zeros, fractions, negatives, nonfinite;
 } piece;
 
 typedef struct search {
@@ -26,7 +27,7 @@ typedef struct search {
 static void look_at_piece(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const search *s = arg;
-  piece p = {INFINITY, -INFINITY, 0, 0, 0};
+  piece p = {INFINITY, -INFINITY, 0, 0, 0, 0};
   for (size_t i = begin; i < end; i++) {
     float value = s->values[i];
     p.min = fminf(p.min, value);
@@ -34,6 +35,7 @@ static void look_at_piece(void *arg, size_t begin, size_t end, int thread) {
     p.zeros += value == 0.0f;
     p.fractions += value != floorf(value);
     p.negatives += value < 0.0f;
+    p.nonfinite += !(fabsf(value) <= FLT_MAX);
   }
   s->pieces[begin / VALUE_CHUNK] = p;
 }
@@ -56,6 +58,12 @@ static void describe(comp_data_look *look) {
   }
 }
 
+static comp_status refuse(comp_context *context, const comp_matrix *matrix) {
+  size_t row = 0, col = 0;
+  comp__matrix_find_nonfinite(&row, &col, context, matrix);
+  return comp__error(COMP_ERR_DATA, "row %zu, column %zu of X is not a finite number", row, col);
+}
+
 comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix) {
   *out = (comp_data_look){.kind = COMP_DATA_COUNTS};
   size_t stored = comp_matrix_nnz(matrix), chunks = (stored + VALUE_CHUNK - 1) / VALUE_CHUNK;
@@ -65,6 +73,7 @@ comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const 
   comp__parallel_for(context, stored, VALUE_CHUNK, look_at_piece, &s);
   size_t absent = matrix->rows * matrix->cols - stored;
   double min = absent || !stored ? 0.0 : INFINITY, max = absent || !stored ? 0.0 : -INFINITY;
+  size_t nonfinite = 0;
   out->zeros = absent;
   for (size_t i = 0; i < chunks; i++) {
     min = fmin(min, s.pieces[i].min);
@@ -72,12 +81,12 @@ comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const 
     out->zeros += s.pieces[i].zeros;
     out->fractions += s.pieces[i].fractions;
     out->negatives += s.pieces[i].negatives;
+    nonfinite += s.pieces[i].nonfinite;
   }
   comp__free(s.pieces);
+  if (nonfinite) return refuse(context, matrix);
   out->min = min;
   out->max = max;
-  if (!isfinite(min) || !isfinite(max))
-    return comp__error(COMP_ERR_DATA, "the matrix holds values that are not finite numbers");
   describe(out);
   return COMP_OK;
 }

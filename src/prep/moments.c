@@ -1,6 +1,9 @@
 /* moments.c: sums over samples or features. Nothing here decides anything. */
 #include "prep/moments.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
@@ -85,23 +88,27 @@ comp_status comp__feature_moments(double *mean, double *variance, double *nonzer
   comp_status status = COMP_OK;
   size_t features = samples.matrix->cols;
   double n = (double)samples.n;
-  double *counts = nonzero;
+  double *counts = NULL;
   moment_arg arg = {transform, mean};
   if (mean) {
     COMP__TRY(comp__feature_sums(mean, context, samples, term_value, &arg));
     for (size_t j = 0; j < features; j++) mean[j] = n > 0 ? mean[j] / n : 0.0;
   }
-  if (!nonzero && variance) COMP__TRY(comp__alloc(&counts, features, sizeof *counts));
-  if (counts) COMP__TRY(comp__feature_sums(counts, context, samples, term_one, NULL));
-  if (variance) {
-    COMP__TRY(comp__feature_sums(variance, context, samples, term_square, &arg));
-    for (size_t j = 0; j < features; j++) {
-      double squares = variance[j] + (n - counts[j]) * mean[j] * mean[j];
-      variance[j] = n > 1 ? squares / (n - 1) : 0.0;
-    }
+  if (nonzero) COMP__TRY(comp__feature_sums(nonzero, context, samples, term_one, NULL));
+  if (!variance) goto done;
+  assert(mean);
+  COMP__TRY(comp__alloc(&counts, features, sizeof *counts));
+  if (nonzero)
+    memcpy(counts, nonzero, features * sizeof *counts);
+  else
+    COMP__TRY(comp__feature_sums(counts, context, samples, term_one, NULL));
+  COMP__TRY(comp__feature_sums(variance, context, samples, term_square, &arg));
+  for (size_t j = 0; j < features; j++) {
+    double squares = variance[j] + (n - counts[j]) * mean[j] * mean[j];
+    variance[j] = n > 1 ? squares / (n - 1) : 0.0;
   }
 done:
-  if (counts != nonzero) comp__free(counts);
+  comp__free(counts);
   return status;
 }
 

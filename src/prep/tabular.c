@@ -185,6 +185,23 @@ done:
   return status;
 }
 
+/* A column "a_b" and the level b of a column "a" would be two features of one name. */
+static comp_status check_unique(const comp__tabular *plan) {
+  comp_status status = COMP_OK;
+  comp__strings names = {0};
+  comp__string_index index = {0};
+  size_t duplicate;
+  for (size_t f = 0; f < plan->n_features; f++) COMP__TRY(append(&names, plan->features[f].name));
+  COMP__TRY(comp__string_index_init(&index, &names, &duplicate));
+  if (duplicate != SIZE_MAX)
+    COMP__FAIL(COMP_ERR_DATA, "two features would be called '%s': rename one of their columns",
+               comp__strings_get(&names, duplicate));
+done:
+  comp__string_index_release(&index);
+  comp__strings_release(&names);
+  return status;
+}
+
 static const char *nth_name(const void *user, size_t i) {
   return comp__strings_get(user, i);
 }
@@ -409,6 +426,7 @@ comp_status comp_tabular_encode(comp_dataset **out, comp_context *context, const
     if (plan.columns[c].category) COMP__TRY(plan_levels(&plan.columns[c], context, clean));
   COMP__TRY(check_drops(&plan, options));
   COMP__TRY(plan_features(&plan, options));
+  COMP__TRY(check_unique(&plan));
   COMP__TRY(read_values(&v, context, clean));
   measure(&plan, context, &v);
   COMP__TRY(build(out, context, &v, clean, rows));

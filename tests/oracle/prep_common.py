@@ -1,5 +1,7 @@
 """What the oracles of the preparation share: TAP, the data, and files for prep_dump (see tests/prep/prep_dump.c)."""
+import atexit
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,7 +71,10 @@ def data_file(*parts):
 
 
 def folder():
-    return tempfile.mkdtemp(prefix="comp-prep-")
+    """A new folder, removed at the end."""
+    path = tempfile.mkdtemp(prefix="comp-prep-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 def write_matrix(path, x):

@@ -40,6 +40,22 @@ static void look_tells_kinds_apart(void **state) {
   comp_context_free(context);
 }
 
+static void nan_goes_no_further(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  for (int i = 0; i < 2; i++) {
+    comp_dataset *d = of_values((float[]){1, 2, 3, i ? NAN : INFINITY}, 2, 2);
+    comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+    comp_data_look look;
+    assert_error(comp_data_look_at(&look, context, comp_dataset_x(d)), COMP_ERR_DATA, "row 1, column 1");
+    assert_error(comp_prep(&d, context, &prep), COMP_ERR_DATA, "row 1, column 1");
+    assert_error(comp_log1p(context, d, true), COMP_ERR_DATA, "not a finite number");
+    assert_error(comp_normalize_total(context, d, 0.0, true, NULL), COMP_ERR_DATA, "not a finite number");
+    comp_dataset_free(d);
+  }
+  comp_context_free(context);
+}
+
 static void totals_become_the_median(void **state) {
   (void)state;
   comp_context *context = test_context(2);
@@ -133,11 +149,9 @@ static void what_is_done_is_not_done_again(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(look_tells_kinds_apart),
-      cmocka_unit_test(totals_become_the_median),
-      cmocka_unit_test(sparse_and_dense_agree_at_any_thread_count),
-      cmocka_unit_test(library_sizes_are_kept),
-      cmocka_unit_test(what_is_done_is_not_done_again),
+      cmocka_unit_test(look_tells_kinds_apart),   cmocka_unit_test(nan_goes_no_further),
+      cmocka_unit_test(totals_become_the_median), cmocka_unit_test(sparse_and_dense_agree_at_any_thread_count),
+      cmocka_unit_test(library_sizes_are_kept),   cmocka_unit_test(what_is_done_is_not_done_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,10 @@ static void mistakes_are_explained(void **state) {
     o.n_merge = 1;
     assert_error(comp_tabular_options_check(&o), COMP_ERR_ARGUMENT, "COLUMN=V1,V2:NEW");
   }
+  o.n_merge = 0;
+  assert_ok(comp_table_add_numbers(t, "land_B", (double[]){1, 2, 3, 4, 5}, true));
+  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "two features would be called 'land_B'");
+  o.n_merge = 1;
   const char *number = "age=20:30";
   o.merge = &number;
   assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "holds numbers");
