@@ -178,10 +178,10 @@ static comp_status encoder_backward(comp_context *context, pass *p) {
         hidden_backward(context, p, &n->encoder[l], &w->encoder[l], d, dx, below->act, half ? below->act_half : NULL));
     swap(&d, &dx);
   }
-  if (comp_matrix_get_kind(p->batch->x) == COMP_DENSE) {
+  if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
     bool half = comp__dense_half(w, &n->encoder[0].dense);
     COMP__TRY(hidden_backward(context, p, &n->encoder[0], &w->encoder[0], d, NULL,
-                              comp_matrix_const_values(p->batch->x), half ? w->x_half : NULL));
+                              comp_matrix_const_values(p->batch->input), half ? w->x_half : NULL));
   } else {
     normalise_backward(context, p, &n->encoder[0], &w->encoder[0], d);
     comp__sparse_weight_gradient(context, &n->encoder[0].dense, p->state, p->batch, w->kernels, d);

@@ -26,7 +26,7 @@ static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
   size_t out = job->dense->out, k = 0;
   for (size_t i = begin; i < end; i++) {
     const float *from = job->state->params + job->dense->bias;
-    if (job->dense->condition) {
+    if (job->dense->conditions) {
       while (i >= job->batch->start[k + 1]) k++;
       from = condition_row(job->dense, job->state, k);
     }
@@ -38,7 +38,7 @@ static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
  * nothing. */
 static bool fill(comp_context *context, const comp__dense *dense, const comp__state *state, const comp__batch *batch,
                  float *y) {
-  if (!dense->condition && !dense->has_bias) return false;
+  if (!dense->conditions && !dense->has_bias) return false;
   fill_job job = {dense, state, batch, y};
   comp__parallel_for(context, batch->rows, 64, fill_rows, &job);
   return true;
@@ -95,12 +95,9 @@ void comp__column_sums(comp_context *context, float *out, const float *y, size_t
 static void constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
                                const comp__batch *batch, const float *dy) {
   if (dense->has_bias) comp__column_sums(context, state->grads + dense->bias, dy, 0, batch->rows, dense->out);
-  if (!dense->condition) return;
   float *rows = state->grads + dense->weight + dense->in * dense->out;
-  for (size_t k = 0; batch->start[k] < batch->rows || k == 0; k++) {
+  for (size_t k = 0; k < dense->conditions; k++)
     comp__column_sums(context, rows + k * dense->out, dy, batch->start[k], batch->start[k + 1], dense->out);
-    if (batch->start[k + 1] == batch->rows) break;
-  }
 }
 
 comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
@@ -152,11 +149,11 @@ static void sparse_product(comp_context *context, const comp__kernels *kernels, 
 void comp__sparse_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
                           const comp__batch *batch, const comp__kernels *kernels, float *y) {
   bool add = fill(context, dense, state, batch, y);
-  sparse_product(context, kernels, batch->x, y, state->params + dense->weight, dense->out, add);
+  sparse_product(context, kernels, batch->input, y, state->params + dense->weight, dense->out, add);
 }
 
 void comp__sparse_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                   const comp__batch *batch, const comp__kernels *kernels, const float *dy) {
   constant_gradients(context, dense, state, batch, dy);
-  sparse_product(context, kernels, batch->x_t, state->grads + dense->weight, dy, dense->out, false);
+  sparse_product(context, kernels, batch->input_t, state->grads + dense->weight, dy, dense->out, false);
 }

@@ -77,7 +77,7 @@ static void halve_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
   size_t cols = p->network->features;
-  comp__f32_to_bf16(p->work->x_half + begin * cols, comp_matrix_const_values(p->batch->x) + begin * cols,
+  comp__f32_to_bf16(p->work->x_half + begin * cols, comp_matrix_const_values(p->batch->input) + begin * cols,
                     (end - begin) * cols);
 }
 
@@ -85,10 +85,10 @@ static void halve_rows(void *arg, size_t begin, size_t end, int thread) {
 static comp_status first_layer(comp_context *context, pass *p) {
   const comp__hidden *hidden = &p->network->encoder[0];
   comp__layer_work *layer = &p->work->encoder[0];
-  if (comp_matrix_get_kind(p->batch->x) == COMP_DENSE) {
+  if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
     bool half = comp__dense_half(p->work, &hidden->dense);
     if (half) comp__parallel_for(context, p->batch->rows, 16, halve_rows, p);
-    return hidden_forward(context, p, hidden, layer, comp_matrix_const_values(p->batch->x),
+    return hidden_forward(context, p, hidden, layer, comp_matrix_const_values(p->batch->input),
                           half ? p->work->x_half : NULL);
   }
   comp__sparse_forward(context, &hidden->dense, p->state, p->batch, p->work->kernels, layer->xhat);

@@ -6,8 +6,8 @@
 
 static comp_status add_dense(comp__network *n, comp__dense *dense, const char *name, size_t in, size_t out,
                              bool condition, bool bias) {
-  *dense = (comp__dense){.in = in, .out = out, .condition = condition, .has_bias = bias};
-  size_t rows = in + (condition ? n->conditions : 0);
+  *dense = (comp__dense){.in = in, .out = out, .conditions = condition ? n->conditions : 0, .has_bias = bias};
+  size_t rows = in + dense->conditions;
   comp_status status =
       comp__layout_add(&n->params, &dense->weight, COMP__INIT_UNIFORM, rows, rows, out, "%s.weight", name);
   if (status == COMP_OK && bias)

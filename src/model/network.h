@@ -19,7 +19,7 @@
 /* A dense layer: weight [in (+ conditions), out], bias [out] or none. */
 typedef struct comp__dense {
   size_t in, out;
-  bool condition; /* the weight has a row for each condition behind those of the inputs */
+  size_t conditions; /* the weight has this many rows, one a condition, behind those of the inputs; 0: none */
   bool has_bias;
   size_t weight, bias; /* offsets into the parameters */
 } comp__dense;
@@ -58,11 +58,12 @@ typedef struct comp__state {
 /* Samples, sorted by condition. */
 typedef struct comp__batch {
   size_t rows;
-  const comp_matrix *x;   /* [rows, features], dense or CSR */
-  const comp_matrix *x_t; /* its transpose, when x is CSR and gradients are wanted */
-  const size_t *start;    /* [conditions + 1]: block k holds rows start[k] .. start[k + 1] - 1 */
-  const uint64_t *ids;    /* [rows]: what the noise of a sample depends on */
-  const float *library;   /* [rows]: total counts; negative binomial only */
+  const comp_matrix *x;       /* [rows, features], dense or CSR: what the likelihood is of */
+  const comp_matrix *input;   /* what the encoder reads: x itself, or normalised counts; of the same kind */
+  const comp_matrix *input_t; /* its transpose, when it is CSR and gradients are wanted */
+  const size_t *start;        /* [conditions + 1]: block k holds rows start[k] .. start[k + 1] - 1 */
+  const uint64_t *ids;        /* [rows]: what the noise of a sample depends on */
+  const float *library;       /* [rows]: total counts; negative binomial only */
 } comp__batch;
 
 typedef struct comp__losses {

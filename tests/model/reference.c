@@ -92,7 +92,7 @@ static double *dense(const comp__dense *d, const double *params, const comp__bat
   for (size_t i = 0; i < batch->rows; i++)
     for (size_t o = 0; o < d->out; o++) {
       double sum = d->has_bias ? params[d->bias + o] : 0;
-      if (d->condition) sum += params[d->weight + (d->in + condition_of(batch->start, i)) * d->out + o];
+      if (d->conditions) sum += params[d->weight + (d->in + condition_of(batch->start, i)) * d->out + o];
       for (size_t k = 0; k < d->in; k++) sum += x[i * d->in + k] * params[d->weight + k * d->out + o];
       y[i * d->out + o] = sum;
     }
