@@ -9,6 +9,7 @@
  *   table.h     columns of what is known of each sample or feature
  *   dataset.h   samples x features with both tables
  *   file.h      complete files or none
+ *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   machine.h   versions, and what this machine can do
  *
  * Rules that hold everywhere: out-parameters come first and are named `out`; a function that allocates says who frees;
@@ -22,6 +23,7 @@
 #include "comp/file.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
+#include "comp/prep.h"
 #include "comp/status.h"
 #include "comp/table.h"
 

@@ -1,0 +1,243 @@
+/* format.c: the table of file formats: finding the right one, and what is common to all of them. */
+#include "io/format.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/matrix.h"
+
+/* Asked in this order: a 10x .h5 is HDF5 too, and .csv takes any text. */
+static const comp__format *const formats[] = {
+    &comp__format_tenx_h5,
+    &comp__format_h5ad,
+};
+
+enum { N_FORMATS = sizeof formats / sizeof *formats, HEAD_SIZE = 64 << 10 };
+
+/* Gunzips the beginning of a gzip file; a file cut short gives what there is. */
+static size_t gunzip_head(unsigned char *out, size_t out_size, unsigned char *in, size_t in_size) {
+  z_stream stream = {0};
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return 0;
+  stream.next_in = in;
+  stream.avail_in = (uInt)in_size;
+  stream.next_out = out;
+  stream.avail_out = (uInt)out_size;
+  inflate(&stream, Z_SYNC_FLUSH);
+  size_t size = out_size - stream.avail_out;
+  inflateEnd(&stream);
+  return size;
+}
+
+/* `head` has room for 2 x HEAD_SIZE. */
+static comp_status look(comp__peek *peek, unsigned char *head, const char *path) {
+  struct stat info;
+  *peek = (comp__peek){path, false, head, 0, false};
+  if (stat(path, &info) != 0) return comp__error_errno("cannot open");
+  peek->folder = S_ISDIR(info.st_mode);
+  if (peek->folder) return COMP_OK;
+  FILE *file = fopen(path, "rbe");
+  if (!file) return comp__error_errno("cannot open");
+  peek->head_size = fread(head, 1, HEAD_SIZE, file);
+  bool failed = ferror(file) != 0;
+  fclose(file);
+  if (failed) return comp__error_errno("cannot read");
+  peek->gzip = peek->head_size > 2 && head[0] == 0x1f && head[1] == 0x8b;
+  if (peek->gzip) {
+    peek->head_size = gunzip_head(head + HEAD_SIZE, HEAD_SIZE, head, peek->head_size);
+    peek->head = head + HEAD_SIZE;
+  }
+  return COMP_OK;
+}
+
+comp_status comp__format_of_input(const comp__format **out, const char *path) {
+  unsigned char *head = NULL;
+  comp__peek peek;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
+  COMP__TRY(look(&peek, head, path));
+  if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
+  for (size_t i = 0; i < N_FORMATS && !*out; i++)
+    if (formats[i]->probe && formats[i]->probe(&peek)) *out = formats[i];
+  if (!*out)
+    COMP__FAIL(COMP_ERR_FORMAT, peek.folder
+                                    ? "a folder without the files of a 10x matrix (matrix.mtx, barcodes.tsv, ...)"
+                                    : "it is none of the known formats (.h5ad, 10x .h5, MEX, .csv, .tsv)");
+done:
+  comp__free(head);
+  return status;
+}
+
+static bool ends_with(const char *name, const char *extension, size_t length) {
+  size_t size = strlen(name);
+  return size > length && strncasecmp(name + size - length, extension, length) == 0;
+}
+
+/* Whether the name ends with one of the extensions, a list separated by spaces. */
+static bool has_extension(const char *name, const char *extensions) {
+  while (extensions && *extensions) {
+    size_t length = strcspn(extensions, " ");
+    if (ends_with(name, extensions, length)) return true;
+    extensions += length + (extensions[length] == ' ');
+  }
+  return false;
+}
+
+comp_status comp__format_of_output(const comp__format **out, const char *name) {
+  char list[256] = "";
+  size_t used = 0;
+  *out = NULL;
+  for (size_t i = 0; i < N_FORMATS; i++) {
+    if (!formats[i]->write) continue;
+    if (has_extension(name, formats[i]->extensions)) {
+      *out = formats[i];
+      return COMP_OK;
+    }
+    if (used < sizeof list)
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? " " : "", formats[i]->extensions);
+  }
+  return comp__error(COMP_ERR_ARGUMENT, "cannot tell the format of %s by its name; it should end in one of: %s", name,
+                     list);
+}
+
+comp_status comp_file_format(const char **out, const char *path) {
+  const comp__format *format;
+  *out = NULL;
+  comp_status status = comp__format_of_input(&format, path);
+  if (status != COMP_OK) return comp__error_context(status, "%s", path);
+  *out = format->name;
+  return COMP_OK;
+}
+
+comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col) {
+  return comp__error(COMP_ERR_DATA,
+                     "X holds a value that is not a finite 32-bit number, in sample '%s' (row %zu), feature '%s' "
+                     "(column %zu); replace or remove it first",
+                     comp_dataset_obs_name(names, row), row, comp_dataset_var_name(names, col), col);
+}
+
+static comp_status check_matrix(comp_context *context, const comp_dataset *dataset) {
+  size_t row, col;
+  if (dataset->samples == 0 || dataset->features == 0)
+    return comp__error(COMP_ERR_DATA, "there is nothing in it: %zu samples x %zu features", dataset->samples,
+                       dataset->features);
+  if (dataset->x && comp__matrix_find_nonfinite(&row, &col, context, dataset->x))
+    return comp__format_bad_value(dataset, row, col);
+  return COMP_OK;
+}
+
+/* How many of the names repeat an earlier one, with the first of them for a message. */
+static size_t count_repeats(const comp__strings *names, const comp__string_index *index, const char **first) {
+  size_t count = 0;
+  for (size_t i = 0; i < names->count; i++) {
+    const char *name = comp__strings_get(names, i);
+    if (!name || comp__string_index_find(index, name) == i) continue;
+    if (count++ == 0) *first = name;
+  }
+  return count;
+}
+
+/* Appends -1, -2, ... to repeated names, as AnnData's var_names_make_unique() does: numbers that would make a name
+ * that is there already are left out. */
+static comp_status make_unique(comp__strings *names, const comp__string_index *index) {
+  comp__strings made = {0};
+  size_t *counters = NULL;
+  char *name = NULL;
+  size_t capacity = 0;
+  comp_status status;
+  COMP__TRY(comp__calloc(&counters, names->count, sizeof *counters));
+  for (size_t i = 0; i < names->count; i++) {
+    const char *old = comp__strings_get(names, i);
+    size_t first = old ? comp__string_index_find(index, old) : i, length = old ? strlen(old) : 0;
+    if (first == i) {
+      COMP__TRY(comp__strings_append(&made, old, length));
+      continue;
+    }
+    COMP__TRY(comp__grow(&name, &capacity, 0, length + 24, 1));
+    do snprintf(name, capacity, "%s-%zu", old, ++counters[first]);
+    while (comp__string_index_find(index, name) != SIZE_MAX);
+    COMP__TRY(comp__strings_append(&made, name, strlen(name)));
+  }
+  comp__strings_release(names);
+  *names = made;
+  made = (comp__strings){0};
+done:
+  comp__strings_release(&made);
+  comp__free(counters);
+  comp__free(name);
+  return status;
+}
+
+static comp_status check_names(comp_context *context, comp__strings *names, const char *path, bool features) {
+  comp__string_index index = {0};
+  size_t duplicate;
+  const char *first = "";
+  comp_status status;
+  COMP__TRY(comp__string_index_init(&index, names, &duplicate));
+  if (duplicate == SIZE_MAX) goto done;
+  size_t count = count_repeats(names, &index, &first);
+  if (!features) {
+    comp__warn(context, "%s: %zu of the sample names repeat an earlier one (the first is '%s')", path, count, first);
+    goto done;
+  }
+  comp__warn(context, "%s: %zu of the feature names repeat an earlier one (the first is '%s'); -1, -2, ... is appended",
+             path, count, first);
+  COMP__TRY(make_unique(names, &index));
+done:
+  comp__string_index_release(&index);
+  return status;
+}
+
+comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
+                              const comp_read_options *options) {
+  static const comp_read_options defaults = COMP_READ_OPTIONS_INIT;
+  const comp__format *format;
+  comp_dataset *dataset = NULL;
+  comp_status status;
+  *out = NULL;
+  if (!options) options = &defaults;
+  COMP__TRY(comp__format_of_input(&format, path));
+  COMP__TRY(format->read(&dataset, context, path, options));
+  COMP__TRY(check_matrix(context, dataset));
+  COMP__TRY(check_names(context, &dataset->obs_names, path, false));
+  COMP__TRY(check_names(context, &dataset->var_names, path, true));
+done:
+  if (status != COMP_OK) comp__error_context(status, "%s", path);
+  /* Its errors name the table's file. */
+  if (status == COMP_OK && options->metadata) status = comp_dataset_join_metadata(dataset, context, options->metadata);
+  if (status != COMP_OK) {
+    comp_dataset_free(dataset);
+    return status;
+  }
+  *out = dataset;
+  return COMP_OK;
+}
+
+comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
+                               const comp_write_options *options) {
+  static const comp_write_options defaults = COMP_WRITE_OPTIONS_INIT;
+  const comp__format *format;
+  comp__output output = {0};
+  comp_status status;
+  if (!options) options = &defaults;
+  if (options->compression < 0 || options->compression > 9)
+    return comp__error(COMP_ERR_ARGUMENT, "compression: %d is not a gzip level, 0 .. 9", options->compression);
+  COMP__TRY(comp__format_of_output(&format, path));
+  COMP__TRY(comp__output_begin(&output, path));
+  status = format->write(context, dataset, output.temporary, path, options);
+  if (status != COMP_OK) {
+    comp__error_context(status, "%s", path);
+    goto done;
+  }
+  COMP__TRY(comp__output_commit(&output));
+done:
+  comp__output_abort(&output);
+  return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * format.h: the table of file formats. A format is one file in this folder and one row in format.c.
+ */
+#ifndef COMP_IO_FORMAT_H
+#define COMP_IO_FORMAT_H
+
+#include "comp/io.h"
+
+/* What a format's probe may look at. */
+typedef struct comp__peek {
+  const char *path;
+  bool folder;
+  const unsigned char *head; /* the first bytes, gunzipped when `gzip`; empty for a folder */
+  size_t head_size;
+  bool gzip;
+} comp__peek;
+
+typedef struct comp__format {
+  const char *name;        /* for messages and comp_file_format(): "h5ad" */
+  const char *description; /* "AnnData" */
+  const char *extensions;  /* of outputs, separated by spaces: ".csv .csv.gz"; NULL when it cannot be written */
+  /* Whether this looks like such a file. Asked in the order of the table. */
+  bool (*probe)(const comp__peek *peek);
+  /* Reads it whole. Everything about metadata joins, checks of X and names is done by the caller. */
+  comp_status (*read)(comp_dataset **out, comp_context *context, const char *path, const comp_read_options *options);
+  /* Writes to a temporary name (`path`); `name` is the final one, for its extension. NULL when it cannot be written. */
+  comp_status (*write)(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
+                       const comp_write_options *options);
+} comp__format;
+
+/* The format of a file, by its content. */
+comp_status comp__format_of_input(const comp__format **out, const char *path);
+
+/* The format of an output, by its name. */
+comp_status comp__format_of_output(const comp__format **out, const char *name);
+
+/* The error of a value of X that is not finite, naming its sample and feature. */
+comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col);
+
+/* The rows, one file each. */
+extern const comp__format comp__format_h5ad;    /* h5ad.c */
+extern const comp__format comp__format_tenx_h5; /* h5_tenx.c */
+extern const comp__format comp__format_mex;     /* mex.c */
+extern const comp__format comp__format_csv;     /* csv.c */
+extern const comp__format comp__format_npy;     /* npy.c */
+
+#endif

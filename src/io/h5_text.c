@@ -1,0 +1,222 @@
+/* h5_text.c: HDF5 datasets of text, and numbers as text. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "io/h5.h"
+
+/* Values that are in memory as HDF5 gave them, before they are copied: bounds the memory of long lists. */
+enum { BATCH = 1 << 16, BATCH_BYTES = 8 << 20 };
+
+/* The length of a fixed-size text without its padding. */
+static size_t padded_length(const char *text, size_t size, H5T_str_t padding) {
+  size_t length = strnlen(text, size);
+  if (padding == H5T_STR_SPACEPAD)
+    while (length > 0 && text[length - 1] == ' ') length--;
+  return length;
+}
+
+comp_status comp__h5_append_texts(comp__strings *out, hid_t type, const void *buffer, size_t stride, size_t n,
+                                  size_t first) {
+  bool variable = H5Tis_variable_str(type) > 0;
+  size_t size = H5Tget_size(type);
+  H5T_str_t padding = H5Tget_strpad(type);
+  for (size_t i = 0; i < n; i++) {
+    const char *at = (const char *)buffer + i * stride, *text = at;
+    if (variable) memcpy(&text, at, sizeof text);
+    size_t length = !text ? 0 : variable ? strlen(text) : padded_length(text, size, padding);
+    if (!comp__utf8_valid(text ? text : "", length, NULL))
+      return comp__error(COMP_ERR_FORMAT, "row %zu is not valid UTF-8 text", first + i);
+    comp_status status = comp__strings_append(out, text ? text : "", length);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* As Python shows them: whole floats keep no ".0" here, since codes and clusters are meant. */
+static comp_status append_number(comp__strings *out, double value) {
+  char text[40];
+  if (value >= -1e15 && value <= 1e15 && value == (double)(long long)value)
+    snprintf(text, sizeof text, "%lld", (long long)value);
+  else
+    for (int digits = 6; digits <= 17; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, value);
+      if (strtod(text, NULL) == value) break;
+    }
+  return comp__strings_append(out, text, strlen(text));
+}
+
+static comp_status append_numbers(comp__strings *out, const double *values, size_t n, bool boolean) {
+  for (size_t i = 0; i < n; i++) {
+    comp_status status = boolean ? comp__strings_append(out, values[i] != 0 ? "True" : "False", values[i] != 0 ? 4 : 5)
+                                 : append_number(out, values[i]);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* How the values of a dataset are brought into memory. */
+typedef struct text_source {
+  hid_t dataset;
+  hid_t file_type; /* of the values; its own copy is the memory type of text */
+  hid_t memory;    /* memory type */
+  size_t stride;
+  bool text;
+  bool variable;
+  bool boolean;
+} text_source;
+
+static comp_status open_source(text_source *s, hid_t dataset, bool any) {
+  char where[256];
+  comp__h5_where(dataset, where, sizeof where);
+  *s = (text_source){dataset, H5Dget_type(dataset), H5I_INVALID_HID, 0, false, false, false};
+  if (s->file_type < 0) return comp__h5_error(COMP_ERR_FORMAT, "%s has no readable type", where);
+  H5T_class_t class = H5Tget_class(s->file_type);
+  s->text = class == H5T_STRING;
+  s->boolean = comp__h5_is_bool(s->file_type);
+  bool number = class == H5T_INTEGER || class == H5T_FLOAT || s->boolean;
+  if (!s->text && !(any && number)) return comp__error(COMP_ERR_FORMAT, "%s does not hold text", where);
+  s->variable = s->text && H5Tis_variable_str(s->file_type) > 0;
+  if (s->boolean)
+    s->memory = comp__h5_bool_type();
+  else
+    s->memory = H5Tcopy(s->text ? s->file_type : H5T_NATIVE_DOUBLE);
+  s->stride = H5Tget_size(s->memory);
+  if (s->memory < 0 || s->stride == 0) return comp__h5_error(COMP_ERR_FORMAT, "%s has no readable type", where);
+  return COMP_OK;
+}
+
+static void close_source(text_source *s) {
+  comp__h5_close(&s->memory);
+  comp__h5_close(&s->file_type);
+}
+
+static comp_status append_batch(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
+  if (s->text) return comp__h5_append_texts(out, s->memory, buffer, s->stride, n, first);
+  if (!s->boolean) return append_numbers(out, buffer, n, false);
+  for (size_t i = 0; i < n; i++) {
+    double value = ((const signed char *)buffer)[i];
+    comp_status status = append_numbers(out, &value, 1, true);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* Reads and appends values first .. first + n - 1. */
+static comp_status read_batch(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
+  char where[256];
+  hsize_t start = first, count = n;
+  comp_status status = COMP_OK;
+  hid_t from = H5Dget_space(s->dataset), to = H5Screate_simple(1, &count, NULL);
+  memset(buffer, 0, n * s->stride);
+  if (H5Sget_simple_extent_ndims(from) == 1) H5Sselect_hyperslab(from, H5S_SELECT_SET, &start, NULL, &count, NULL);
+  if (H5Dread(s->dataset, s->memory, to, from, H5P_DEFAULT, buffer) < 0)
+    status = comp__h5_error(COMP_ERR_FORMAT, "%s cannot be read", comp__h5_where(s->dataset, where, sizeof where));
+  if (status == COMP_OK) {
+    status = append_batch(out, s, buffer, first, n);
+    if (status != COMP_OK) comp__error_context(status, "%s", comp__h5_where(s->dataset, where, sizeof where));
+  }
+  if (s->variable) H5Dvlen_reclaim(s->memory, to, H5P_DEFAULT, buffer);
+  comp__h5_close(&from);
+  comp__h5_close(&to);
+  return status;
+}
+
+comp_status comp__h5_read_texts(comp__strings *out, hid_t dataset, bool any) {
+  text_source s;
+  void *buffer = NULL;
+  size_t shape[1];
+  int rank;
+  comp_status status;
+  COMP__TRY(open_source(&s, dataset, any));
+  COMP__TRY(comp__h5_shape(shape, &rank, 1, dataset));
+  size_t n = rank == 0 ? 1 : shape[0];
+  size_t batch = BATCH_BYTES / s.stride;
+  if (batch > BATCH) batch = BATCH;
+  if (batch == 0) batch = 1;
+  if (batch > n) batch = n;
+  COMP__TRY(comp__alloc(&buffer, batch, s.stride));
+  for (size_t first = 0; first < n; first += batch)
+    COMP__TRY(read_batch(out, &s, buffer, first, first + batch <= n ? batch : n - first));
+done:
+  comp__free(buffer);
+  close_source(&s);
+  return status;
+}
+
+comp_status comp__h5_read_text(char **out, hid_t dataset) {
+  comp__strings values = {0};
+  *out = NULL;
+  comp_status status;
+  COMP__TRY(comp__h5_read_texts(&values, dataset, false));
+  if (values.count != 1) {
+    char where[256];
+    COMP__FAIL(COMP_ERR_FORMAT, "%s holds %zu texts, not one", comp__h5_where(dataset, where, sizeof where),
+               values.count);
+  }
+  COMP__TRY(comp__strdup(out, comp__strings_get(&values, 0)));
+done:
+  comp__strings_release(&values);
+  return status;
+}
+
+/* Creates a dataset of text; not compressed: the texts themselves are in HDF5's heap, which cannot be. */
+static comp_status create_texts(hid_t *out, hid_t parent, const char *path, hid_t type, hid_t space,
+                                const char *encoding) {
+  hid_t links = comp__h5_link_list(), list = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(list, false); /* the same data gives the same file */
+  *out = H5Dcreate2(parent, path, type, space, links, list, H5P_DEFAULT);
+  comp__h5_close(&list);
+  comp__h5_close(&links);
+  if (*out < 0) return comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
+  return comp__h5_put_encoding(*out, encoding, "0.2.0");
+}
+
+static comp_status write_batch(hid_t dataset, hid_t type, const char **pointers, size_t first, size_t n) {
+  hsize_t start = first, count = n;
+  hid_t to = H5Dget_space(dataset), from = H5Screate_simple(1, &count, NULL);
+  H5Sselect_hyperslab(to, H5S_SELECT_SET, &start, NULL, &count, NULL);
+  herr_t written = H5Dwrite(dataset, type, from, to, H5P_DEFAULT, pointers);
+  comp__h5_close(&from);
+  comp__h5_close(&to);
+  return written < 0 ? comp__h5_error(COMP_ERR_IO, "cannot write text") : COMP_OK;
+}
+
+comp_status comp__h5_write_texts(hid_t parent, const char *path, const comp__strings *values) {
+  const char **pointers = NULL;
+  hsize_t count = values->count;
+  size_t batch = values->count < BATCH ? values->count : BATCH;
+  hid_t type = comp__h5_text_type(), space = H5Screate_simple(1, &count, NULL), dataset = H5I_INVALID_HID;
+  comp_status status;
+  COMP__TRY(create_texts(&dataset, parent, path, type, space, "string-array"));
+  COMP__TRY(comp__alloc(&pointers, batch, sizeof *pointers));
+  for (size_t first = 0; first < values->count; first += batch) {
+    size_t n = first + batch <= values->count ? batch : values->count - first;
+    for (size_t i = 0; i < n; i++) {
+      const char *text = comp__strings_get(values, first + i);
+      pointers[i] = text ? text : "";
+    }
+    COMP__TRY(write_batch(dataset, type, pointers, first, n));
+  }
+done:
+  comp__free(pointers);
+  comp__h5_close(&dataset);
+  comp__h5_close(&space);
+  comp__h5_close(&type);
+  return status;
+}
+
+comp_status comp__h5_write_text(hid_t parent, const char *path, const char *value) {
+  hid_t type = comp__h5_text_type(), space = H5Screate(H5S_SCALAR), dataset = H5I_INVALID_HID;
+  comp_status status;
+  COMP__TRY(create_texts(&dataset, parent, path, type, space, "string"));
+  if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0)
+    status = comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
+done:
+  comp__h5_close(&dataset);
+  comp__h5_close(&space);
+  comp__h5_close(&type);
+  return status;
+}

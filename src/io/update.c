@@ -1,0 +1,107 @@
+/* update.c: adding results to a data file, whatever its format. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "io/format.h"
+#include "io/h5ad_update.h"
+
+/* Copies a column of a table to another table of as many rows. */
+static comp_status copy_column(comp_table *to, const comp_table *from, size_t column) {
+  size_t rows = comp_table_rows(from);
+  size_t levels = comp_table_kind(from, column) == COMP_COLUMN_CATEGORICAL ? comp_table_levels(from, column) : 0;
+  const char *name = comp_table_name(from, column), **texts = NULL;
+  void *values = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&values, rows, sizeof(double)));
+  COMP__TRY(comp__alloc(&texts, levels > rows ? levels : rows, sizeof *texts));
+  switch (comp_table_kind(from, column)) {
+  case COMP_COLUMN_STRING:
+    for (size_t i = 0; i < rows; i++) texts[i] = comp_table_string(from, column, i);
+    status = comp_table_add_strings(to, name, texts);
+    break;
+  case COMP_COLUMN_CATEGORICAL:
+    for (size_t i = 0; i < rows; i++) ((int32_t *)values)[i] = comp_table_code(from, column, i);
+    for (size_t l = 0; l < levels; l++) texts[l] = comp_table_level(from, column, (int32_t)l);
+    status = comp_table_add_categorical(to, name, values, texts, levels);
+    break;
+  case COMP_COLUMN_NUMBER:
+    for (size_t i = 0; i < rows; i++) ((double *)values)[i] = comp_table_number(from, column, i);
+    status = comp_table_add_numbers(to, name, values, comp_table_is_integer(from, column));
+    break;
+  case COMP_COLUMN_BOOL:
+    for (size_t i = 0; i < rows; i++) ((int8_t *)values)[i] = (int8_t)comp_table_bool(from, column, i);
+    status = comp_table_add_bools(to, name, values);
+    break;
+  }
+done:
+  comp__free(values);
+  comp__free(texts);
+  return status;
+}
+
+/* Adds the results to a data set that was read whole. */
+static comp_status merge(comp_context *context, comp_dataset *dataset, const comp_dataset *results) {
+  comp_status status = COMP_OK;
+  if (dataset->samples != results->samples)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, dataset->samples);
+  for (size_t i = 0; i < comp_table_columns(results->obs); i++) COMP__TRY(copy_column(dataset->obs, results->obs, i));
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < results->slots[slot].count; i++) {
+      const comp__named_matrix *entry = &results->slots[slot].entries[i];
+      comp_matrix *matrix;
+      COMP__TRY(comp_matrix_select(&matrix, context, entry->matrix, NULL, 0, NULL, 0));
+      COMP__TRY(comp_dataset_set(dataset, (comp_slot)slot, entry->name, matrix));
+    }
+  if (results->record) COMP__TRY(comp_dataset_set_record(dataset, results->record));
+done:
+  return status;
+}
+
+/* Reads the input, adds the results, writes it anew. `carry`: the input is an .h5ad of an old layout. */
+static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
+                           const char *out_path, const comp_read_options *options, bool carry) {
+  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp_dataset *dataset = NULL;
+  comp_status status;
+  COMP__TRY(comp_dataset_read(&dataset, context, in_path, carry ? NULL : options));
+  COMP__TRY(merge(context, dataset, results));
+  if (carry) write.carry_from = in_path;
+  COMP__TRY(comp_dataset_write(context, dataset, out_path, &write));
+done:
+  comp_dataset_free(dataset);
+  return status;
+}
+
+static comp_status add(comp_context *context, const comp_dataset *results, const char *in_path, const char *out_path) {
+  comp__output output = {0};
+  comp_status status;
+  COMP__TRY(comp__output_begin(&output, out_path));
+  status = comp__h5ad_update(context, results, in_path, output.temporary);
+  if (status != COMP_OK) {
+    comp__error_context(status, "adding results of %s to %s", in_path, out_path);
+    goto done;
+  }
+  COMP__TRY(comp__output_commit(&output));
+done:
+  comp__output_abort(&output);
+  return status;
+}
+
+comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                const char *out_path, const comp_read_options *options) {
+  const comp__format *input, *output;
+  bool old = false;
+  comp_status status = comp__format_of_output(&output, out_path);
+  if (status != COMP_OK) return status;
+  if (output != &comp__format_h5ad)
+    return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad, which %s is not by its name", out_path);
+  status = comp__format_of_input(&input, in_path);
+  if (status == COMP_OK && input == &comp__format_h5ad) status = comp__h5ad_needs_rewrite(&old, in_path);
+  if (status != COMP_OK) return comp__error_context(status, "%s", in_path);
+  if (input == &comp__format_h5ad && !old) return add(context, results, in_path, out_path);
+  return rewrite(context, results, in_path, out_path, options, old);
+}
