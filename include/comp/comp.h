@@ -21,10 +21,13 @@
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
+#include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
+#include "comp/model.h"
 #include "comp/prep.h"
 #include "comp/status.h"
 #include "comp/table.h"
+#include "comp/train.h"
 
 #endif
