@@ -9,6 +9,8 @@
  *   table.h     columns of what is known of each sample or feature
  *   dataset.h   samples x features with both tables
  *   file.h      complete files or none
+ *   io.h        data files
+ *   simulate.h  data whose truth is known
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   machine.h   versions, and what this machine can do
  *
@@ -26,6 +28,7 @@
 #include "comp/matrix.h"
 #include "comp/model.h"
 #include "comp/prep.h"
+#include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/table.h"
 #include "comp/train.h"

@@ -59,7 +59,7 @@ typedef struct comp_simulate_options {
   double effect_genes;       /* share of genes that answer to a condition in one label, 0 .. 1 */
   double specific;           /* how much of the response is the label's own: 0 none of it .. 1 all */
   double heterogeneity;      /* how much the response depends on the cell's state: 0 not at all .. 1 */
-  double library;            /* median library size, in counts; 0: half a count a gene */
+  double library;            /* median library size, in counts; 0: 0.4 counts a gene */
   double library_sd;         /* standard deviation of log library size */
   double dispersion;         /* of the negative binomial; 0: Poisson */
   double imbalance;          /* 0: conditions of equal size .. < 1: each is smaller than the one before by this share */

@@ -265,16 +265,29 @@ done:
   return status;
 }
 
+/* No two columns may have one name. In a data set an annotation and a feature may: they go to different places. */
 static comp_status check_names(const comp__csv *csv) {
+  comp_status status;
+  const comp__csv_layout *layout = &csv->layout;
+  comp__strings marked = {0};
   comp__string_index index = {0};
   size_t duplicate;
-  comp_status status = comp__string_index_init(&index, &csv->layout.names, &duplicate);
-  if (status == COMP_OK && duplicate != SIZE_MAX) {
-    const char *name = comp__strings_get(&csv->layout.names, duplicate);
+  for (size_t i = 0; i < layout->columns; i++) {
+    const char *name = comp__strings_get(&layout->names, i);
+    char text[256];
+    if (csv->want_x && layout->annotation[i] && snprintf(text, sizeof text, "obs:%s", name) < (int)sizeof text)
+      name = text;
+    COMP__TRY(comp__strings_append(&marked, name, strlen(name)));
+  }
+  COMP__TRY(comp__string_index_init(&index, &marked, &duplicate));
+  if (duplicate != SIZE_MAX) {
+    const char *name = comp__strings_get(&marked, duplicate);
     status = comp__error(COMP_ERR_DATA, "%s: columns %zu and %zu have the same name, '%s'", csv->text->name,
                          comp__string_index_find(&index, name) + 1, duplicate + 1, name);
   }
+done:
   comp__string_index_release(&index);
+  comp__strings_release(&marked);
   return status;
 }
 
@@ -296,6 +309,9 @@ static comp_status count_columns(comp__csv *csv, const char *row, const char *he
 }
 
 static comp_status fail_empty(const comp__text *text, bool header) {
+  if (memchr(text->data, '\r', text->size) && !memchr(text->data, '\n', text->size))
+    return comp__error(COMP_ERR_FORMAT,
+                       "%s: its lines end with carriage returns alone; convert it first: tr '\\r' '\\n'", text->name);
   if (header)
     return comp__error(COMP_ERR_DATA, "%s holds a header and no rows (a table without a header must be read as such)",
                        text->name);

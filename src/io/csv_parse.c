@@ -125,8 +125,9 @@ static const char *read_number(const job *j, comp__csv_fault *fault, const char 
   const char *end, *begin = p;
   if (j->csv->layout.spaced)
     while (*p == ' ') p++;
-  comp__number_kind kind = comp__number_parse(&value, &end, p);
-  if (kind == COMP__NUMBER_NONE || !comp__csv_ends(end, j->csv->layout.delimiter))
+  comp__number_kind kind = comp__number_parse_short(&value, &end, p);
+  if (kind == COMP__NUMBER_NONE || !comp__csv_ends(end, j->csv->layout.delimiter) ||
+      j->csv->missing.first[(unsigned char)*p]) /* -99 may be a number that means none */
     return read_other(j, fault, begin, row, col);
   j->seen[col] |= number_seen(kind);
   store_number(j, &j->csv->columns[col], row, value);

@@ -11,7 +11,7 @@
 #include "core/threads.h"
 #include "io/csv.h"
 
-enum { PIECE_SIZE = 1024 * 1024 };
+enum { PIECE_SIZE = COMP__BLOCK_SIZE(1024 * 1024, 24) };
 
 static comp_status add_piece(comp__csv *csv, size_t *capacity, const char *begin, const char *end, size_t rows) {
   comp_status status = comp__grow(&csv->pieces, capacity, csv->n_pieces, csv->n_pieces + 1, sizeof *csv->pieces);

@@ -88,7 +88,7 @@ static bool is_text(const comp_table *table, size_t col) {
   return kind == COMP_COLUMN_STRING || kind == COMP_COLUMN_CATEGORICAL;
 }
 
-/* Whether a reader would take an obs column for a feature: it looks like numbers. */
+/* Whether a reader would take an obs column for a feature: it looks like numbers. Such a one is marked with "obs:". */
 static bool looks_numeric(const comp_table *table, size_t col) {
   size_t present = 0;
   if (comp_table_kind(table, col) == COMP_COLUMN_NUMBER) return true;
@@ -103,9 +103,12 @@ static bool looks_numeric(const comp_table *table, size_t col) {
   return present > 0;
 }
 
-static comp_status put_obs_name(block *b, const comp_table *obs, size_t col, char delimiter) {
+static comp_status put_obs_name(const writer *w, block *b, size_t col) {
+  const comp_table *obs = w->dataset->obs;
   const char *name = comp_table_name(obs, col);
-  if (!looks_numeric(obs, col)) return put_text(b, name, delimiter);
+  const char delimiter = w->delimiter;
+  if (!looks_numeric(obs, col) && comp_dataset_find_var(w->dataset, name) == COMP_NOT_FOUND)
+    return put_text(b, name, delimiter);
   size_t size = strlen(name) + 5;
   char *marked;
   comp_status status = comp__alloc(&marked, size, 1);
@@ -122,7 +125,7 @@ static comp_status put_header(const writer *w, block *b) {
   comp_status status = COMP_OK;
   for (size_t col = 0; col < comp_table_columns(d->obs); col++) {
     COMP__TRY(put_char(b, w->delimiter));
-    COMP__TRY(put_obs_name(b, d->obs, col, w->delimiter));
+    COMP__TRY(put_obs_name(w, b, col));
   }
   for (size_t col = 0; col < d->features; col++) {
     COMP__TRY(put_char(b, w->delimiter));

@@ -1,6 +1,7 @@
 /* h5.c: HDF5 files, handles, errors, groups. */
 #include "io/h5.h"
 
+#include <errno.h>
 #include <liblzf/lzf.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,18 +12,27 @@
 #include "core/alloc.h"
 #include "core/error.h"
 
-/* The lzf filter as h5py has it: cd[2] is the size of a chunk; data that does not shrink is stored as it is. */
+/* What decompressing may need when the filter's parameters do not say. */
+enum { MOST_LZF = 1 << 30 };
+
+/* The lzf filter as h5py has it: cd[2], when there, is the size of a chunk; data that does not shrink is stored as it
+ * is, which failing to compress stands for. */
 static size_t lzf_filter(unsigned flags, size_t n_cd, const unsigned cd[], size_t size, size_t *capacity, void **data) {
-  size_t out_size = flags & H5Z_FLAG_REVERSE ? (n_cd > 2 && cd[2] > 0 ? cd[2] : *capacity) : size;
-  if (size > UINT32_MAX || out_size > UINT32_MAX) return 0;
-  void *out = malloc(out_size);
-  if (!out) return 0;
-  unsigned used = flags & H5Z_FLAG_REVERSE ? lzf_decompress(*data, (unsigned)size, out, (unsigned)out_size)
-                                           : lzf_compress(*data, (unsigned)size, out, (unsigned)out_size);
-  if (used == 0) {
+  bool unpack = (flags & H5Z_FLAG_REVERSE) != 0;
+  size_t out_size = unpack ? (n_cd > 2 && cd[2] > 0 ? cd[2] : *capacity * 4) : size;
+  unsigned used = 0;
+  void *out = NULL;
+  if (size > MOST_LZF) return 0;
+  for (; out_size <= MOST_LZF; out_size *= 2) {
+    out = malloc(out_size);
+    if (!out) return 0;
+    used = unpack ? lzf_decompress(*data, (unsigned)size, out, (unsigned)out_size)
+                  : lzf_compress(*data, (unsigned)size, out, (unsigned)out_size);
+    if (used > 0) break;
     free(out);
-    return 0;
+    if (!unpack || errno != E2BIG || out_size == 0) return 0;
   }
+  if (used == 0) return 0;
   free(*data);
   *data = out;
   *capacity = out_size;
@@ -107,8 +117,11 @@ void comp__h5_close_file(comp__h5_file *file) {
   *file = (comp__h5_file)COMP__H5_FILE_INIT;
 }
 
+/* Keeps HDF5's account of an error, which every call clears, for the message that is yet to be made. */
 void comp__h5_close(hid_t *id) {
+  hid_t errors = *id >= 0 && H5Eget_num(H5E_DEFAULT) > 0 ? H5Eget_current_stack() : H5I_INVALID_HID;
   if (*id >= 0) H5Idec_ref(*id);
+  if (errors >= 0) H5Eset_current_stack(errors);
   *id = H5I_INVALID_HID;
 }
 
@@ -196,8 +209,9 @@ static herr_t add_member(hid_t group, const char *name, const H5L_info_t *info, 
 comp_status comp__h5_members(comp__strings *out, hid_t group) {
   member_walk walk = {out, COMP_OK};
   char where[256];
+  comp__h5_where(group, where, sizeof where);
   if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, add_member, &walk) < 0)
-    return comp__h5_error(COMP_ERR_FORMAT, "cannot list %s", comp__h5_where(group, where, sizeof where));
+    return comp__h5_error(COMP_ERR_FORMAT, "cannot list %s", where);
   return walk.status;
 }
 

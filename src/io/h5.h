@@ -44,7 +44,8 @@ void comp__h5_close_file(comp__h5_file *file);
 /* Closes any handle and sets it to H5I_INVALID_HID; invalid ones are allowed. */
 void comp__h5_close(hid_t *id);
 
-/* Sets this thread's message and adds what HDF5 has to say; forgets the latter. */
+/* Sets this thread's message and adds what HDF5 has to say; forgets the latter. Any call into HDF5
+ * but comp__h5_close() does so too: find the arguments before the call that may fail. */
 comp_status comp__h5_error(comp_status status, const char *format, ...) COMP_PRINTF(2, 3);
 
 /* The path of an object in its file without the leading slash, for messages: copied into `buffer` and returned. */

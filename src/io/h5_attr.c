@@ -25,8 +25,8 @@ static void close_attr(attr *a) {
 
 static comp_status bad_attr(hid_t object, const char *name, const char *what) {
   char where[256];
-  return comp__h5_error(COMP_ERR_FORMAT, "attribute '%s' of %s %s", name, comp__h5_where(object, where, sizeof where),
-                        what);
+  comp__h5_where(object, where, sizeof where); /* clears what HDF5 had to say, which is not much of attributes */
+  return comp__error(COMP_ERR_FORMAT, "attribute '%s' of %s %s", name, where, what);
 }
 
 /* *found = false and nothing to close when there is none. */
@@ -133,17 +133,18 @@ done:
 
 /* Replaces an attribute. `type` is for memory and file alike. */
 static comp_status put(hid_t object, const char *name, hid_t type, hid_t space, const void *values) {
+  char where[256];
+  comp__h5_where(object, where, sizeof where);
   hid_t names = H5Pcreate(H5P_ATTRIBUTE_CREATE);
   H5Pset_char_encoding(names, H5T_CSET_UTF8);
   if (H5Aexists(object, name) > 0) H5Adelete(object, name);
+  comp_status status = COMP_OK;
   hid_t id = H5Acreate2(object, name, type, space, names, H5P_DEFAULT);
-  bool written = id >= 0 && (!values || H5Awrite(id, type, values) >= 0);
+  if (id < 0 || (values && H5Awrite(id, type, values) < 0))
+    status = comp__h5_error(COMP_ERR_IO, "cannot write attribute '%s' of %s", name, where);
   comp__h5_close(&id);
   comp__h5_close(&names);
-  if (written) return COMP_OK;
-  char where[256];
-  return comp__h5_error(COMP_ERR_IO, "cannot write attribute '%s' of %s", name,
-                        comp__h5_where(object, where, sizeof where));
+  return status;
 }
 
 comp_status comp__h5_put_text(hid_t object, const char *name, const char *value) {

@@ -109,14 +109,15 @@ static comp_status read_batch(comp__strings *out, const text_source *s, void *bu
   char where[256];
   hsize_t start = first, count = n;
   comp_status status = COMP_OK;
+  comp__h5_where(s->dataset, where, sizeof where);
   hid_t from = H5Dget_space(s->dataset), to = H5Screate_simple(1, &count, NULL);
   memset(buffer, 0, n * s->stride);
   if (H5Sget_simple_extent_ndims(from) == 1) H5Sselect_hyperslab(from, H5S_SELECT_SET, &start, NULL, &count, NULL);
   if (H5Dread(s->dataset, s->memory, to, from, H5P_DEFAULT, buffer) < 0)
-    status = comp__h5_error(COMP_ERR_FORMAT, "%s cannot be read", comp__h5_where(s->dataset, where, sizeof where));
+    status = comp__h5_error(COMP_ERR_FORMAT, "%s cannot be read", where);
   if (status == COMP_OK) {
     status = append_batch(out, s, buffer, first, n);
-    if (status != COMP_OK) comp__error_context(status, "%s", comp__h5_where(s->dataset, where, sizeof where));
+    if (status != COMP_OK) comp__error_context(status, "%s", where);
   }
   if (s->variable) H5Dvlen_reclaim(s->memory, to, H5P_DEFAULT, buffer);
   comp__h5_close(&from);

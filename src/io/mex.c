@@ -93,7 +93,8 @@ static comp_status folder_stem(char **out, const char *folder) {
     goto done;
   }
   COMP__TRY(join(&with_slash, folder, folder[0] && folder[strlen(folder) - 1] == '/' ? "" : "/"));
-  COMP__TRY(join(out, with_slash, comp__strings_get(&prefixes, 0)));
+  const char *prefix = comp__strings_get(&prefixes, 0);
+  COMP__TRY(join(out, with_slash, prefix ? prefix : ""));
 done:
   comp__free(with_slash);
   comp__strings_release(&prefixes);

@@ -21,8 +21,8 @@
 #include "io/number.h"
 
 enum {
-  BUFFER_SIZE = 4 * 1024 * 1024,
-  PIECE_SIZE = 256 * 1024,
+  BUFFER_SIZE = COMP__BLOCK_SIZE(4 * 1024 * 1024, 128),
+  PIECE_SIZE = COMP__BLOCK_SIZE(256 * 1024, 16),
   MOST_PIECES = BUFFER_SIZE / PIECE_SIZE + 1,
   LONGEST_LINE = BUFFER_SIZE / 4,
   SHORTEST_ENTRY = 4, /* bytes of "1 1\n" */
@@ -69,6 +69,7 @@ typedef struct reader {
   comp__source *source;
   comp__mtx_header header;
   field field;
+  size_t buffer_size;
   buffer buffers[2];
   int current;        /* the buffer that is being parsed */
   size_t begin;       /* what of it is not parsed yet */
@@ -98,7 +99,7 @@ static comp_status add_run(run_list *runs, run item) {
 
 /* Fills a buffer behind its first `kept` bytes, which are there already. A last line without an end gets one. */
 static comp_status fill(reader *r, buffer *b, size_t kept) {
-  size_t got, room = BUFFER_SIZE - kept;
+  size_t got, room = r->buffer_size - kept;
   comp_status status = comp__source_read(r->source, b->data + kept, room, &got);
   if (status != COMP_OK) return status;
   b->size = kept + got;
@@ -524,7 +525,9 @@ comp_status comp__mtx_read(comp_matrix **out, comp_context *context, comp__sourc
   COMP__TRY(comp__calloc(&r, 1, sizeof *r));
   r->context = context;
   r->source = source;
-  for (int i = 0; i < 2; i++) COMP__TRY(comp__alloc(&r->buffers[i].data, BUFFER_SIZE + 2, 1));
+  size_t limit = comp__source_limit(source); /* a small file needs no large buffers */
+  r->buffer_size = limit < BUFFER_SIZE ? limit + 1 : BUFFER_SIZE;
+  for (int i = 0; i < 2; i++) COMP__TRY(comp__alloc(&r->buffers[i].data, r->buffer_size + 2, 1));
   COMP__TRY(parse_head(r));
   if (check) COMP__TRY(check(user, &r->header));
   if (out) COMP__TRY(read_body(out, r));

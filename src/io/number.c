@@ -164,6 +164,43 @@ comp__number_kind comp__number_parse(double *out, const char **end, const char *
   return whole && m <= (uint64_t)1 << 53 ? COMP__NUMBER_WHOLE : COMP__NUMBER_REAL;
 }
 
+/* Eight digits (as values 0 .. 9, the first in the lowest byte) to a number, by pairs, fours and eights. */
+static uint64_t join_digits(uint64_t digits) {
+  digits = digits * 10 + (digits >> 8);
+  const uint64_t mask = 0x000000ff000000ffu;
+  return ((digits & mask) * 0x000f424000000064u + ((digits >> 16) & mask) * 0x0000271000000001u) >> 32;
+}
+
+/* All in one word and without a branch on the lengths: these vary from field to field, and a branch that cannot be
+ * foreseen costs more than everything else here. */
+comp__number_kind comp__number_parse_short(double *out, const char **end, const char *text) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  uint64_t word;
+  memcpy(&word, text, sizeof word);
+  const uint64_t digits = word ^ 0x3030303030303030u;
+  /* The high bit of each byte that is no digit; no sum leaves its byte. */
+  uint64_t other = ((digits & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | digits;
+  other &= 0x8080808080808080u;
+  if (other == 0 || (other & 0x80)) return comp__number_parse(out, end, text); /* too long, or a sign */
+  int whole = __builtin_ctzll(other) >> 3;                                     /* digits before what is no digit */
+  uint64_t low = ((uint64_t)1 << (8 * whole)) - 1;
+  uint64_t rest = other & (other - 1);
+  bool point = text[whole] == '.';
+  if (point && rest == 0) return comp__number_parse(out, end, text);
+  int length = point ? __builtin_ctzll(rest) >> 3 : whole;
+  char after = text[length];
+  if ((after | 0x20) == 'e' || after == '.') return comp__number_parse(out, end, text);
+  int n = point ? length - 1 : length; /* digits */
+  uint64_t packed = point ? (digits & low) | (digits >> 8 & ~low) : digits;
+  uint64_t m = join_digits(packed << (8 * (8 - n)));
+  *out = (double)m / TENS[point ? length - whole - 1 : 0];
+  *end = text + length;
+  return point ? COMP__NUMBER_REAL : COMP__NUMBER_WHOLE;
+#else
+  return comp__number_parse(out, end, text);
+#endif
+}
+
 static size_t put_digits(char *out, uint64_t value) {
   char reversed[24];
   size_t n = 0;
@@ -173,26 +210,35 @@ static size_t put_digits(char *out, uint64_t value) {
   return n;
 }
 
+static char *put_zeros(char *p, int n) {
+  for (; n > 0; n--) *p++ = '0';
+  return p;
+}
+
+static char *put_text(char *p, const char *text, int n) {
+  if (n <= 0) return p;
+  memcpy(p, text, (size_t)n);
+  return p + n;
+}
+
 /* Writes 0.digits x 10^point with a plain point where that is readable, else with an exponent. */
 static size_t put_decimal(char *out, uint64_t digits, int point) {
-  char text[24];
+  char text[24] = {0};
   while (digits % 10 == 0) digits /= 10;
   int n = (int)put_digits(text, digits);
   char *p = out;
   if (point <= -4 || point > 9) {
     *p++ = text[0];
     if (n > 1) *p++ = '.';
-    memcpy(p, text + 1, (size_t)n - 1);
-    p += n - 1;
-    return (size_t)(p - out) + (size_t)sprintf(p, "e%+03d", point - 1);
-  }
-  for (int i = point < 0 ? point : 0; i < n || i < point; i++) {
-    if (i == (point < 0 ? point : 0) && point <= 0) {
-      *p++ = '0';
-      *p++ = '.';
-    } else if (i == point)
-      *p++ = '.';
-    *p++ = i < 0 || i >= n ? '0' : text[i];
+    p = put_text(p, text + 1, n - 1);
+    p += sprintf(p, "e%+03d", point - 1);
+  } else if (point <= 0) {
+    p = put_zeros(put_text(p, "0.", 2), -point);
+    p = put_text(p, text, n);
+  } else {
+    p = put_zeros(put_text(p, text, n < point ? n : point), point - n);
+    if (n > point) *p++ = '.';
+    p = put_text(p, text + point, n - point);
   }
   return (size_t)(p - out);
 }
@@ -215,10 +261,7 @@ static size_t put_shortest(char *out, float value) {
 
 size_t comp__number_format(char *out, float value) {
   char *p = out;
-  if (isnan(value)) {
-    memcpy(out, "nan", 3);
-    return 3;
-  }
+  if (isnan(value)) return (size_t)(put_text(out, "nan", 3) - out);
   if (signbit(value)) {
     *p++ = '-';
     value = -value;

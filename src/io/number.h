@@ -11,6 +11,9 @@ typedef enum comp__number_kind { COMP__NUMBER_NONE = 0, COMP__NUMBER_WHOLE, COMP
  * starts here. No length is given: some byte that is no part of a number must follow, such as a newline. */
 comp__number_kind comp__number_parse(double *out, const char **end, const char *text);
 
+/* The same, faster for the short numbers that tables are full of; eight bytes from `text` on must be readable. */
+comp__number_kind comp__number_parse_short(double *out, const char **end, const char *text);
+
 /* Room that comp__number_format() needs. */
 #define COMP__NUMBER_SIZE 40
 

@@ -21,11 +21,12 @@
 #include "core/threads.h"
 
 enum {
-  INPUT_SIZE = 256 * 1024,   /* compressed bytes read at once */
-  CHECK_SIZE = 1024 * 1024,  /* bytes a chunk when checking a text */
-  SMALLEST_LOAD = 64 * 1024, /* first guess at the size of a text that is not known */
-  MOST_INFLATION = 1032,     /* deflate cannot do better */
-  LARGEST_READ = 1 << 30     /* a read() may not take more than 2 GB */
+  INPUT_SIZE = COMP__BLOCK_SIZE(256 * 1024, 32),   /* compressed bytes read at once */
+  CHECK_SIZE = COMP__BLOCK_SIZE(1024 * 1024, 32),  /* bytes a chunk when checking a text */
+  SMALLEST_LOAD = COMP__BLOCK_SIZE(64 * 1024, 16), /* first guess at the size of a text that is not known */
+  MOST_INFLATION = 1032,                           /* deflate cannot do better */
+  TEXT_SLACK = 16,                                 /* bytes behind a text */
+  LARGEST_READ = 1 << 30                           /* a read() may not take more than 2 GB */
 };
 
 struct comp__source {
@@ -261,15 +262,16 @@ comp_status comp__text_load(comp__text *out, comp__source *source) {
   size_t capacity = 0, used = 0;
   *out = (comp__text){0};
   COMP__TRY(comp__strdup(&out->name, source->name));
-  COMP__TRY(comp__grow(&out->block, &capacity, 0, guess_size(source) + 3, 1));
+  COMP__TRY(comp__grow(&out->block, &capacity, 0, guess_size(source) + TEXT_SLACK + 1, 1));
   for (;;) {
-    size_t got, room = capacity - used - 2;
+    size_t got, room = capacity - used - TEXT_SLACK;
     COMP__TRY(comp__source_read(source, out->block + used, room, &got));
     used += got;
     if (got < room) break;
-    COMP__TRY(comp__grow(&out->block, &capacity, used, capacity + 1, 1));
+    COMP__TRY(comp__grow(&out->block, &capacity, used, capacity + TEXT_SLACK, 1));
   }
-  memcpy(out->block + used, "\n", 2);
+  memset(out->block + used, 0, TEXT_SLACK);
+  out->block[used] = '\n';
   out->data = out->block;
   out->size = used;
   skip_byte_order_mark(out);
@@ -345,6 +347,9 @@ static comp_status bad_byte(const comp__text *text, const char *p) {
   if (*p == '\0')
     return comp__error(COMP_ERR_FORMAT, "%s, line %zu: a NUL byte (byte %zu of the text): this is no text file",
                        text->name, line, at);
+  if (at == 0 && ((unsigned char)*p == 0xff || (unsigned char)*p == 0xfe))
+    return comp__error(COMP_ERR_FORMAT, "%s seems to be UTF-16; convert it first: iconv -f utf-16 -t utf-8",
+                       text->name);
   return comp__error(COMP_ERR_FORMAT,
                      "%s, line %zu: byte 0x%02x (byte %zu of the text) is not UTF-8; convert the file first, such as "
                      "with: iconv -f latin1 -t utf-8",

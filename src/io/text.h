@@ -9,6 +9,13 @@
 
 #include "comp/io.h"
 
+/* A size of blocks, buffers or pieces. A build for fuzzing has tiny ones, so that small inputs cross their borders. */
+#ifdef COMP_TINY_BLOCKS
+#define COMP__BLOCK_SIZE(usual, tiny) (tiny)
+#else
+#define COMP__BLOCK_SIZE(usual, tiny) (usual)
+#endif
+
 typedef struct comp__source comp__source;
 
 /* Opens a file. It should be freed via comp__source_close(). */
@@ -29,8 +36,8 @@ const char *comp__source_name(const comp__source *source);
 /* No more bytes of text than this can come, by the size of the file; SIZE_MAX when that is not known. */
 size_t comp__source_limit(const comp__source *source);
 
-/* A whole text. Zero-initialise to start. data[size] is a newline and data[size + 1] a NUL, so that a parser needs to
- * look for no other end. A byte order mark is skipped. */
+/* A whole text. Zero-initialise to start. data[size] is a newline and eight NUL bytes or more follow, so that a parser
+ * needs to look for no other end and may read whole words. A byte order mark is skipped. */
 typedef struct comp__text {
   char *data;
   size_t size;

@@ -24,7 +24,7 @@
 
 typedef enum element { F32, BF16 } element;
 
-/* One product as oneDNN sees it: what a primitive is made for and found by. All members are 8 bytes: no padding. */
+/* One product as oneDNN sees it: what a primitive is made for and found by. No padding: compared as bytes. */
 typedef struct shape {
   int64_t m, n, k;
   int64_t lda, ldb, ldc;
@@ -395,21 +395,20 @@ static size_t piece_size(size_t total, size_t piece, size_t begin) {
   return total - begin < piece ? total - begin : piece;
 }
 
-/* Tile number t: pieces of k outermost, then rows, then columns, so that a row of tiles meets its part of A in cache.
- */
+/* Tile number t: pieces of k outermost, then rows, then columns, so that a row of tiles finds its A in cache. */
 static comp_status run_tile(const product *p, size_t t) {
-  const plan *cut = &p->plan;
+  const plan *by = &p->plan;
   const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n;
   const size_t size = p->shape.element == BF16 ? sizeof(uint16_t) : sizeof(float);
   const size_t lda = (size_t)p->shape.lda, ldb = (size_t)p->shape.ldb, ldc = (size_t)p->shape.ldc;
-  const size_t col = t % cut->col_tiles * cut->cols;
-  const size_t row = t / cut->col_tiles % cut->row_tiles * cut->rows;
-  const size_t piece = t / (cut->col_tiles * cut->row_tiles), depth = piece * cut->depth;
+  const size_t col = t % by->col_tiles * by->cols;
+  const size_t row = t / by->col_tiles % by->row_tiles * by->rows;
+  const size_t piece = t / (by->col_tiles * by->row_tiles), depth = piece * by->depth;
 
   shape s = p->shape;
-  s.m = (int64_t)piece_size(m, cut->rows, row);
-  s.n = (int64_t)piece_size(n, cut->cols, col);
-  s.k = (int64_t)piece_size((size_t)s.k, cut->depth, depth);
+  s.m = (int64_t)piece_size(m, by->rows, row);
+  s.n = (int64_t)piece_size(n, by->cols, col);
+  s.k = (int64_t)piece_size((size_t)s.k, by->depth, depth);
   operands at = {
       (const char *)p->at.a + size * (s.flags & COMP__TRANS_A ? depth * lda + row : row * lda + depth),
       (const char *)p->at.b + size * (s.flags & COMP__TRANS_B ? col * ldb + depth : depth * ldb + col),

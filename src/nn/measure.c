@@ -14,7 +14,8 @@
 enum {
   ROWS_A_THREAD = 512, /* of a product: whole tiles for every thread */
   LEAST_ROWS = 2048,
-  SIDE = 1024,              /* its other two dimensions */
+  MOST_ROWS = 32768,
+  SIDE = 768,               /* its other two dimensions: no power of two, which would crowd a few sets of the cache */
   MEMORY_BYTES = 256 << 20, /* a buffer: well beyond any cache that two cores have */
   MEMORY_CHUNK = 4 << 20,
   EXP_COUNT = 4096, /* elements: stay in the first-level cache */
@@ -67,6 +68,7 @@ static comp_status multiply_bf16(comp_context *context, void *arg) {
 static comp_status measure_products(comp_machine_rates *out, comp_context *context, double seconds) {
   size_t rows = (size_t)comp_context_threads(context) * ROWS_A_THREAD;
   while (rows < LEAST_ROWS) rows *= 2;
+  if (rows > MOST_ROWS) rows = MOST_ROWS;
   float *c = NULL, *a = NULL;
   uint16_t *a16 = NULL;
   comp_status status;

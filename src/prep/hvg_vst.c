@@ -54,27 +54,53 @@ typedef struct standard {
   double largest;
 } standard;
 
-static double clipped_square(const void *arg, double value, size_t gene) {
-  const standard *s = arg;
-  if (s->sd[gene] == 0.0) return 0.0;
-  double z = fmin((value - s->mean[gene]) / s->sd[gene], s->largest);
-  return z * z;
+static bool is_clipped(const standard *s, double value, size_t gene) {
+  return s->sd[gene] > 0.0 && (value - s->mean[gene]) / s->sd[gene] > s->largest;
 }
 
-/* The variance of clipped standardised counts, for one batch. The arrays other than `norm` are room to work in. */
-static comp_status score_batch(double *norm, double *mean, double *variance, double *nonzero, double *sd,
-                               comp_context *context, comp__samples samples, double span) {
+static double term_clipped(const void *arg, double value, size_t gene) {
+  return is_clipped(arg, value, gene) ? 1.0 : 0.0;
+}
+
+static double term_value(const void *arg, double value, size_t gene) {
+  return is_clipped(arg, value, gene) ? 0.0 : value;
+}
+
+static double term_square(const void *arg, double value, size_t gene) {
+  return is_clipped(arg, value, gene) ? 0.0 : value * value;
+}
+
+/* Room for one batch, [genes] each. */
+typedef struct scores {
+  double *norm, *mean, *variance, *sd, *clipped, *sum, *squares;
+  double *room;
+} scores;
+
+static comp_status scores_init(scores *s, size_t genes) {
+  comp_status status = comp__alloc(&s->room, genes, 7 * sizeof *s->room);
+  if (status != COMP_OK) return status;
+  double **arrays[] = {&s->norm, &s->mean, &s->variance, &s->sd, &s->clipped, &s->sum, &s->squares};
+  for (size_t i = 0; i < 7; i++) *arrays[i] = s->room + i * genes;
+  return COMP_OK;
+}
+
+/* The variance of clipped standardised counts, for one batch. Sums are of counts and of their squares, whole numbers
+ * and so exact: genes with the same counts in other samples tie exactly, as they do in Seurat, and then keep their
+ * order. */
+static comp_status score_batch(scores *s, comp_context *context, comp__samples samples, double span) {
   comp_status status;
   size_t genes = samples.matrix->cols;
   double n = (double)samples.n;
-  COMP__TRY(comp__feature_moments(mean, variance, nonzero, context, samples, NULL));
-  COMP__TRY(expected_deviations(sd, mean, variance, genes, span));
-  standard s = {mean, sd, sqrt(n)};
-  COMP__TRY(comp__feature_sums(norm, context, samples, clipped_square, &s));
+  standard by = {s->mean, s->sd, sqrt(n)};
+  COMP__TRY(comp__feature_moments(s->mean, s->variance, NULL, context, samples, NULL));
+  COMP__TRY(expected_deviations(s->sd, s->mean, s->variance, genes, span));
+  COMP__TRY(comp__feature_sums(s->clipped, context, samples, term_clipped, &by));
+  COMP__TRY(comp__feature_sums(s->sum, context, samples, term_value, &by));
+  COMP__TRY(comp__feature_sums(s->squares, context, samples, term_square, &by));
   for (size_t j = 0; j < genes; j++) {
-    if (sd[j] == 0.0) continue;
-    double zero = mean[j] / sd[j];
-    norm[j] = (norm[j] + (n - nonzero[j]) * zero * zero) / (n - 1.0);
+    double mean = s->mean[j], variance = s->sd[j] * s->sd[j];
+    double squares = s->squares[j] - 2.0 * mean * s->sum[j] + (n - s->clipped[j]) * mean * mean;
+    s->norm[j] = variance > 0.0 ? (squares / variance + s->clipped[j] * n) / (n - 1.0) : 0.0;
   }
 done:
   return status;
@@ -126,25 +152,24 @@ comp_status comp__hvg_vst(comp__hvg *out, comp_context *context, const comp_data
                           const comp__batches *batches, const comp_hvg_options *options) {
   comp_status status;
   size_t genes = out->genes, n_batches = batches->count;
-  double *room = NULL, *ranks = NULL;
+  scores s = {0};
+  double *ranks = NULL;
   size_t *order = NULL, n_ranks;
   if (!comp__size_mul(&n_ranks, genes, n_batches)) n_ranks = SIZE_MAX;
-  COMP__TRY(comp__alloc(&room, genes, 5 * sizeof *room));
+  COMP__TRY(scores_init(&s, genes));
   COMP__TRY(comp__alloc(&order, genes, sizeof *order));
   COMP__TRY(comp__alloc(&ranks, n_ranks, sizeof *ranks));
-  double *norm = room, *mean = room + genes, *variance = room + 2 * genes;
   for (size_t b = 0; b < n_batches; b++) {
     COMP__TRY(comp__check_interrupt(context));
-    COMP__TRY(score_batch(norm, mean, variance, room + 3 * genes, room + 4 * genes, context, batches->samples[b],
-                          options->span));
-    COMP__TRY(rank_batch(ranks + b, n_batches, norm, mean, genes, options->n, order));
-    for (size_t j = 0; j < genes; j++) out->norm[j] += norm[j] / (double)n_batches;
+    COMP__TRY(score_batch(&s, context, batches->samples[b], options->span));
+    COMP__TRY(rank_batch(ranks + b, n_batches, s.norm, s.mean, genes, options->n, order));
+    for (size_t j = 0; j < genes; j++) out->norm[j] += s.norm[j] / (double)n_batches;
   }
   comp__samples all = {dataset->x, NULL, dataset->samples};
   COMP__TRY(comp__feature_moments(out->mean, out->spread, NULL, context, all, NULL));
   COMP__TRY(merge(out, dataset, ranks, n_batches, options->n));
 done:
-  comp__free(room);
+  comp__free(s.room);
   comp__free(order);
   comp__free(ranks);
   return status;

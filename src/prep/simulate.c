@@ -58,7 +58,7 @@ static comp_status memory_init(memory_sink *sink, const comp__sim_world *world) 
   COMP__TRY(comp__calloc(&sink->indptr, o->cells + 1, sizeof *sink->indptr));
   COMP__TRY(comp__matrix_new_dense_raw(&sink->states, o->cells, o->programs));
   if (o->truth != COMP_TRUTH_ON) goto done;
-  COMP__TRY(comp__calloc(&sink->truth, o->conditions, sizeof *sink->truth));
+  COMP__TRY(comp__calloc(&sink->truth, o->conditions, sizeof(comp_matrix *)));
   for (size_t k = 0; k < o->conditions; k++) COMP__TRY(comp__matrix_new_dense_raw(&sink->truth[k], o->cells, o->genes));
 done:
   return status;

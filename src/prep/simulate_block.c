@@ -33,7 +33,7 @@ comp_status comp__sim_block_init(comp__sim_block *block, comp_context *context, 
   COMP__TRY(comp__alloc(&block->counts, block->capacity, o->genes * sizeof *block->counts));
   COMP__TRY(comp__alloc(&block->found, block->capacity, sizeof *block->found));
   COMP__TRY(comp__alloc(&block->per_thread, threads, 3 * o->genes * sizeof *block->per_thread));
-  if (o->truth == COMP_TRUTH_ON) COMP__TRY(comp__calloc(&block->truth, o->conditions, sizeof *block->truth));
+  if (o->truth == COMP_TRUTH_ON) COMP__TRY(comp__calloc(&block->truth, o->conditions, sizeof(comp_matrix *)));
 done:
   return status;
 }

@@ -1,5 +1,5 @@
 /* simulate_world.c: draws what all cells of a simulation share. Sizes were chosen to look like droplet data: 80 to 95 %
- * zeros at half a count a gene, labels and programs that are plain to see but overlap. */
+ * zeros at 0.4 counts a gene, labels and programs that are plain to see but overlap. */
 #include "prep/simulate_world.h"
 
 #include <assert.h>
@@ -171,7 +171,7 @@ done:
 
 /* What the user left to us. */
 static void resolve(comp_simulate_options *o) {
-  if (o->library == 0) o->library = 0.5 * (double)o->genes;
+  if (o->library == 0) o->library = 0.4 * (double)o->genes;
   if (o->truth != COMP_TRUTH_AUTO) return;
   double bytes = (double)o->cells * (double)o->genes * (double)o->conditions * sizeof(float);
   o->truth = bytes < (double)COMP_TRUTH_AUTO_BYTES ? COMP_TRUTH_ON : COMP_TRUTH_OFF;

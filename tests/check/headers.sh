@@ -28,12 +28,14 @@ compiles() {
 headers() { (cd "$1" && find . -name '*.h' 2>/dev/null | sed 's,^[.]/,,' | sort); }
 
 cc=${CC:-cc}
+# Where the libraries' own headers are that inner headers may include.
+inner_flags=$(pkg-config --cflags-only-I hdf5-serial 2>/dev/null || pkg-config --cflags-only-I hdf5 2>/dev/null)
 cxx=${CXX:-c++}
 for header in $(headers include); do
   compiles C17 "$cc" "$header" -x c -std=c17 -Wpedantic -Wstrict-prototypes
 done
 for header in $(headers src); do
-  compiles 'inner header' "$cc" "$header" -x c -std=gnu17 -D_GNU_SOURCE -Isrc
+  compiles 'inner header' "$cc" "$header" -x c -std=gnu17 -D_GNU_SOURCE -Isrc $inner_flags
 done
 if command -v "${cxx%% *}" >/dev/null 2>&1; then
   for header in $(headers include); do

@@ -10,7 +10,7 @@ core
 io            core
 nn            core
 dist          core
-prep          core
+prep          core io
 neighbors     core nn
 model         core nn
 train         core nn model dist io
@@ -25,7 +25,7 @@ cli
 
 # header (a regular expression)           files that may include it
 libraries='
-^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5[^/]*[.]c
+^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5[^/]*[.][ch]
 ^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
 ^cairo                                    src/report/[^/]*[.][ch]

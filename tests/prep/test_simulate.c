@@ -1,7 +1,7 @@
 /* test_simulate.c: the simulator against its own formulas, computed here a second time, and against theory. */
 #include "testing.h"
 
-#include <math.h>
+#include <unistd.h>
 
 #include "comp/simulate.h"
 #include "core/matrix.h"
@@ -102,6 +102,86 @@ static void large_truth_is_left_out(void **state) {
   assert_ok(comp__sim_world_init(&world, &options));
   assert_int_equal(world.options.truth, COMP_TRUTH_ON);
   comp__sim_world_release(&world);
+}
+
+/* ---- on disk ---- */
+
+/* The whole content of a file. It should be freed via free(). */
+static char *slurp(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  fseek(file, 0, SEEK_END);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char *bytes = malloc(*size);
+  assert_int_equal(fread(bytes, 1, *size, file), *size);
+  fclose(file);
+  return bytes;
+}
+
+static char *simulate_to_bytes(const comp_simulate_options *options, const char *path, int threads, size_t block_cells,
+                               size_t *size) {
+  comp_context *context = test_context(threads);
+  assert_ok(comp__simulate(context, path, options, 1, block_cells));
+  comp_context_free(context);
+  return slurp(path, size);
+}
+
+static void same_file_at_any_threads_and_blocks(void **state) {
+  (void)state;
+  char path[] = "/tmp/comp-simulate-XXXXXX";
+  close(mkstemp(path));
+  comp_simulate_options options = small_options();
+  const size_t blocks[] = {0, 1, 97};
+  size_t size, other_size;
+  char *first = simulate_to_bytes(&options, path, 1, 0, &size);
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    char *other = simulate_to_bytes(&options, path, TEST_THREADS[t], blocks[t], &other_size);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(first, other, size);
+    free(other);
+  }
+  free(first);
+  remove(path);
+}
+
+static void the_file_holds_what_memory_holds(void **state) {
+  (void)state;
+  char path[] = "/tmp/comp-simulate-XXXXXX";
+  close(mkstemp(path));
+  comp_simulate_options options = small_options();
+  comp_context *context = test_context(2);
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp_dataset *in_memory = make(&options, 2, 0), *on_disk = NULL;
+  assert_ok(comp_simulate(context, path, &options, 4));
+  assert_ok(comp_dataset_read(&on_disk, context, path, &read));
+  assert_same_dataset(in_memory, on_disk);
+  assert_string_equal(comp_dataset_obs_name(on_disk, 299), "cell300");
+  comp_dataset_free(in_memory);
+  comp_dataset_free(on_disk);
+  comp_context_free(context);
+  remove(path);
+}
+
+/* Whatever goes wrong, an older file of that name stays. */
+static void failure_leaves_the_old_file(void **state) {
+  (void)state;
+  char path[] = "/tmp/comp-simulate-XXXXXX", byte = 'x';
+  close(mkstemp(path));
+  assert_ok(comp_file_write(path, &byte, 1));
+  comp_simulate_options options = small_options();
+  comp_context *context = test_context(2);
+  comp_context_interrupt(context);
+  assert_error(comp_simulate(context, path, &options, 4), COMP_ERR_INTERRUPTED, "");
+  options.effect = -1;
+  assert_error(comp_simulate(context, path, &options, 4), COMP_ERR_ARGUMENT, "effect");
+  size_t size;
+  free(slurp(path, &size));
+  assert_int_equal(size, 1);
+  assert_error(comp_simulate(context, "/no/such/folder/x.h5ad", &(comp_simulate_options)COMP_SIMULATE_OPTIONS_INIT, 4),
+               COMP_ERR_IO, "/no/such/folder");
+  comp_context_free(context);
+  remove(path);
 }
 
 /* ---- the shape of what comes out ---- */
@@ -282,7 +362,7 @@ static void truth_is_the_formula(void **state) {
         assert_true(fabs(truth[i * 123 + g] - expected[g]) <= 2e-5 * expected[g]);
         sum += truth[i * 123 + g];
       }
-      assert_near(sum, 61.5, 1e-5); /* half a count a gene */
+      assert_near(sum, 49.2, 1e-5); /* 0.4 counts a gene */
     }
   }
   comp__sim_world_release(&world);
@@ -303,7 +383,7 @@ static void counts_follow_the_truth(void **state) {
   for (size_t i = 0; i < options.cells; i++) {
     int32_t k = comp_table_code(obs, condition, i);
     const float *truth = comp_dataset_get(dataset, COMP_SLOT_LAYERS, names[k])->values + i * 123;
-    double scale = comp_table_number(obs, library, i) / 61.5;
+    double scale = comp_table_number(obs, library, i) / 49.2;
     for (size_t g = 0; g < 123; g++) {
       double mu = truth[g] * scale;
       mean[g] += mu;
@@ -500,6 +580,9 @@ int main(void) {
       cmocka_unit_test(same_bytes_at_any_threads_and_blocks),
       cmocka_unit_test(truth_is_only_an_addition),
       cmocka_unit_test(large_truth_is_left_out),
+      cmocka_unit_test(same_file_at_any_threads_and_blocks),
+      cmocka_unit_test(the_file_holds_what_memory_holds),
+      cmocka_unit_test(failure_leaves_the_old_file),
       cmocka_unit_test(parts_are_named),
       cmocka_unit_test(looks_like_droplet_data),
       cmocka_unit_test(groups_have_exact_sizes),
