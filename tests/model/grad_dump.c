@@ -1,6 +1,6 @@
 /*
- * grad_dump.c: a small problem with its loss, its gradients and ten steps of Adam, as a safetensors file, for tests/oracle/test_gradients.py to compute again
- * with PyTorch. Not installed.
+ * grad_dump.c: a small problem with its loss, its gradients and ten steps of Adam, as a safetensors file, for
+ * tests/oracle/test_gradients.py to compute again with PyTorch. Not installed.
  *
  *   grad_dump OUT MODEL [learned] [without-self] [p0] [nb] [mean] [single] [hidden] [z] [K=3] [bf16]
  */
