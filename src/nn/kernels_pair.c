@@ -28,44 +28,46 @@ static size_t most(size_t a, size_t b) {
   return a > b ? a : b;
 }
 
-static const float SMALL = 36.0f;
+static const float SMALL = 24.0f;
 static const float LOWEST = -3.0e38f;
 
-/* Distances of ROWS rows to one vector of posteriors, as L. Stops early, returning 0, once no lane of any row can
- * exceed its floor. */
+/* Adds n dimensions from d on to the squared distances of ROWS rows to one vector of posteriors. Inlined with a constant n. */
+static inline __attribute__((always_inline)) void add_squares(vf *sum, const comp__pairs *pairs, const float *const *z,
+                                                              size_t j, size_t d, size_t n, bool weighted) {
+  const float *mean = pairs->mean_t + d * pairs->padded + j;
+  const float *inv = weighted ? pairs->half_inv_t + d * pairs->padded + j : NULL;
+  for (size_t k = 0; k < n; k++) {
+    vf m = vf_load(mean + k * pairs->padded);
+    for (int r = 0; r < ROWS; r++) {
+      vf diff = m - vf_splat(z[r][d + k]);
+      if (weighted) sum[r] += diff * diff * vf_load(inv + k * pairs->padded);
+      else sum[r] += diff * diff;
+    }
+  }
+}
+
+/* L of ROWS rows to one vector of posteriors. Stops early, returning 0, once no lane of any row can exceed its floor. */
+static inline __attribute__((always_inline)) int block_logits_of(vf *logits, const comp__pairs *pairs,
+                                                                 const float *const *z, size_t j, const float *floors,
+                                                                 bool weighted) {
+  const vf offset = vf_load(pairs->offset + j), half_inv = vf_splat(weighted ? 1.0f : pairs->half_inv);
+  vf sum[ROWS] = {{0}};
+  size_t d = 0;
+  for (; d + CHECK_EVERY <= pairs->dims; d += CHECK_EVERY) {
+    add_squares(sum, pairs, z, j, d, CHECK_EVERY, weighted);
+    vf best = offset - sum[0] * half_inv - vf_splat(floors[0]);
+    for (int r = 1; r < ROWS; r++) best = vf_max(best, offset - sum[r] * half_inv - vf_splat(floors[r]));
+    if (!vf_any_above(best, vf_splat(0.0f))) return 0;
+  }
+  for (; d < pairs->dims; d++) add_squares(sum, pairs, z, j, d, 1, weighted);
+  for (int r = 0; r < ROWS; r++) logits[r] = offset - sum[r] * half_inv;
+  return 1;
+}
+
 static inline int block_logits(vf *logits, const comp__pairs *pairs, const float *const *z, size_t j,
                                const float *floors) {
-  vf low = vf_load(pairs->offset + j);
-  vf acc[ROWS];
-  for (int r = 0; r < ROWS; r++) acc[r] = low;
-  const size_t stride = pairs->padded;
-  for (size_t d0 = 0; d0 < pairs->dims; d0 += CHECK_EVERY) {
-    size_t d1 = d0 + CHECK_EVERY < pairs->dims ? d0 + CHECK_EVERY : pairs->dims;
-    if (pairs->half_inv_t) {
-      for (size_t d = d0; d < d1; d++) {
-        vf mean = vf_load(pairs->mean_t + d * stride + j), inv = vf_load(pairs->half_inv_t + d * stride + j);
-        for (int r = 0; r < ROWS; r++) {
-          vf diff = vf_splat(z[r][d]) - mean;
-          acc[r] -= diff * diff * inv;
-        }
-      }
-    } else {
-      vf sum[ROWS] = {{0}};
-      for (size_t d = d0; d < d1; d++) {
-        vf mean = vf_load(pairs->mean_t + d * stride + j);
-        for (int r = 0; r < ROWS; r++) {
-          vf diff = vf_splat(z[r][d]) - mean;
-          sum[r] += diff * diff;
-        }
-      }
-      for (int r = 0; r < ROWS; r++) acc[r] -= sum[r] * vf_splat(pairs->half_inv);
-    }
-    vi alive = {0};
-    for (int r = 0; r < ROWS; r++) alive |= acc[r] > vf_splat(floors[r]);
-    if (!vi_any(alive)) return 0;
-  }
-  for (int r = 0; r < ROWS; r++) logits[r] = acc[r];
-  return 1;
+  if (pairs->half_inv_t) return block_logits_of(logits, pairs, z, j, floors, true);
+  return block_logits_of(logits, pairs, z, j, floors, false);
 }
 
 /* Takes row i's own posterior out of a block that holds it. */
@@ -89,7 +91,7 @@ typedef struct running {
 } running;
 
 static inline void running_add(running *run, vf logits) {
-  if (!vi_any(logits > vf_splat(run->high - SMALL))) return;
+  if (!vf_any_above(logits, vf_splat(run->high - SMALL))) return;
   float high = vf_highest(logits);
   if (high > run->high) {
     run->sum *= vf_exp(vf_splat(fmaxf(run->high - high, -87.0f)));

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define SIMD_WIDTH 16
 #elif defined(__AVX2__)
@@ -54,8 +58,17 @@ static inline vf vf_select(vi mask, vf a, vf b) {
   return (vf)((mask & (vi)a) | (~mask & (vi)b));
 }
 
+/* The compiler finds no maximum or test of all lanes by itself: the x86 ones are named. */
 static inline vf vf_max(vf a, vf b) {
+#if defined(__AVX512F__)
+  return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+  return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__SSE2__)
+  return (vf)_mm_max_ps((__m128)a, (__m128)b);
+#else
   return vf_select(a > b, a, b);
+#endif
 }
 
 /* Lanes added from the first to the last. */
@@ -66,6 +79,9 @@ static inline float vf_sum(vf v) {
 }
 
 static inline float vf_highest(vf v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps((__m512)v);
+#endif
   float high = v[0];
   for (int l = 1; l < SIMD_WIDTH; l++) high = v[l] > high ? v[l] : high;
   return high;
@@ -73,10 +89,27 @@ static inline float vf_highest(vf v) {
 
 /* Whether any lane of a mask is set. */
 static inline int vi_any(vi mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#elif defined(__SSE2__)
+  return _mm_movemask_epi8((__m128i)mask) != 0;
+#else
   uint64_t words[SIMD_WIDTH / 2], all = 0;
   memcpy(words, &mask, sizeof words);
   for (int w = 0; w < SIMD_WIDTH / 2; w++) all |= words[w];
   return all != 0;
+#endif
+}
+
+/* Whether any lane of a exceeds that of b. */
+static inline int vf_any_above(vf a, vf b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ) != 0;
+#else
+  return vi_any(a > b);
+#endif
 }
 
 /* exp(x) for x <= 0 or so (up to 80), 2 ulp; below -87 it gives 0. No NaN or infinity may come in. */
