@@ -26,9 +26,11 @@
 #include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
+#include "comp/model.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/table.h"
+#include "comp/train.h"
 
 #endif
