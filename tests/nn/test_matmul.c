@@ -257,7 +257,7 @@ static void *send_signals(void *arg) {
  * always. */
 static void test_signals_do_no_harm(void **state) {
   (void)state;
-  enum { SIDE = 512 };
+  enum { SIDE = 768 };
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   sigaction(SIGUSR1, &action, NULL);
   comp_context *context = test_context(2);
@@ -267,7 +267,7 @@ static void test_signals_do_no_harm(void **state) {
   assert_ok(comp__matmul_f32(context, first, SIDE, a, SIDE, a, SIDE, SIDE, SIDE, SIDE, 0));
   pthread_t sender;
   pthread_create(&sender, NULL, send_signals, NULL);
-  for (int i = 0; i < 150; i++) {
+  for (int i = 0; i < 200; i++) {
     assert_ok(comp__matmul_f32(context, c, SIDE, a, SIDE, a, SIDE, SIDE, SIDE, SIDE, 0));
     assert_memory_equal(c, first, SIDE * SIDE * sizeof *c);
     free(malloc((size_t)i * 100)); /* finds a damaged heap */
