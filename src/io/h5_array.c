@@ -86,6 +86,7 @@ static comp_status find_layout(comp__h5_array *a) {
   if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(list) > 0))
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "%s is kept in another file; write it as one file first", a->where);
   a->chunked = layout == H5D_CHUNKED;
+  a->contiguous = layout == H5D_CONTIGUOUS;
   if (!a->chunked) goto done;
   if (H5Pget_chunk(list, 2, chunk) != a->rank || chunk[0] == 0 || chunk[1] == 0)
     COMP__FAIL(COMP_ERR_FORMAT, "%s has no readable chunks", a->where);
@@ -110,6 +111,22 @@ comp_status comp__h5_array_open(comp__h5_array *out, hid_t parent, const char *p
   out->rows = shape[0];
   out->cols = shape[1];
   COMP__TRY(find_type(out));
+  COMP__TRY(find_layout(out));
+done:
+  return status;
+}
+
+comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset) {
+  *out = (comp__h5_array)COMP__H5_ARRAY_INIT;
+  size_t shape[1] = {1};
+  comp_status status;
+  out->dataset = dataset;
+  H5Iinc_ref(dataset);
+  comp__h5_where(dataset, out->where, sizeof out->where);
+  COMP__TRY(comp__h5_shape(shape, &out->rank, 1, dataset));
+  out->rows = shape[0];
+  out->cols = 1;
+  out->number = (comp__number){COMP__NUMBER_RAW, 16, false};
   COMP__TRY(find_layout(out));
 done:
   return status;
@@ -145,6 +162,8 @@ static hid_t native_type(comp__as as) {
     return H5T_NATIVE_INT32;
   case COMP__AS_I64:
     return H5T_NATIVE_INT64;
+  case COMP__AS_RAW:
+    break;
   }
   return H5I_INVALID_HID;
 }

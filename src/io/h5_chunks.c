@@ -44,7 +44,7 @@ typedef struct reading {
   size_t chunk_numbers;
   size_t chunk_bytes;
   size_t capacity; /* of scratch: a chunk and the checksums that filters may have added */
-  unsigned char fill[8];
+  unsigned char fill[16];
   unsigned char *bytes;
   size_t bytes_capacity;
   size_t bytes_used;
@@ -200,7 +200,7 @@ static comp_status place(const reading *r, const stored_chunk *chunk, const unsi
 /* A chunk that was never written. */
 static comp_status place_fill(const reading *r, const stored_chunk *chunk) {
   part p = wanted_part(r, chunk);
-  unsigned char value[8], *fill = value;
+  unsigned char value[16], *fill = value;
   memcpy(value, r->fill, sizeof value);
   if (r->array->number.swap) comp__numbers_swap(value, r->array->number.size, 1);
   for (size_t row = p.begin; row < p.end; row++)
@@ -272,6 +272,7 @@ done:
 
 /* The value of numbers that were never written, as stored. */
 static void read_fill(reading *r) {
+  if (r->array->number.kind == COMP__NUMBER_RAW) return; /* no text: all zero */
   hid_t list = H5Dget_create_plist(r->array->dataset), type = H5Dget_type(r->array->dataset);
   if (list >= 0 && type >= 0) H5Pget_fill_value(list, type, r->fill);
   comp__h5_close(&type);

@@ -5,6 +5,7 @@
 #include "io/h5_array.h"
 
 size_t comp__as_size(comp__as as) {
+  if (as == COMP__AS_RAW) return 16;
   return as == COMP__AS_F32 || as == COMP__AS_I32 ? 4 : 8;
 }
 
@@ -180,6 +181,10 @@ static size_t to_i64(void *to, const void *from, unsigned kind, size_t n) {
 }
 
 size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__number number, size_t n) {
+  if (as == COMP__AS_RAW) {
+    memcpy(to, from, n * number.size);
+    return n;
+  }
   unsigned kind = (unsigned)number.kind * 16 + (unsigned)number.size;
   switch (as) {
   case COMP__AS_F32:
@@ -190,6 +195,8 @@ size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__numb
     return to_i32(to, from, kind, n);
   case COMP__AS_I64:
     return to_i64(to, from, kind, n);
+  case COMP__AS_RAW:
+    break;
   }
   return 0;
 }

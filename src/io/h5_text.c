@@ -5,7 +5,8 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
-#include "io/h5.h"
+#include "io/h5_array.h"
+#include "io/h5_heap.h"
 
 /* Values that are in memory as HDF5 gave them, before they are copied: bounds the memory of long lists. */
 enum { BATCH = 1 << 16, BATCH_BYTES = 8 << 20 };
@@ -125,12 +126,71 @@ static comp_status read_batch(comp__strings *out, const text_source *s, void *bu
   return status;
 }
 
-comp_status comp__h5_read_texts(comp__strings *out, hid_t dataset, bool any) {
+/* Appends the texts of n stored values. */
+static comp_status append_references(comp__strings *out, comp__h5_heap *heap, const unsigned char *references,
+                                     size_t first, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const char *text;
+    size_t length;
+    comp_status status = comp__h5_heap_text(heap, references + i * COMP__H5_REFERENCE, &text, &length);
+    if (status != COMP_OK) return status;
+    if (!comp__utf8_valid(text, length, NULL))
+      return comp__error(COMP_ERR_FORMAT, "row %zu is not valid UTF-8 text", first + i);
+    status = comp__strings_append(out, text, length);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* Reads variable-length text without HDF5; *done is false, and nothing read, where that is not possible. */
+static comp_status read_from_heap(comp__strings *out, bool *read, comp_context *context, hid_t dataset) {
+  comp__h5_array array = COMP__H5_ARRAY_INIT;
+  comp__h5_heap heap;
+  unsigned char *references = NULL;
+  comp_status status = COMP_OK;
+  *read = false;
+  if (!comp__h5_heap_open(&heap, dataset)) goto done;
+  COMP__TRY(comp__h5_array_open_raw(&array, dataset));
+  if (array.rank != 1 || !(array.direct || array.contiguous)) goto done;
+  *read = true;
+  COMP__TRY(comp__alloc(&references, array.rows < BATCH ? array.rows : BATCH, COMP__H5_REFERENCE));
+  for (size_t first = 0; first < array.rows; first += BATCH) {
+    size_t n = array.rows - first < BATCH ? array.rows - first : BATCH;
+    if (array.direct)
+      COMP__TRY(comp__h5_array_read(context, &array, COMP__AS_RAW, first, n, references));
+    else
+      COMP__TRY(comp__h5_heap_read_references(&heap, dataset, first, n, references));
+    status = append_references(out, &heap, references, first, n);
+    if (status != COMP_OK) {
+      comp__error_context(status, "%s", array.where);
+      goto done;
+    }
+  }
+done:
+  comp__free(references);
+  comp__h5_array_close(&array);
+  comp__h5_heap_release(&heap);
+  return status;
+}
+
+static bool is_variable_text(hid_t dataset) {
+  hid_t type = H5Dget_type(dataset);
+  bool variable = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+  comp__h5_close(&type);
+  return variable;
+}
+
+comp_status comp__h5_read_texts(comp__strings *out, comp_context *context, hid_t dataset, bool any) {
   text_source s;
   void *buffer = NULL;
   size_t shape[1];
   int rank;
+  bool read = false;
   comp_status status;
+  if (is_variable_text(dataset)) {
+    status = read_from_heap(out, &read, context, dataset);
+    if (status != COMP_OK || read) return status;
+  }
   COMP__TRY(open_source(&s, dataset, any));
   COMP__TRY(comp__h5_shape(shape, &rank, 1, dataset));
   size_t n = rank == 0 ? 1 : shape[0];
@@ -147,11 +207,11 @@ done:
   return status;
 }
 
-comp_status comp__h5_read_text(char **out, hid_t dataset) {
+comp_status comp__h5_read_text(char **out, comp_context *context, hid_t dataset) {
   comp__strings values = {0};
   *out = NULL;
   comp_status status;
-  COMP__TRY(comp__h5_read_texts(&values, dataset, false));
+  COMP__TRY(comp__h5_read_texts(&values, context, dataset, false));
   if (values.count != 1) {
     char where[256];
     COMP__FAIL(COMP_ERR_FORMAT, "%s holds %zu texts, not one", comp__h5_where(dataset, where, sizeof where),

@@ -25,7 +25,7 @@ comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp_
 bool comp__h5ad_is_legacy(hid_t file, const char *table);
 
 /* The names of a table's rows: the index column. */
-comp_status comp__h5ad_read_names(comp__strings *out, hid_t file, const char *table);
+comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid_t file, const char *table);
 
 /* Adds all columns that can be held to `out`, which has as many rows as the table has names; the others are told of in
  * an info message. */

@@ -118,8 +118,8 @@ done:
 
 /* The categories of a column in uns; `found` when they are there and every code fits them. As AnnData does it: other
  * tables may have a column of the same name that is not categorical. */
-static comp_status find_levels(comp__strings *levels, bool *found, hid_t file, const char *column, const double *codes,
-                               size_t n) {
+static comp_status find_levels(comp__strings *levels, bool *found, comp_context *context, hid_t file,
+                               const char *column, const double *codes, size_t n) {
   char path[512];
   hid_t dataset = H5I_INVALID_HID;
   comp_status status = COMP_OK;
@@ -127,7 +127,7 @@ static comp_status find_levels(comp__strings *levels, bool *found, hid_t file, c
   int length = snprintf(path, sizeof path, "uns/%s_categories", column);
   if (length >= (int)sizeof path || comp__h5_find(file, path) != COMP__H5_DATASET) return COMP_OK;
   COMP__TRY(comp__h5_open_dataset(&dataset, file, path));
-  COMP__TRY(comp__h5_read_texts(levels, dataset, true));
+  COMP__TRY(comp__h5_read_texts(levels, context, dataset, true));
   *found = true;
   for (size_t i = 0; i < n; i++) *found &= codes[i] >= -1 && codes[i] < (double)levels->count;
 done:
@@ -135,14 +135,15 @@ done:
   return status;
 }
 
-static comp_status add_numbers(comp_table *out, const records *r, int field, hid_t file, const char *name) {
+static comp_status add_numbers(comp_table *out, comp_context *context, const records *r, int field, hid_t file,
+                               const char *name) {
   comp__strings levels = {0};
   double *values = NULL;
   int32_t *codes = NULL;
   bool categorical = false, integer = H5Tget_member_class(r->type, (unsigned)field) == H5T_INTEGER;
   comp_status status;
   COMP__TRY(read_field_numbers(&values, r, field));
-  if (integer) COMP__TRY(find_levels(&levels, &categorical, file, name, values, r->rows));
+  if (integer) COMP__TRY(find_levels(&levels, &categorical, context, file, name, values, r->rows));
   if (!categorical) {
     status = comp_table_add_numbers(out, name, values, integer);
     goto done;
@@ -182,7 +183,7 @@ static comp_status add_field(comp_table *out, comp_context *context, const recor
   if (class == H5T_STRING)
     status = add_texts(out, r, field, name);
   else if (class == H5T_INTEGER || class == H5T_FLOAT)
-    status = add_numbers(out, r, field, file, name);
+    status = add_numbers(out, context, r, field, file, name);
   else if (comp__h5_is_bool(type))
     status = add_bools(out, r, field, name);
   else
