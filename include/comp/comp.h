@@ -9,6 +9,9 @@
  *   table.h     columns of what is known of each sample or feature
  *   dataset.h   samples x features with both tables
  *   file.h      complete files or none
+ *   io.h        data files
+ *   simulate.h  data whose truth is known
+ *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   machine.h   versions, and what this machine can do
  *
  * Rules that hold everywhere: out-parameters come first and are named `out`; a function that allocates says who frees;
@@ -20,9 +23,14 @@
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
+#include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
+#include "comp/model.h"
+#include "comp/prep.h"
+#include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/table.h"
+#include "comp/train.h"
 
 #endif

@@ -1,4 +1,5 @@
 /* error.c: one message a thread. A fixed buffer, so that reporting "out of memory" needs no memory. */
+#define COMP__ERROR_C
 #include "core/error.h"
 
 #include <errno.h>

@@ -14,6 +14,13 @@ comp_status comp__error_errno(const char *format, ...) COMP_PRINTF(1, 2);
 /* Puts "context: " before this thread's message on the way up and returns `status`. */
 comp_status comp__error_context(comp_status status, const char *format, ...) COMP_PRINTF(2, 3);
 
+#if defined(__clang_analyzer__) && !defined(COMP__ERROR_C)
+/* The analyser reads one file at a time: this tells it that an error is never COMP_OK. */
+#define comp__error(status, ...)         (comp__error(status, __VA_ARGS__), (status))
+#define comp__error_errno(...)           (comp__error_errno(__VA_ARGS__), COMP_ERR_IO)
+#define comp__error_context(status, ...) (comp__error_context(status, __VA_ARGS__), (status))
+#endif
+
 /* Forgets the message. */
 void comp__error_clear(void);
 

@@ -29,18 +29,30 @@ static comp_status resolve(char **out, const char *path) {
   return status;
 }
 
-comp_status comp_file_check_writable(const char *path) {
-  char *folder = NULL;
+/* A pipe or a device: written directly, as there is nothing to replace. */
+static bool is_special(const char *path) {
   struct stat info;
-  if (path[0] == '\0') return comp__error(COMP_ERR_ARGUMENT, "the name of an output file is empty");
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static comp_status refuse(const char *path, int code) {
+  errno = code;
+  return comp__error_errno("cannot write '%s'", path);
+}
+
+comp_status comp_file_check_writable(const char *path) {
+  size_t length = strlen(path);
+  struct stat info;
+  if (length == 0) return comp__error(COMP_ERR_ARGUMENT, "the name of an output file is empty");
   bool exists = stat(path, &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return comp__error(COMP_ERR_IO, "cannot write %s: it is a folder", path);
+  if (!exists && errno != ENOENT) return refuse(path, errno);
+  if (path[length - 1] == '/' || (exists && S_ISDIR(info.st_mode))) return refuse(path, EISDIR);
+  /* Renaming needs no right to the file itself; a write-protected file is protected all the same. */
+  if (exists && access(path, W_OK) != 0) return refuse(path, errno);
+  if (is_special(path)) return COMP_OK;
+  char *folder = NULL;
   comp_status status = folder_of(&folder, path);
-  if (status != COMP_OK) return status;
-  if (access(folder, W_OK | X_OK) != 0)
-    status = comp__error_errno("cannot write %s: folder %s", path, folder);
-  else if (exists && !S_ISREG(info.st_mode))
-    status = comp__error(COMP_ERR_IO, "cannot write %s: it is not a regular file", path);
+  if (status == COMP_OK && access(folder, W_OK | X_OK) != 0) status = refuse(path, errno);
   comp__free(folder);
   return status;
 }
@@ -52,7 +64,7 @@ static comp_status create_temporary(comp__output *output) {
   snprintf(output->temporary, size, "%s.tmp-XXXXXX", output->path);
   int fd = mkstemp(output->temporary);
   if (fd < 0) {
-    status = comp__error_errno("cannot write %s", output->path);
+    status = comp__error_errno("cannot write '%s'", output->path);
     comp__free(output->temporary);
     output->temporary = NULL;
     return status;
@@ -65,6 +77,7 @@ comp_status comp__output_begin(comp__output *output, const char *path) {
   *output = (comp__output){NULL, NULL};
   comp_status status;
   COMP__TRY(comp_file_check_writable(path));
+  if (is_special(path)) COMP__FAIL(COMP_ERR_IO, "cannot write '%s': it is not a regular file", path);
   COMP__TRY(resolve(&output->path, path));
   COMP__TRY(create_temporary(output));
 done:
@@ -83,12 +96,12 @@ static mode_t final_mode(const char *path) {
 
 static comp_status sync_path(const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC);
-  if (fd < 0) return comp__error_errno("cannot open %s", path);
+  if (fd < 0) return comp__error_errno("cannot open '%s'", path);
   int failed = fsync(fd);
   int code = errno;
   close(fd);
   errno = code;
-  if (failed && code != EINVAL) return comp__error_errno("cannot write %s", path);
+  if (failed && code != EINVAL) return comp__error_errno("cannot write '%s'", path);
   return COMP_OK;
 }
 
@@ -97,7 +110,7 @@ comp_status comp__output_commit(comp__output *output) {
   comp_status status = sync_path(output->temporary, O_RDONLY);
   if (status != COMP_OK) goto done;
   if (chmod(output->temporary, final_mode(output->path)) != 0 || rename(output->temporary, output->path) != 0) {
-    status = comp__error_errno("cannot write %s", output->path);
+    status = comp__error_errno("cannot write '%s'", output->path);
     goto done;
   }
   comp__free(output->temporary);
@@ -118,29 +131,31 @@ void comp__output_abort(comp__output *output) {
   *output = (comp__output){NULL, NULL};
 }
 
-static comp_status write_all(const char *path, const char *data, size_t size) {
+/* `name` is the path to speak of. */
+static comp_status write_all(const char *path, const char *name, const char *data, size_t size) {
   int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-  if (fd < 0) return comp__error_errno("cannot write %s", path);
+  if (fd < 0) return comp__error_errno("cannot write '%s'", name);
   comp_status status = COMP_OK;
   while (size > 0) {
     ssize_t n = write(fd, data, size);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      status = comp__error_errno("cannot write %s", path);
+      status = comp__error_errno("cannot write '%s'", name);
       break;
     }
     data += n;
     size -= (size_t)n;
   }
-  if (close(fd) != 0 && status == COMP_OK) status = comp__error_errno("cannot write %s", path);
+  if (close(fd) != 0 && status == COMP_OK) status = comp__error_errno("cannot write '%s'", name);
   return status;
 }
 
 comp_status comp_file_write(const char *path, const void *data, size_t size) {
   comp__output output = {0};
   comp_status status;
+  if (is_special(path)) return write_all(path, path, data, size);
   COMP__TRY(comp__output_begin(&output, path));
-  COMP__TRY(write_all(output.temporary, data, size));
+  COMP__TRY(write_all(output.temporary, path, data, size));
   COMP__TRY(comp__output_commit(&output));
 done:
   comp__output_abort(&output);

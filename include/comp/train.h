@@ -1,0 +1,104 @@
+/*
+ * train.h: fitting a model to a data set.
+ *
+ *     comp_train_options options;
+ *     comp_train_options_init(&options, "comp", "default");
+ *     options.condition = "stim";
+ *     comp_model *model;
+ *     comp_status status = comp_train(&model, context, dataset, &options);
+ *
+ * Training is deterministic: the same data, options and seed give the same bytes at any number of threads, and a run
+ * that was stopped and resumed ends with the bytes of one that was not.
+ */
+#ifndef COMP_TRAIN_H
+#define COMP_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "comp/context.h"
+#include "comp/dataset.h"
+#include "comp/model.h"
+
+typedef enum comp_schedule {
+  COMP_SCHEDULE_CONSTANT,
+  COMP_SCHEDULE_COSINE, /* linear warm-up, then half a cosine down to nearly 0 */
+  COMP_SCHEDULE_PLATEAU /* halved when the validation loss has not fallen for a while */
+} comp_schedule;
+
+typedef enum comp_precision {
+  COMP_PRECISION_AUTO, /* bf16 where the CPU multiplies it in hardware and the layers are wide, else f32 */
+  COMP_PRECISION_F32,
+  COMP_PRECISION_BF16 /* bf16 factors, f32 sums and master weights */
+} comp_precision;
+
+typedef enum comp_select {
+  COMP_SELECT_BEST, /* the weights with the lowest validation loss */
+  COMP_SELECT_LAST  /* the last ones */
+} comp_select;
+
+typedef struct comp_train_options {
+  comp_model_options model;
+  char model_name[16];   /* row of the model table */
+  char preset[32];       /* recipe that these options started from */
+  const char *condition; /* obs column */
+  uint64_t seed;
+  size_t epochs; /* 0: chosen by the size of the data */
+  size_t batch;  /* samples a step, at most */
+  double rate;   /* learning rate of Adam */
+  comp_schedule schedule;
+  double warmup;       /* share of the steps with a rising rate (cosine) */
+  double weight_decay; /* decoupled; 0: none */
+  double clip;         /* largest norm of a gradient; 0: no limit */
+  size_t patience;     /* epochs without a better validation loss before stopping; 0: never stop early */
+  double max_seconds;  /* stop after this time; 0: no limit */
+  double validation;   /* share of the samples held out, 0 .. 0.5 */
+  comp_precision precision;
+  comp_select select;
+  double kl_target;          /* > 0: gamma is adjusted so that the penalty stays near this value */
+  const char *checkpoint;    /* file for the state of an unfinished run; NULL: none is kept */
+  size_t checkpoint_epochs;  /* how often it is written; 0: not by epochs */
+  double checkpoint_minutes; /* 0: not by time */
+  bool resume;               /* go on from the checkpoint file when there is one */
+  const char *log;           /* file that gets one line of JSON an epoch; NULL: none */
+} comp_train_options;
+
+/* The presets, by name: "default" and the recipes of the paper. */
+COMP_API size_t comp_preset_count(void);
+COMP_API const char *comp_preset_name(size_t index);
+COMP_API const char *comp_preset_summary(size_t index);
+
+/* The options of a model (NULL: "comp") in a preset (NULL: "default"). An unknown name is an error that suggests the
+ * nearest. */
+COMP_API comp_status comp_train_options_init(comp_train_options *out, const char *model, const char *preset);
+
+/* Checks every field; the message names the first bad one. */
+COMP_API comp_status comp_train_options_check(const comp_train_options *options);
+
+/* Fits a model. With COMP_ERR_INTERRUPTED and with COMP_ERR_NUMERIC a usable model may be there all the same: then *out
+ * is not NULL. It should be freed via comp_model_free(). */
+COMP_API comp_status comp_train(comp_model **out, comp_context *context, const comp_dataset *dataset,
+                                const comp_train_options *options);
+
+/* NULL is allowed. */
+COMP_API void comp_model_free(comp_model *model);
+
+/* Writes and reads a model file (docs/formats.md: safetensors). The loaded model should be freed via comp_model_free().
+ */
+COMP_API comp_status comp_model_save(const comp_model *model, const char *path);
+COMP_API comp_status comp_model_load(comp_model **out, const char *path);
+
+/* What a model knows, owned by it. */
+COMP_API size_t comp_model_features(const comp_model *model);
+COMP_API const char *comp_model_feature(const comp_model *model, size_t index);
+COMP_API const char *comp_model_condition(const comp_model *model);
+COMP_API size_t comp_model_levels(const comp_model *model);
+COMP_API const char *comp_model_level(const comp_model *model, size_t index);
+COMP_API const comp_model_options *comp_model_get_options(const comp_model *model);
+
+/* The history of the training and everything that was chosen, as JSON text owned by the model. */
+COMP_API const char *comp_model_history(const comp_model *model);
+COMP_API const char *comp_model_config(const comp_model *model);
+
+#endif

@@ -1,0 +1,158 @@
+/* cmd_de.c: `comp de`: which genes differ between two groups of samples. */
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/json.h"
+#include "cli/output.h"
+
+typedef struct de_options {
+  cli_input input;
+  comp_de_options de;
+  int64_t n, min_samples;
+  const char *json;
+} de_options;
+
+static const de_options defaults = {.input = CLI_INPUT_INIT, .de = COMP_DE_OPTIONS_INIT, .n = 50, .min_samples = 2};
+
+static const opt_spec options[] = {
+    CLI_INPUT_FILE(de_options, input),
+    {"groupby", 'g', OPT_STRING, .required = true, OPT_FIELD(de_options, de.groupby), .metavar = "COL",
+     .help = "the column that holds the two groups"},
+    {"target", 't', OPT_STRING, .required = true, OPT_FIELD(de_options, de.target), .metavar = "VALUE",
+     .help = "the group whose genes are sought"},
+    {"reference", 'r', OPT_STRING, OPT_FIELD(de_options, de.reference), .metavar = "VALUE",
+     .help = "the group to compare with", .unset = "all others"},
+    {"label", 'l', OPT_STRING, OPT_FIELD(de_options, de.label), .metavar = "COL",
+     .help = "compare within each value of this column, such as a cell type", .unset = "all samples together"},
+    {"top", 'n', OPT_INT, OPT_FIELD(de_options, n), .metavar = "N", .max = 1e9,
+     .help = "genes to print for each label, by score; 0: all"},
+    {"min-samples", .kind = OPT_INT, OPT_FIELD(de_options, min_samples), .metavar = "N", .min = 1, .max = 1e15,
+     .help = "leave out labels with fewer samples on either side"},
+    {"tie-correct", .kind = OPT_FLAG, OPT_FIELD(de_options, de.tie_correct),
+     .help = "the variance of ranks with ties, which scanpy leaves uncorrected too unless told"},
+    {"json", .kind = OPT_FILE, OPT_FIELD(de_options, json), .metavar = "FILE",
+     .help = "also write the result to this file, as JSON; '-' writes it to stdout in place of the table"},
+    CLI_INPUT_ROWS(de_options, input),
+    {0},
+};
+
+static const cli_example examples[] = {
+    {"comp de -i ready.h5ad -g stim -t STIM -r CTRL --label cell_type",
+     "the genes that stimulation raises most, in each cell type"},
+    {"comp de -i ready.h5ad -g cell_type -t B -n 0 > b.tsv", "all genes, one cell type against the rest"},
+    {NULL, NULL},
+};
+
+/* A result and where its genes have their names. */
+typedef struct result {
+  const comp_de *de;
+  const comp_dataset *dataset;
+  const de_options *options;
+  size_t n; /* genes to show */
+} result;
+
+static void print_table(const result *r) {
+  bool labels = r->options->de.label;
+  printf("%snames\tscores\tlogfoldchanges\tpvals\tpvals_adj\n", labels ? "label\t" : "");
+  for (size_t l = 0; l < comp_de_labels(r->de); l++)
+    for (size_t k = 0; k < r->n; k++) {
+      size_t gene = comp_de_order(r->de, l)[k];
+      if (labels) printf("%s\t", comp_de_label(r->de, l));
+      printf("%s\t%.10g\t%.10g\t%.10g\t%.10g\n", comp_dataset_var_name(r->dataset, gene),
+             comp_de_scores(r->de, l)[gene], comp_de_log2_folds(r->de, l)[gene], comp_de_pvals(r->de, l)[gene],
+             comp_de_pvals_adj(r->de, l)[gene]);
+    }
+}
+
+static void put_member(FILE *out, const char *before, const char *name, double value) {
+  fprintf(out, "%s\"%s\": ", before, name);
+  json_put_number(out, value);
+}
+
+static void put_label(FILE *out, const result *r, size_t l) {
+  fputs("    {\"label\": ", out);
+  json_put_string(out, r->options->de.label ? comp_de_label(r->de, l) : NULL);
+  fprintf(out, ", \"target_samples\": %zu, \"reference_samples\": %zu, \"genes\": [", comp_de_target_samples(r->de, l),
+          comp_de_reference_samples(r->de, l));
+  for (size_t k = 0; k < r->n; k++) {
+    size_t gene = comp_de_order(r->de, l)[k];
+    fprintf(out, "%s\n      {\"name\": ", k ? "," : "");
+    json_put_string(out, comp_dataset_var_name(r->dataset, gene));
+    put_member(out, ", ", "score", comp_de_scores(r->de, l)[gene]);
+    put_member(out, ", ", "logfoldchange", comp_de_log2_folds(r->de, l)[gene]);
+    put_member(out, ", ", "pval", comp_de_pvals(r->de, l)[gene]);
+    put_member(out, ", ", "pval_adj", comp_de_pvals_adj(r->de, l)[gene]);
+    fputc('}', out);
+  }
+  fputs("]}", out);
+}
+
+static void put_json(FILE *out, const result *r) {
+  const comp_de_options *o = &r->options->de;
+  fputs("{\n  \"groupby\": ", out);
+  json_put_string(out, o->groupby);
+  fputs(",\n  \"target\": ", out);
+  json_put_string(out, o->target);
+  fputs(",\n  \"reference\": ", out);
+  json_put_string(out, o->reference);
+  fputs(",\n  \"label\": ", out);
+  json_put_string(out, o->label);
+  fputs(",\n  \"labels\": [\n", out);
+  for (size_t l = 0; l < comp_de_labels(r->de); l++) {
+    if (l) fputs(",\n", out);
+    put_label(out, r, l);
+  }
+  fputs("\n  ]\n}\n", out);
+}
+
+static int show(cli_session *session, const result *r) {
+  const char *json = r->options->json;
+  if (!json || !cli_output_is_stdout(json)) print_table(r);
+  if (!json) return 0;
+  cli_output output;
+  if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  put_json(output.file, r);
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  return 0;
+}
+
+static int run(cli_session *session, const void *values) {
+  const de_options *o = values;
+  comp_read_options read;
+  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
+  if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  comp_de_options options_de = o->de;
+  options_de.min_samples = (size_t)o->min_samples;
+  if (comp_de_options_check(&options_de) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  read.skip_slots = true;
+  comp_dataset *dataset = NULL;
+  comp_de *de = NULL;
+  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  if (status == COMP_OK) status = comp_de_run(&de, session->context, dataset, &options_de);
+  int code = 0;
+  if (status == COMP_OK) {
+    size_t genes = comp_de_genes(de), n = (size_t)o->n;
+    code = show(session, &(result){de, dataset, o, n == 0 || n > genes ? genes : n});
+  }
+  comp_de_free(de);
+  comp_dataset_free(dataset);
+  return status == COMP_OK ? code : cli_fail(session, status);
+}
+
+const cli_command cli_de = {
+    .name = "de",
+    .group = "Data",
+    .summary = "find genes that differ between two groups",
+    .description =
+        "Compares every gene between two groups of samples by Wilcoxon's rank-sum test, as scanpy's rank_genes_groups "
+        "with method wilcoxon: scores (z), log2 fold changes, two-sided p and Benjamini-Hochberg adjusted p, the "
+        "highest "
+        "score first. Prints a table with tabs between its columns. The data should be logged (comp prep).",
+    .examples = examples,
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof defaults,
+    .computes = true,
+    .run = run,
+};

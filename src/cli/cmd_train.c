@@ -1,0 +1,282 @@
+/* cmd_train.c: `comp train`: fits a model to a data file. What an option leaves open is taken from the preset. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "comp/comp.h"
+
+typedef struct train_options {
+  const char *input, *output, *condition, *metadata, *layer;
+  const char *model, *preset, *precision, *hidden, *likelihood, *penalty, *place, *reduction, *schedule, *select;
+  int64_t seed, epochs, batch, latent, patience, checkpoint_epochs;
+  double rate, warmup, gamma, beta, scale, mmd_scale, weight_decay, clip, validation, kl_target, max_time,
+      checkpoint_minutes;
+  bool learn_scale, leave_self_out, encoder_without_condition, resume;
+  const char *log;
+} train_options;
+
+static const train_options defaults = {
+    .model = "comp",
+    .preset = "default",
+    .precision = "auto",
+    .seed = 0,
+    .epochs = OPT_UNSET_INT,
+    .batch = OPT_UNSET_INT,
+    .latent = OPT_UNSET_INT,
+    .patience = OPT_UNSET_INT,
+    .checkpoint_epochs = 0,
+    .rate = OPT_UNSET_REAL,
+    .warmup = OPT_UNSET_REAL,
+    .gamma = OPT_UNSET_REAL,
+    .beta = OPT_UNSET_REAL,
+    .scale = OPT_UNSET_REAL,
+    .mmd_scale = OPT_UNSET_REAL,
+    .weight_decay = 0,
+    .clip = 0,
+    .validation = 0.1,
+    .kl_target = OPT_UNSET_REAL,
+    .max_time = OPT_UNSET_REAL,
+    .checkpoint_minutes = 5,
+};
+
+static const char *const *model_names(void) {
+  static const char *names[16];
+  for (size_t i = 0; i < comp_model_count() && i < 15; i++) names[i] = comp_model_name(i);
+  return names;
+}
+
+static const char *const *preset_names(void) {
+  static const char *names[16];
+  for (size_t i = 0; i < comp_preset_count() && i < 15; i++) names[i] = comp_preset_name(i);
+  return names;
+}
+
+static const char *const precisions[] = {"auto", "f32", "bf16", NULL};
+static const char *const likelihoods[] = {"gaussian", "nb", NULL};
+static const char *const penalties[] = {"none", "comp", "comp-p0", "mmd", NULL};
+static const char *const places[] = {"z", "hidden", NULL};
+static const char *const reductions[] = {"sum", "mean", NULL};
+static const char *const schedules[] = {"constant", "cosine", "plateau", NULL};
+static const char *const selections[] = {"best", "last", NULL};
+
+#define FIELD(member) OPT_FIELD(train_options, member)
+static const char PRESET[] = "as the preset has it";
+
+static const opt_spec options[] = {
+    {"input", 'i', OPT_FILE, .required = true, FIELD(input), .metavar = "IN", .group = "Files",
+     .help = "data, prepared: .h5ad or any other format that comp reads"},
+    {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "MODEL", .group = "Files",
+     .help = "the model file to write"},
+    {"metadata", .kind = OPT_FILE, FIELD(metadata), .metavar = "FILE", .group = "Files",
+     .help = "a table whose columns are joined to the samples by name"},
+    {"layer", .kind = OPT_STRING, FIELD(layer), .metavar = "NAME", .group = "Files",
+     .help = "train on this layer instead of X"},
+    {"log", .kind = OPT_FILE, FIELD(log), .metavar = "FILE", .group = "Files",
+     .help = "write one line of JSON an epoch"},
+
+    {"condition", 'c', OPT_STRING, .required = true, FIELD(condition), .metavar = "COL", .group = "Model",
+     .help = "the column that holds the condition"},
+    {"model", .kind = OPT_CHOICE, FIELD(model), .metavar = "NAME", .group = "Model", .choices_from = model_names,
+     .help = "the model"},
+    {"preset", .kind = OPT_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .choices_from = preset_names,
+     .help = "the recipe that all options start from"},
+    {"latent", .kind = OPT_INT, FIELD(latent), .metavar = "D", .group = "Model", .min = 1, .max = COMP_MAX_LATENT,
+     .unset = PRESET, .help = "dimensions of the representation"},
+    {"hidden", .kind = OPT_STRING, FIELD(hidden), .metavar = "LIST", .group = "Model", .unset = PRESET,
+     .help = "widths of the encoder's layers, as in 512,512,512; the decoder has them in reverse"},
+    {"scale", .kind = OPT_REAL, FIELD(scale), .metavar = "S", .group = "Model", .min = 0.001, .max = 100,
+     .unset = PRESET, .help = "standard deviation of every posterior"},
+    {"learn-scale", .kind = OPT_FLAG, FIELD(learn_scale), .group = "Model",
+     .help = "let the encoder give it for each sample instead"},
+    {"likelihood", .kind = OPT_CHOICE, FIELD(likelihood), .metavar = "NAME", .group = "Model", .choices = likelihoods,
+     .unset = "gaussian",
+     .help = "of the data: gaussian for logged or standardised values, nb (negative binomial) for raw counts"},
+    {"encoder-without-condition", .kind = OPT_FLAG, FIELD(encoder_without_condition), .group = "Model",
+     .help = "only the decoder sees the condition"},
+
+    {"gamma", .kind = OPT_REAL, FIELD(gamma), .metavar = "G", .group = "Objective", .min = 0, .max = 1e9,
+     .unset = PRESET, .help = "weight of the penalty: more aligns more"},
+    {"beta", .kind = OPT_REAL, FIELD(beta), .metavar = "B", .group = "Objective", .min = 0, .max = 1e9, .unset = PRESET,
+     .help = "weight of the KL divergence from the prior"},
+    {"kl-target", .kind = OPT_REAL, FIELD(kl_target), .metavar = "L", .group = "Objective", .min = 0, .max = 1e6,
+     .unset = "gamma stays as it is", .help = "adjust gamma so that the penalty stays near L"},
+    {"penalty", .kind = OPT_CHOICE, FIELD(penalty), .metavar = "NAME", .group = "Objective", .choices = penalties,
+     .unset = "as the model has it", .help = "the penalty"},
+    {"place", .kind = OPT_CHOICE, FIELD(place), .metavar = "WHERE", .group = "Objective", .choices = places,
+     .unset = "as the model has it",
+     .help = "where an mmd penalty attaches: at z, or at the decoder's first hidden layer"},
+    {"leave-self-out", .kind = OPT_FLAG, FIELD(leave_self_out), .group = "Objective",
+     .help = "a sample's own posterior is not part of its own mixture (needs tiny learning rates)"},
+    {"mmd-scale", .kind = OPT_REAL, FIELD(mmd_scale), .metavar = "L", .group = "Objective", .min = 1e-6, .max = 1e6,
+     .unset = "the model's scale, or 19 scales at once", .help = "a single kernel scale for mmd"},
+    {"elbo-reduction", .kind = OPT_CHOICE, FIELD(reduction), .metavar = "HOW", .group = "Objective",
+     .choices = reductions, .unset = "sum", .help = "over features; gamma and beta are on this scale"},
+
+    {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .min = 0, .max = 9e15,
+     .help = "of everything random"},
+    {"epochs", .kind = OPT_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
+     .unset = "as the preset has it; by default some 2,500 steps", .help = "passes over the data"},
+    {"batch", .kind = OPT_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9, .unset = PRESET,
+     .help = "samples a step"},
+    {"lr", .kind = OPT_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,
+     .unset = PRESET, .help = "learning rate"},
+    {"schedule", .kind = OPT_CHOICE, FIELD(schedule), .metavar = "NAME", .group = "Training", .choices = schedules,
+     .unset = PRESET, .help = "of the learning rate"},
+    {"warmup", .kind = OPT_REAL, FIELD(warmup), .metavar = "SHARE", .group = "Training", .min = 0, .max = 0.99,
+     .unset = PRESET, .help = "share of the steps in which the rate of the cosine schedule rises"},
+    {"weight-decay", .kind = OPT_REAL, FIELD(weight_decay), .metavar = "W", .group = "Training", .min = 0, .max = 1,
+     .help = "decoupled weight decay"},
+    {"clip", .kind = OPT_REAL, FIELD(clip), .metavar = "NORM", .group = "Training", .min = 0, .max = 1e30,
+     .help = "largest norm of the gradient; 0 is no limit"},
+    {"patience", .kind = OPT_INT, FIELD(patience), .metavar = "N", .group = "Training", .min = 0, .max = 1e9,
+     .unset = PRESET, .help = "stop after N epochs without a better validation loss; 0 never stops early"},
+    {"max-time", .kind = OPT_REAL, FIELD(max_time), .metavar = "SECONDS", .group = "Training", .min = 0.001, .max = 1e9,
+     .unset = "no limit", .help = "stop after this time"},
+    {"validation", .kind = OPT_REAL, FIELD(validation), .metavar = "SHARE", .group = "Training", .min = 0, .max = 0.5,
+     .help = "of the samples held out to choose the model"},
+    {"select", .kind = OPT_CHOICE, FIELD(select), .metavar = "WHICH", .group = "Training", .choices = selections,
+     .unset = PRESET, .help = "weights to keep: those with the best validation loss, or the last"},
+    {"precision", .kind = OPT_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .choices = precisions,
+     .help = "of the matrix products; auto takes what is faster here"},
+
+    {"resume", .kind = OPT_FLAG, FIELD(resume), .group = "Interruption",
+     .help = "go on from MODEL.checkpoint, if it is there, to the same bytes as an unbroken run"},
+    {"checkpoint-epochs", .kind = OPT_INT, FIELD(checkpoint_epochs), .metavar = "N", .group = "Interruption", .min = 0,
+     .max = 1e9, .help = "save the state of the run every N epochs; 0: not by epochs"},
+    {"checkpoint-minutes", .kind = OPT_REAL, FIELD(checkpoint_minutes), .metavar = "M", .group = "Interruption",
+     .min = 0, .max = 1e6, .help = "save it every M minutes; 0: not by time"},
+    {0},
+};
+
+static const cli_example examples[] = {
+    {"comp train -i prepared.h5ad -o model.comp --condition stim", "the default recipe"},
+    {"comp train -i prepared.h5ad -o vae.comp --condition batch --model vae --seed 3", "another model, another seed"},
+    {"comp train -i prepared.h5ad -o model.comp --condition stim --resume", "go on after an interruption"},
+    {NULL, NULL},
+};
+
+/* Where a name stands in a list that has it. */
+static int place_of(const char *const *names, const char *name) {
+  int i = 0;
+  while (strcmp(names[i], name) != 0) i++;
+  return i;
+}
+
+/* "512,512,512". */
+static bool parse_hidden(comp_model_options *out, const char *list) {
+  out->n_hidden = 0;
+  for (;;) {
+    char *end;
+    errno = 0;
+    long width = strtol(list, &end, 10);
+    if (end == list || errno || width < 1 || width > COMP_MAX_WIDTH || out->n_hidden == COMP_MAX_HIDDEN) return false;
+    out->hidden[out->n_hidden++] = (size_t)width;
+    if (*end == '\0') return true;
+    if (*end != ',') return false;
+    list = end + 1;
+  }
+}
+
+static void override_model(comp_model_options *m, const train_options *o) {
+  if (o->latent != OPT_UNSET_INT) m->latent = (size_t)o->latent;
+  if (!isnan(o->scale)) m->scale = o->scale;
+  if (o->learn_scale) m->learn_scale = true;
+  if (o->likelihood) m->likelihood = (comp_likelihood)place_of(likelihoods, o->likelihood);
+  if (o->encoder_without_condition) m->encoder_sees_condition = false;
+  if (!isnan(o->gamma)) m->gamma = o->gamma;
+  if (!isnan(o->beta)) m->beta = o->beta;
+  if (o->penalty) m->penalty = (comp_penalty_kind)place_of(penalties, o->penalty);
+  if (o->place) m->place = (comp_penalty_place)place_of(places, o->place);
+  if (o->leave_self_out) m->include_self = false;
+  if (!isnan(o->mmd_scale)) {
+    m->mmd_scale = o->mmd_scale;
+    m->multi_scale = false;
+  }
+  if (o->reduction) m->reduction = (comp_reduction)place_of(reductions, o->reduction);
+}
+
+static void override_training(comp_train_options *t, const train_options *o) {
+  t->condition = o->condition;
+  t->seed = (uint64_t)o->seed;
+  if (o->epochs != OPT_UNSET_INT) t->epochs = (size_t)o->epochs;
+  if (o->batch != OPT_UNSET_INT) t->batch = (size_t)o->batch;
+  if (!isnan(o->rate)) t->rate = o->rate;
+  if (o->schedule) t->schedule = (comp_schedule)place_of(schedules, o->schedule);
+  if (!isnan(o->warmup)) t->warmup = o->warmup;
+  t->weight_decay = o->weight_decay;
+  t->clip = o->clip;
+  if (o->patience != OPT_UNSET_INT) t->patience = (size_t)o->patience;
+  if (!isnan(o->max_time)) t->max_seconds = o->max_time;
+  t->validation = o->validation;
+  if (o->select) t->select = (comp_select)place_of(selections, o->select);
+  t->precision = (comp_precision)place_of(precisions, o->precision);
+  if (!isnan(o->kl_target)) t->kl_target = o->kl_target;
+  t->checkpoint_epochs = (size_t)o->checkpoint_epochs;
+  t->checkpoint_minutes = o->checkpoint_minutes;
+  t->resume = o->resume;
+  t->log = o->log;
+}
+
+/* Trains and saves. A model that a stopped or diverged run left is saved too, and the failure told all the same. */
+static int train_and_save(cli_session *session, const train_options *o, const comp_train_options *t,
+                          const comp_dataset *dataset) {
+  comp_model *model = NULL;
+  comp_status status = comp_train(&model, session->context, dataset, t);
+  int code = status == COMP_OK ? 0 : cli_fail(session, status);
+  if (model) {
+    comp_status saved = comp_model_save(model, o->output);
+    if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);
+    if (status == COMP_OK && saved == COMP_OK) unlink(t->checkpoint);
+  }
+  comp_model_free(model);
+  return code;
+}
+
+static int run(cli_session *session, const void *values) {
+  const train_options *o = values;
+  comp_train_options t;
+  char checkpoint[4096];
+  comp_status status = comp_train_options_init(&t, o->model, o->preset);
+  if (status != COMP_OK) return cli_fail(session, status);
+  if (o->hidden && !parse_hidden(&t.model, o->hidden))
+    return cli_error(session, EXIT_USAGE, "--hidden: '%s' is not a list of 1 to %d widths such as 512,512", o->hidden,
+                     COMP_MAX_HIDDEN);
+  override_model(&t.model, o);
+  override_training(&t, o);
+  if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", o->output) >= sizeof checkpoint)
+    return cli_error(session, EXIT_USAGE, "--output: the name is too long");
+  t.checkpoint = checkpoint;
+  status = comp_train_options_check(&t);
+  if (status == COMP_OK) status = comp_file_check_writable(o->output);
+  if (status != COMP_OK) return cli_fail(session, status);
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  read.metadata = o->metadata;
+  read.layer = o->layer;
+  read.skip_slots = true;
+  comp_dataset *dataset;
+  status = comp_dataset_read(&dataset, session->context, o->input, &read);
+  if (status != COMP_OK) return cli_fail(session, status);
+  int code = train_and_save(session, o, &t, dataset);
+  comp_dataset_free(dataset);
+  return code;
+}
+
+const cli_command cli_train = {
+    .name = "train",
+    .group = "Models",
+    .summary = "fit a model to data",
+    .description =
+        "Fits one of the five models: an encoder and a decoder, and a penalty that makes the representation forget the "
+        "condition. The same data, options and seed give the same bytes at any number of threads. Ctrl-C saves the "
+        "state "
+        "of the run beside the model; --resume goes on from there.",
+    .examples = examples,
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof defaults,
+    .computes = true,
+    .run = run,
+};

@@ -1,0 +1,13 @@
+/* json.h: the two values of JSON that printf cannot write. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include <stdio.h>
+
+/* A string with its quotes; NULL gives null. Bytes beyond ASCII are written as they are: the text must be UTF-8. */
+void json_put_string(FILE *out, const char *text);
+
+/* A number in the shortest form that reads back the same; null when it is not finite. */
+void json_put_number(FILE *out, double value);
+
+#endif

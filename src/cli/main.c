@@ -1,0 +1,76 @@
+/* main.c: finds the command, reads its options, runs it. What commands there are stands in commands.def. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/streams.h"
+#include "cli/suggest.h"
+
+static int run_parsed(cli_session *session, const void *values) {
+  const cli_command *command = session->command;
+  if (session->common.quiet && session->common.verbose)
+    return cli_usage_error(session, "--quiet and --verbose exclude each other");
+  if (!command->computes) return command->run(session, values);
+  int code = cli_session_start(session);
+  if (code == 0) code = command->run(session, values);
+  cli_session_end(session, code);
+  return code;
+}
+
+static int run_command(cli_session *session, int argc, char **argv) {
+  const cli_command *command = session->command;
+  void *values = malloc(command->options_size + 1); /* + 1: some have no options of their own */
+  if (!values) return cli_error(session, EXIT_FAILED, "out of memory");
+  if (command->defaults) memcpy(values, command->defaults, command->options_size);
+  session->common = cli_common_defaults;
+  opt_set sets[] = {{cli_rows(command->options), values, {0}}, {cli_common_options, &session->common, {0}}};
+  opt_set positionals = {cli_rows(command->positionals), values, {0}};
+  char message[1024];
+  int code = 0;
+  switch (opt_parse(sets, 2, &positionals, argc, argv, message, sizeof message)) {
+  case OPT_PARSED:
+    code = run_parsed(session, values);
+    break;
+  case OPT_ASKED_HELP:
+    cli_help_command(stdout, command);
+    break;
+  case OPT_WRONG:
+    code = cli_usage_error(session, "%s", message);
+    break;
+  }
+  opt_release(&sets[0]);
+  opt_release(&positionals);
+  free(values);
+  return code;
+}
+
+static int unknown_command(cli_session *session, const char *name) {
+  if (name[0] == '-') return cli_usage_error(session, "unknown option '%s'; options follow the command", name);
+  suggest search = {.word = name};
+  for (const char *const *known = cli_command_names(); *known; known++) suggest_offer(&search, *known);
+  if (search.best) return cli_usage_error(session, "unknown command '%s', did you mean '%s'?", name, search.best);
+  return cli_usage_error(session, "unknown command '%s'", name);
+}
+
+/* What everybody tries first. */
+static const char *meant_by(const char *argument) {
+  if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) return "help";
+  return strcmp(argument, "--version") == 0 ? "version" : argument;
+}
+
+static int dispatch(int argc, char **argv) {
+  cli_session session = {0};
+  const char *name = argc > 1 ? meant_by(argv[1]) : "help";
+  session.command = cli_command_find(name);
+  if (!session.command) return unknown_command(&session, name);
+  return run_command(&session, argc > 2 ? argc - 2 : 0, argv + (argc > 2 ? 2 : argc));
+}
+
+int main(int argc, char **argv) {
+  cli_streams_guard();
+  signal(SIGPIPE, SIG_IGN); /* a reader that leaves must not keep result files from being completed */
+  return cli_stdout_close(dispatch(argc, argv));
+}

@@ -1,0 +1,148 @@
+/* session.c: what surrounds the run of a command: the context, messages on stderr, signals, the closing line. */
+#include "cli/session.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/streams.h"
+#include "cli/text.h"
+
+const cli_common cli_common_defaults = {.quiet = false, .verbose = false, .threads = 0};
+
+const opt_spec cli_common_options[] = {
+    {"threads", .kind = OPT_INT, OPT_FIELD(cli_common, threads), .metavar = "N", .group = "Common options",
+     .help = "number of threads; 0: all CPUs that this process may use. Results do not depend on it",
+     .max = COMP_MAX_THREADS},
+    {"quiet", 'q', OPT_FLAG, OPT_FIELD(cli_common, quiet), .group = "Common options",
+     .help = "nothing on stderr but errors"},
+    {"verbose", 'v', OPT_FLAG, OPT_FIELD(cli_common, verbose), .group = "Common options",
+     .help = "also say what happens inside"},
+    {"help", 'h', OPT_HELP, .group = "Common options", .help = "show this help"},
+    {0},
+};
+
+/* ---- messages ---- */
+
+/* Names the program and the command, if there is one; all on one line, whatever the message holds. */
+static void complain(cli_session *session, const char *format, va_list arguments, const char *hint) {
+  char message[2048];
+  vsnprintf(message, sizeof message, format, arguments);
+  cli_progress_clear(&session->progress);
+  const char *name = session->command ? session->command->name : NULL;
+  fprintf(stderr, "comp%s%s: %s%s\n", name ? " " : "", name ? name : "", text_clean(message), hint);
+}
+
+int cli_error(cli_session *session, int code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  complain(session, format, arguments, "");
+  va_end(arguments);
+  return code;
+}
+
+int cli_usage_error(cli_session *session, const char *format, ...) {
+  char hint[128] = " (see 'comp --help')";
+  if (session->command) snprintf(hint, sizeof hint, " (see 'comp %s --help')", session->command->name);
+  va_list arguments;
+  va_start(arguments, format);
+  complain(session, format, arguments, hint);
+  va_end(arguments);
+  return EXIT_USAGE;
+}
+
+int cli_fail(cli_session *session, comp_status status) {
+  const char *message = comp_error_message();
+  if (!*message) message = comp_status_name(status);
+  return cli_error(session, status == COMP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED, "%s", message);
+}
+
+static void show_message(void *user, comp_log_level level, const char *message) {
+  cli_session *session = user;
+  char text[2048];
+  snprintf(text, sizeof text, "%s", message);
+  cli_progress_clear(&session->progress);
+  fprintf(stderr, "%s%s\n", level == COMP_LOG_WARNING ? "comp: warning: " : "", text_clean(text));
+}
+
+static void show_progress(void *user, const comp_progress *report) {
+  cli_session *session = user;
+  cli_progress_show(&session->progress, report);
+}
+
+/* ---- signals ---- */
+
+static comp_context *volatile interruptible;
+static volatile sig_atomic_t tell_interrupt;
+
+/* The first signal asks the run to stop, the next one ends the program. */
+static void handle_signal(int number) {
+  (void)number;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  if (interruptible) comp_context_interrupt(interruptible);
+  static const char text[] = "\nstopping; once more ends it at once\n";
+  if (tell_interrupt && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+}
+
+static void catch_signal(int number) {
+  struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, old;
+  sigemptyset(&action.sa_mask);
+  /* under nohup or in the background of a script the signal is ignored, and stays so */
+  if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &action, NULL);
+}
+
+static void start_signals(cli_session *session) {
+  interruptible = session->context;
+  tell_interrupt = !session->common.quiet && isatty(STDERR_FILENO);
+  catch_signal(SIGINT);
+  catch_signal(SIGTERM);
+}
+
+static void release_signal(int number) {
+  struct sigaction action;
+  if (sigaction(number, NULL, &action) == 0 && action.sa_handler == handle_signal) signal(number, SIG_DFL);
+}
+
+static void end_signals(void) {
+  release_signal(SIGINT);
+  release_signal(SIGTERM);
+  interruptible = NULL;
+}
+
+/* ---- a run ---- */
+
+int cli_session_start(cli_session *session) {
+  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  options.threads = session->common.threads;
+  options.log_level = session->common.quiet ? COMP_LOG_NONE : session->common.verbose ? COMP_LOG_DEBUG : COMP_LOG_INFO;
+  options.log = show_message;
+  options.progress = session->common.quiet ? NULL : show_progress;
+  options.user = session;
+  session->started = cli_now();
+  cli_progress_init(&session->progress);
+  comp_status status = comp_context_new(&session->context, &options);
+  if (status != COMP_OK) return cli_fail(session, status);
+  start_signals(session);
+  return 0;
+}
+
+static void show_footer(cli_session *session) {
+  char time[32], memory[32];
+  int threads = comp_context_threads(session->context);
+  fprintf(stderr, "done in %s, peak memory %s, %d thread%s\n",
+          text_duration(time, sizeof time, cli_now() - session->started),
+          text_bytes(memory, sizeof memory, comp_peak_memory()), threads, threads == 1 ? "" : "s");
+}
+
+void cli_session_end(cli_session *session, int code) {
+  cli_progress_clear(&session->progress);
+  end_signals();
+  if (!session->context) return;
+  /* what was printed first comes first, also when both streams go to one file */
+  if (cli_stdout_flush() && code == 0 && !session->common.quiet) show_footer(session);
+  comp_context_free(session->context);
+  session->context = NULL;
+}

@@ -1,0 +1,49 @@
+/*
+ * session.h: one run of one command: the common options, the library's context, messages, Ctrl-C, the closing line.
+ */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include <stdbool.h>
+
+#include "cli/opt.h"
+#include "cli/progress.h"
+#include "comp/comp.h"
+
+typedef struct cli_command cli_command;
+
+/* The options that every command has. */
+typedef struct cli_common {
+  bool quiet;
+  bool verbose;
+  int threads;
+} cli_common;
+
+extern const opt_spec cli_common_options[];
+extern const cli_common cli_common_defaults;
+
+typedef struct cli_session {
+  const cli_command *command; /* NULL: before one is known */
+  cli_common common;
+  comp_context *context; /* NULL unless the command computes */
+  cli_progress progress;
+  double started;
+} cli_session;
+
+/* Creates the context, with messages and progress going to stderr, and lets SIGINT and SIGTERM interrupt it.
+ * Gives 0 or, after a message, an exit code. The session should be ended via cli_session_end(). */
+int cli_session_start(cli_session *session);
+
+/* Frees the context. When the exit code is 0, says how long it took. */
+void cli_session_end(cli_session *session, int code);
+
+/* Prints what the library said about its last failure, naming the command. Returns the exit code for it. */
+int cli_fail(cli_session *session, comp_status status);
+
+/* Prints "comp NAME: ..." as one line on stderr. Returns `code`. */
+int cli_error(cli_session *session, int code, const char *format, ...) COMP_PRINTF(3, 4);
+
+/* As cli_error() for a wrong command line, with where to look. Returns EXIT_USAGE. */
+int cli_usage_error(cli_session *session, const char *format, ...) COMP_PRINTF(2, 3);
+
+#endif

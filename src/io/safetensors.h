@@ -1,0 +1,41 @@
+/*
+ * safetensors.h: named arrays of f32 with a map of texts, in the safetensors format: 8 bytes (the header's length,
+ * little-endian), a JSON header, the raw arrays. Other programs can open it without this one.
+ */
+#ifndef COMP_IO_SAFETENSORS_H
+#define COMP_IO_SAFETENSORS_H
+
+#include <stddef.h>
+
+#include "comp/status.h"
+
+typedef struct comp__array {
+  const char *name;
+  const float *values; /* [rows, cols] */
+  size_t rows, cols;
+} comp__array;
+
+typedef struct comp__text {
+  const char *key, *value;
+} comp__text;
+
+/* Writes a file, complete or not at all. */
+comp_status comp__safetensors_write(const char *path, const comp__array *arrays, size_t n_arrays,
+                                    const comp__text *texts, size_t n_texts);
+
+typedef struct comp__safetensors comp__safetensors;
+
+/* Reads and checks a whole file: the header, and that the arrays lie within it. It should be freed via
+ * comp__safetensors_free(). */
+comp_status comp__safetensors_read(comp__safetensors **out, const char *path);
+void comp__safetensors_free(comp__safetensors *file);
+
+/* The text of a key, owned by the file; NULL when there is none. */
+const char *comp__safetensors_text(const comp__safetensors *file, const char *key);
+
+/* Copies an array of exactly this shape. A missing one, one of another shape, or one with a value that is not finite is
+ * an error that names it. */
+comp_status comp__safetensors_array(float *out, const comp__safetensors *file, const char *name, size_t rows,
+                                    size_t cols);
+
+#endif

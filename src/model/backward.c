@@ -1,0 +1,208 @@
+/* backward.c: from the losses of a batch to the gradient of every parameter. */
+#include <math.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/threads.h"
+#include "model/dense.h"
+
+/* One call's arguments, for the loops over rows and columns. */
+typedef struct pass {
+  const comp__network *network;
+  const comp__state *state;
+  const comp__batch *batch;
+  comp__work *work;
+  float beta; /* weight of one sample's KL */
+  comp__batchnorm bn;
+  const comp__layer_work *layer;
+  const comp__hidden *hidden;
+  float *d; /* [rows, out] gradient that is turned from activation to product */
+  bool half;
+} pass;
+
+static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  float *grads = p->state->grads;
+  p->work->kernels->batchnorm_backward(&p->bn, p->d, p->half ? p->work->d_half : NULL, p->layer->xhat,
+                                       grads + p->hidden->gamma, grads + p->hidden->beta, begin, end - begin);
+}
+
+static void normalise_backward(comp_context *context, pass *p, const comp__hidden *hidden,
+                               const comp__layer_work *layer, float *d) {
+  p->bn = (comp__batchnorm){.rows = p->batch->rows,
+                            .cols = hidden->dense.out,
+                            .gamma = p->state->params + hidden->gamma,
+                            .beta = p->state->params + hidden->beta,
+                            .inv_std = layer->inv_std,
+                            .slope = 0.01f};
+  p->layer = layer;
+  p->hidden = hidden;
+  p->d = d;
+  p->half = comp__dense_half(p->work, &hidden->dense);
+  comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
+  comp__work_clock(p->work, COMP__PHASE_NORM);
+}
+
+/* One hidden layer: d [rows, out] is the gradient by its activation; dx (NULL: not wanted) gets the one by its input.
+ */
+static comp_status hidden_backward(comp_context *context, pass *p, const comp__hidden *hidden,
+                                   const comp__layer_work *layer, float *d, float *dx, const float *x,
+                                   const uint16_t *x_half) {
+  comp_status status;
+  normalise_backward(context, p, hidden, layer, d);
+  const uint16_t *d_half = p->half ? p->work->d_half : NULL;
+  COMP__TRY(
+      comp__dense_weight_gradient(context, &hidden->dense, p->state, p->batch, x, x_half, d, x_half ? d_half : NULL));
+  if (dx) COMP__TRY(comp__dense_input_gradient(context, &hidden->dense, p->state, p->batch, dx, d, d_half, false));
+  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+done:
+  return status;
+}
+
+static void swap(float **a, float **b) {
+  float *kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+/* d_activation += d_pre_scale_i * w: what the scale of the likelihood asks of the last hidden layer. */
+static void add_scale_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const comp__dense *dense = &p->network->output_scale;
+  const float *w = p->state->params + dense->weight;
+  for (size_t i = begin; i < end; i++)
+    for (size_t c = 0; c < dense->in; c++) p->d[i * dense->in + c] += p->work->d_pre_scale[i] * w[c];
+}
+
+static comp_status output_backward(comp_context *context, pass *p, float *d) {
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
+  bool half = comp__dense_half(w, &n->output);
+  const uint16_t *d_half = half ? w->output_half : NULL;
+  comp_status status;
+  COMP__TRY(comp__dense_weight_gradient(context, &n->output, p->state, p->batch, last->act,
+                                        half ? last->act_half : NULL, w->output, d_half));
+  COMP__TRY(comp__dense_input_gradient(context, &n->output, p->state, p->batch, d, w->output, d_half, false));
+  if (n->options.likelihood == COMP_LIKELIHOOD_GAUSSIAN) {
+    COMP__TRY(comp__dense_weight_gradient(context, &n->output_scale, p->state, p->batch, last->act, NULL,
+                                          w->d_pre_scale, NULL));
+    p->d = d;
+    comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, add_scale_rows, p);
+  } else {
+    size_t chunks = (p->batch->rows + COMP__ROW_CHUNK - 1) / COMP__ROW_CHUNK;
+    comp__column_sums(context, p->state->grads + n->dispersion, w->d_dispersion, 0, chunks, n->features);
+  }
+  comp__work_clock(w, COMP__PHASE_PRODUCT);
+done:
+  return status;
+}
+
+typedef struct add_job {
+  float *to;
+  const float *from;
+} add_job;
+
+static void add_values(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const add_job *job = arg;
+  for (size_t i = begin; i < end; i++) job->to[i] += job->from[i];
+}
+
+/* Down to d_z, the gradient by z of likelihood and of a penalty at the decoder's first hidden layer. */
+static comp_status decoder_backward(comp_context *context, pass *p) {
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  float *d = w->d_a, *dx = w->d_b;
+  comp_status status;
+  COMP__TRY(output_backward(context, p, d));
+  for (size_t l = n->options.n_hidden - 1; l > 0; l--) {
+    const comp__layer_work *below = &w->decoder[l - 1];
+    bool half = comp__dense_half(w, &n->decoder[l].dense);
+    COMP__TRY(
+        hidden_backward(context, p, &n->decoder[l], &w->decoder[l], d, dx, below->act, half ? below->act_half : NULL));
+    swap(&d, &dx);
+  }
+  if (w->penalty && n->options.place == COMP_PLACE_HIDDEN) {
+    add_job job = {d, w->pen_values};
+    comp__parallel_for(context, p->batch->rows * n->decoder[0].dense.out, 8192, add_values, &job);
+  }
+  /* The first layer's input is z: always f32, as it is narrow. */
+  normalise_backward(context, p, &n->decoder[0], &w->decoder[0], d);
+  COMP__TRY(comp__dense_weight_gradient(context, &n->decoder[0].dense, p->state, p->batch, w->z, NULL, d, NULL));
+  COMP__TRY(comp__dense_input_gradient(context, &n->decoder[0].dense, p->state, p->batch, w->d_z, d, NULL, false));
+  comp__work_clock(w, COMP__PHASE_PRODUCT);
+done:
+  return status;
+}
+
+/* Gradients by mean and raw scale of some rows: through z, by the KL, and by a penalty at z. */
+static void latent_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  comp__work *w = p->work;
+  const comp_model_options *o = &p->network->options;
+  bool penalty = w->penalty && o->place == COMP_PLACE_Z;
+  for (size_t d = begin * o->latent; d < end * o->latent; d++) {
+    float d_z = w->d_z[d] + (penalty ? w->pen_values[d] : 0.0f);
+    float posterior = penalty && w->penalty->needs_posteriors ? w->pen_mean[d] : 0.0f;
+    w->d_mean[d] = d_z + posterior + p->beta * w->mean[d];
+    if (!w->scale) continue;
+    float d_scale = d_z * w->eps[d] + p->beta * (w->scale[d] - 1.0f / w->scale[d]);
+    if (penalty && w->penalty->needs_posteriors) d_scale += w->pen_scale[d];
+    w->d_raw[d] = d_scale / (1.0f + expf(-w->raw[d]));
+  }
+}
+
+static comp_status encoder_backward(comp_context *context, pass *p) {
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  size_t last = n->options.n_hidden - 1;
+  float *d = w->d_a, *dx = w->d_b;
+  const float *act = w->encoder[last].act;
+  comp_status status;
+  COMP__TRY(comp__dense_weight_gradient(context, &n->mean, p->state, p->batch, act, NULL, w->d_mean, NULL));
+  COMP__TRY(comp__dense_input_gradient(context, &n->mean, p->state, p->batch, d, w->d_mean, NULL, false));
+  if (w->scale) {
+    COMP__TRY(comp__dense_weight_gradient(context, &n->scale, p->state, p->batch, act, NULL, w->d_raw, NULL));
+    COMP__TRY(comp__dense_input_gradient(context, &n->scale, p->state, p->batch, d, w->d_raw, NULL, true));
+  }
+  comp__work_clock(w, COMP__PHASE_PRODUCT);
+  for (size_t l = last; l > 0; l--) {
+    const comp__layer_work *below = &w->encoder[l - 1];
+    bool half = comp__dense_half(w, &n->encoder[l].dense);
+    COMP__TRY(
+        hidden_backward(context, p, &n->encoder[l], &w->encoder[l], d, dx, below->act, half ? below->act_half : NULL));
+    swap(&d, &dx);
+  }
+  if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
+    bool half = comp__dense_half(w, &n->encoder[0].dense);
+    COMP__TRY(hidden_backward(context, p, &n->encoder[0], &w->encoder[0], d, NULL,
+                              comp_matrix_const_values(p->batch->input), half ? w->x_half : NULL));
+  } else {
+    normalise_backward(context, p, &n->encoder[0], &w->encoder[0], d);
+    comp__sparse_weight_gradient(context, &n->encoder[0].dense, p->state, p->batch, w->kernels, d);
+    comp__work_clock(w, COMP__PHASE_SPARSE);
+  }
+done:
+  return status;
+}
+
+comp_status comp__network_step(comp__losses *out, comp_context *context, const comp__network *network,
+                               const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                               uint64_t seed, uint64_t step) {
+  comp_status status;
+  pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows),
+            {0},     NULL,  NULL,  NULL, false};
+  work->since = comp__seconds();
+  COMP__TRY(comp__forward(out, context, network, state, batch, work, gamma, seed, step, true));
+  COMP__TRY(decoder_backward(context, &p));
+  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, latent_rows, &p);
+  comp__work_clock(work, COMP__PHASE_LATENT);
+  COMP__TRY(encoder_backward(context, &p));
+done:
+  return status;
+}

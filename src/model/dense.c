@@ -1,0 +1,159 @@
+/* dense.c: dense layers. The condition's one-hot part of the input is a row of the weight, added to each sample before
+ * the product. */
+#include "model/dense.h"
+
+#include <string.h>
+
+#include "core/threads.h"
+#include "nn/matmul.h"
+
+enum { COLUMNS = 64, ROWS = 128 }; /* a task of a sparse product */
+
+static const float *condition_row(const comp__dense *dense, const comp__state *state, size_t condition) {
+  return state->params + dense->weight + (dense->in + condition) * dense->out;
+}
+
+typedef struct fill_job {
+  const comp__dense *dense;
+  const comp__state *state;
+  const comp__batch *batch;
+  float *y;
+} fill_job;
+
+static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const fill_job *job = arg;
+  size_t out = job->dense->out, k = 0;
+  for (size_t i = begin; i < end; i++) {
+    const float *from = job->state->params + job->dense->bias;
+    if (job->dense->conditions) {
+      while (i >= job->batch->start[k + 1]) k++;
+      from = condition_row(job->dense, job->state, k);
+    }
+    memcpy(job->y + i * out, from, out * sizeof(float));
+  }
+}
+
+/* Puts what is the same for all inputs into y: condition rows or the bias (no layer has both). False when there is
+ * nothing. */
+static bool fill(comp_context *context, const comp__dense *dense, const comp__state *state, const comp__batch *batch,
+                 float *y) {
+  if (!dense->conditions && !dense->has_bias) return false;
+  fill_job job = {dense, state, batch, y};
+  comp__parallel_for(context, batch->rows, 64, fill_rows, &job);
+  return true;
+}
+
+comp_status comp__dense_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                const comp__batch *batch, float *y, const float *x, const uint16_t *x_half) {
+  unsigned flags = fill(context, dense, state, batch, y) ? COMP__ACCUMULATE : 0;
+  if (x_half)
+    return comp__matmul_bf16(context, y, dense->out, x_half, dense->in, state->half + dense->weight, dense->out,
+                             batch->rows, dense->out, dense->in, flags);
+  return comp__matmul_f32(context, y, dense->out, x, dense->in, state->params + dense->weight, dense->out, batch->rows,
+                          dense->out, dense->in, flags);
+}
+
+comp_status comp__dense_input_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                       const comp__batch *batch, float *dx, const float *dy, const uint16_t *dy_half,
+                                       bool add) {
+  unsigned flags = COMP__TRANS_B | (add ? COMP__ACCUMULATE : 0);
+  if (dy_half)
+    return comp__matmul_bf16(context, dx, dense->in, dy_half, dense->out, state->half + dense->weight, dense->out,
+                             batch->rows, dense->in, dense->out, flags);
+  return comp__matmul_f32(context, dx, dense->in, dy, dense->out, state->params + dense->weight, dense->out,
+                          batch->rows, dense->in, dense->out, flags);
+}
+
+typedef struct sums_job {
+  float *out;
+  const float *y;
+  size_t begin, end, cols;
+} sums_job;
+
+static void sum_columns(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const sums_job *job = arg;
+  float sum[COLUMNS];
+  size_t n = end - begin;
+  memset(job->out + begin, 0, n * sizeof(float));
+  for (size_t r0 = job->begin; r0 < job->end; r0 += 64) { /* short runs: rounding stays small in long batches */
+    size_t r1 = r0 + 64 < job->end ? r0 + 64 : job->end;
+    memset(sum, 0, sizeof sum);
+    for (size_t r = r0; r < r1; r++)
+      for (size_t c = 0; c < n; c++) sum[c] += job->y[r * job->cols + begin + c];
+    for (size_t c = 0; c < n; c++) job->out[begin + c] += sum[c];
+  }
+}
+
+void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols) {
+  sums_job job = {out, y, begin, end, cols};
+  comp__parallel_for(context, cols, COLUMNS, sum_columns, &job);
+}
+
+/* The gradients that need dy alone: bias, and condition rows. */
+static void constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
+                               const comp__batch *batch, const float *dy) {
+  if (dense->has_bias) comp__column_sums(context, state->grads + dense->bias, dy, 0, batch->rows, dense->out);
+  float *rows = state->grads + dense->weight + dense->in * dense->out;
+  for (size_t k = 0; k < dense->conditions; k++)
+    comp__column_sums(context, rows + k * dense->out, dy, batch->start[k], batch->start[k + 1], dense->out);
+}
+
+comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                        const comp__batch *batch, const float *x, const uint16_t *x_half,
+                                        const float *dy, const uint16_t *dy_half) {
+  constant_gradients(context, dense, state, batch, dy);
+  float *dw = state->grads + dense->weight;
+  if (x_half && dy_half)
+    return comp__matmul_bf16(context, dw, dense->out, x_half, dense->in, dy_half, dense->out, dense->in, dense->out,
+                             batch->rows, COMP__TRANS_A);
+  return comp__matmul_f32(context, dw, dense->out, x, dense->in, dy, dense->out, dense->in, dense->out, batch->rows,
+                          COMP__TRANS_A);
+}
+
+/* A sparse product out[r] = sum_k value[k] in[index[k]] in tasks of some rows and COLUMNS columns, column blocks
+ * outermost: the block of `in` that all rows read stays in the cache. */
+typedef struct sparse_job {
+  const comp__kernels *kernels;
+  const comp_matrix *x;
+  const float *in;
+  float *out;
+  size_t cols, row_tasks;
+  bool add;
+} sparse_job;
+
+static void sparse_task(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const sparse_job *job = arg;
+  const int64_t *indptr = comp_matrix_const_indptr(job->x);
+  const int32_t *indices = comp_matrix_const_indices(job->x);
+  const float *values = comp_matrix_const_values(job->x);
+  size_t total = comp_matrix_rows(job->x);
+  for (size_t t = begin; t < end; t++) {
+    size_t col = t / job->row_tasks * COLUMNS, row = t % job->row_tasks * ROWS;
+    size_t n = job->cols - col < COLUMNS ? job->cols - col : COLUMNS, last = row + ROWS < total ? row + ROWS : total;
+    for (size_t r = row; r < last; r++)
+      job->kernels->gather_rows(job->out + r * job->cols + col, indices + indptr[r], values + indptr[r],
+                                (size_t)(indptr[r + 1] - indptr[r]), job->in + col, job->cols, n, job->add);
+  }
+}
+
+static void sparse_product(comp_context *context, const comp__kernels *kernels, const comp_matrix *x, float *out,
+                           const float *in, size_t cols, bool add) {
+  size_t row_tasks = (comp_matrix_rows(x) + ROWS - 1) / ROWS, col_tasks = (cols + COLUMNS - 1) / COLUMNS;
+  sparse_job job = {kernels, x, in, out, cols, row_tasks, add};
+  comp__parallel_for(context, row_tasks * col_tasks, 1, sparse_task, &job);
+}
+
+void comp__sparse_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
+                          const comp__batch *batch, const comp__kernels *kernels, float *y) {
+  bool add = fill(context, dense, state, batch, y);
+  sparse_product(context, kernels, batch->input, y, state->params + dense->weight, dense->out, add);
+}
+
+void comp__sparse_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                  const comp__batch *batch, const comp__kernels *kernels, const float *dy) {
+  constant_gradients(context, dense, state, batch, dy);
+  sparse_product(context, kernels, batch->input_t, state->grads + dense->weight, dy, dense->out, false);
+}

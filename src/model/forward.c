@@ -1,0 +1,315 @@
+/* forward.c: from a batch to its losses. */
+#include <math.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/rng.h"
+#include "core/threads.h"
+#include "model/dense.h"
+#include "nn/nb.h"
+#include "nn/vecmath.h"
+
+/* BatchNorm as PyTorch has it. */
+static const float BN_MOMENTUM = 0.1f, BN_EPSILON = 1e-5f, LEAKY_SLOPE = 0.01f;
+
+/* The least standard deviation of a learned posterior, and of the likelihood. */
+static const float LEAST_SCALE = 1e-3f, LEAST_SD = 0.01f;
+
+/* One call's arguments, for the loops over rows. */
+typedef struct pass {
+  const comp__network *network;
+  const comp__state *state;
+  const comp__batch *batch;
+  comp__work *work;
+  uint64_t seed, step;
+  bool training;
+  float weight; /* of one sample's likelihood in the loss */
+  comp__batchnorm bn;
+  comp__layer_work *layer;
+} pass;
+
+static float softplus(float x) {
+  return x > 20.0f ? x : log1pf(expf(x));
+}
+static float sigmoid(float x) {
+  return 1.0f / (1.0f + expf(-x));
+}
+
+static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const comp__kernels *kernels = p->work->kernels;
+  if (p->training)
+    kernels->batchnorm_forward(&p->bn, p->layer->xhat, p->layer->act, p->layer->act_half, begin, end - begin);
+  else
+    kernels->batchnorm_eval(&p->bn, p->layer->xhat, p->layer->act, p->layer->act_half, begin, end - begin);
+}
+
+static void normalise(comp_context *context, pass *p, const comp__hidden *hidden, comp__layer_work *layer) {
+  const comp__state *s = p->state;
+  p->bn = (comp__batchnorm){.rows = p->batch->rows,
+                            .cols = hidden->dense.out,
+                            .gamma = s->params + hidden->gamma,
+                            .beta = s->params + hidden->beta,
+                            .inv_std = layer->inv_std,
+                            .running_mean = s->buffers + hidden->running_mean,
+                            .running_var = s->buffers + hidden->running_var,
+                            .momentum = BN_MOMENTUM,
+                            .epsilon = BN_EPSILON,
+                            .slope = LEAKY_SLOPE};
+  p->layer = layer;
+  comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
+  comp__work_clock(p->work, COMP__PHASE_NORM);
+}
+
+static comp_status hidden_forward(comp_context *context, pass *p, const comp__hidden *hidden, comp__layer_work *layer,
+                                  const float *x, const uint16_t *x_half) {
+  bool half = comp__dense_half(p->work, &hidden->dense) && x_half;
+  comp_status status =
+      comp__dense_forward(context, &hidden->dense, p->state, p->batch, layer->xhat, x, half ? x_half : NULL);
+  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+  if (status == COMP_OK) normalise(context, p, hidden, layer);
+  return status;
+}
+
+static void halve_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  size_t cols = p->network->features;
+  comp__f32_to_bf16(p->work->x_half + begin * cols, comp_matrix_const_values(p->batch->input) + begin * cols,
+                    (end - begin) * cols);
+}
+
+/* The encoder's first layer reads the data itself. */
+static comp_status first_layer(comp_context *context, pass *p) {
+  const comp__hidden *hidden = &p->network->encoder[0];
+  comp__layer_work *layer = &p->work->encoder[0];
+  if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
+    bool half = comp__dense_half(p->work, &hidden->dense);
+    if (half) comp__parallel_for(context, p->batch->rows, 16, halve_rows, p);
+    return hidden_forward(context, p, hidden, layer, comp_matrix_const_values(p->batch->input),
+                          half ? p->work->x_half : NULL);
+  }
+  comp__sparse_forward(context, &hidden->dense, p->state, p->batch, p->work->kernels, layer->xhat);
+  comp__work_clock(p->work, COMP__PHASE_SPARSE);
+  normalise(context, p, hidden, layer);
+  return COMP_OK;
+}
+
+static comp_status encode(comp_context *context, pass *p) {
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  size_t last = n->options.n_hidden - 1;
+  comp_status status = first_layer(context, p);
+  for (size_t l = 1; status == COMP_OK && l <= last; l++)
+    status =
+        hidden_forward(context, p, &n->encoder[l], &w->encoder[l], w->encoder[l - 1].act, w->encoder[l - 1].act_half);
+  if (status == COMP_OK)
+    status = comp__dense_forward(context, &n->mean, p->state, p->batch, w->mean, w->encoder[last].act, NULL);
+  if (status == COMP_OK && n->options.learn_scale)
+    status = comp__dense_forward(context, &n->scale, p->state, p->batch, w->raw, w->encoder[last].act, NULL);
+  comp__work_clock(w, COMP__PHASE_PRODUCT);
+  return status;
+}
+
+static comp_status decode(comp_context *context, pass *p, const float *z) {
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  size_t last = n->options.n_hidden - 1;
+  comp_status status = hidden_forward(context, p, &n->decoder[0], &w->decoder[0], z, NULL);
+  for (size_t l = 1; status == COMP_OK && l <= last; l++)
+    status =
+        hidden_forward(context, p, &n->decoder[l], &w->decoder[l], w->decoder[l - 1].act, w->decoder[l - 1].act_half);
+  return status;
+}
+
+/* The output's product without its bias, which the likelihood adds. */
+static comp_status output_product(comp_context *context, pass *p) {
+  comp__dense product = p->network->output;
+  comp__layer_work *last = &p->work->decoder[p->network->options.n_hidden - 1];
+  product.has_bias = false;
+  comp_status status = comp__dense_forward(context, &product, p->state, p->batch, p->work->output, last->act,
+                                           comp__dense_half(p->work, &product) ? last->act_half : NULL);
+  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+  return status;
+}
+
+/* Scales, noise and KL of some rows. */
+static void sample_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  comp__work *w = p->work;
+  size_t latent = p->network->options.latent;
+  float fixed = (float)p->network->options.scale;
+  for (size_t i = begin; i < end; i++) {
+    comp__rng rng = comp__rng_at(p->seed, COMP__RNG_LATENT, p->step, p->batch->ids[i]);
+    comp__rng_fill_normal(w->eps + i * latent, latent, rng, 0);
+    double kl = 0.0;
+    for (size_t d = i * latent; d < (i + 1) * latent; d++) {
+      float scale = fixed;
+      if (w->scale) w->scale[d] = scale = LEAST_SCALE + softplus(w->raw[d]);
+      w->z[d] = w->mean[d] + scale * w->eps[d];
+      kl += 0.5 * ((double)w->mean[d] * w->mean[d] + (double)scale * scale - 1.0) - log((double)scale);
+    }
+    w->row_kl[i] = kl;
+  }
+}
+
+/* A dot product in 16 fixed lanes. */
+static float dot(const float *a, const float *b, size_t n) {
+  float lanes[16] = {0}, sum = 0.0f;
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (size_t l = 0; l < 16; l++) lanes[l] += a[i + l] * b[i + l];
+  for (size_t l = 0; l < 16; l++) sum += lanes[l];
+  for (; i < n; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/* Gaussian likelihood of some rows; output becomes the gradient by the expected values when training. */
+static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  const comp_matrix *x = p->batch->x;
+  const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
+  const float *params = p->state->params, *bias = params + n->output.bias;
+  const size_t cols = n->features, width = n->output_scale.in;
+  for (size_t i = begin; i < end; i++) {
+    float *row = w->output + i * cols, squares;
+    if (comp_matrix_get_kind(x) == COMP_CSR) {
+      const int64_t *indptr = comp_matrix_const_indptr(x);
+      squares = w->kernels->residual_sparse(row, bias, comp_matrix_const_indices(x) + indptr[i],
+                                            comp_matrix_const_values(x) + indptr[i],
+                                            (size_t)(indptr[i + 1] - indptr[i]), cols);
+    } else
+      squares = w->kernels->residual_dense(row, bias, comp_matrix_const_values(x) + i * cols, cols);
+    float pre = dot(last->act + i * width, params + n->output_scale.weight, width) + params[n->output_scale.bias];
+    float sd = LEAST_SD + softplus(pre);
+    w->sd[i] = sd;
+    w->row_likelihood[i] =
+        0.5 * (double)squares / ((double)sd * sd) + (double)cols * (log((double)sd) + 0.5 * log(2.0 * M_PI));
+    if (!p->training) continue;
+    float d_sd = ((float)cols - squares / (sd * sd)) / sd;
+    w->d_pre_scale[i] = p->weight * d_sd * sigmoid(pre);
+    w->kernels->scale_row(row, w->output_half ? w->output_half + i * cols : NULL, p->weight / (sd * sd), cols);
+  }
+}
+
+static comp__counts counts_of(const comp_matrix *x, size_t i) {
+  if (comp_matrix_get_kind(x) == COMP_DENSE)
+    return (comp__counts){NULL, comp_matrix_const_values(x) + i * comp_matrix_cols(x), comp_matrix_cols(x)};
+  const int64_t *indptr = comp_matrix_const_indptr(x);
+  return (comp__counts){comp_matrix_const_indices(x) + indptr[i], comp_matrix_const_values(x) + indptr[i],
+                        (size_t)(indptr[i + 1] - indptr[i])};
+}
+
+static void nb_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const comp__network *n = p->network;
+  comp__work *w = p->work;
+  const size_t cols = n->features;
+  float *d_theta = p->training ? w->d_dispersion + begin / COMP__ROW_CHUNK * cols : NULL;
+  if (d_theta) memset(d_theta, 0, cols * sizeof *d_theta);
+  for (size_t i = begin; i < end; i++) {
+    float *row = w->output + i * cols;
+    for (size_t g = 0; g < cols; g++) row[g] += p->state->params[n->output.bias + g];
+    w->row_likelihood[i] = comp__nb_row(row, d_theta, p->state->params + n->dispersion, counts_of(p->batch->x, i),
+                                        p->batch->library[i], p->weight, cols);
+    if (w->output_half && p->training) comp__f32_to_bf16(w->output_half + i * cols, row, cols);
+  }
+}
+
+static double mean_of(const double *values, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += values[i];
+  return sum / (double)n;
+}
+
+static comp_status run_penalty(double *out, comp_context *context, const pass *p, double gamma) {
+  const comp_model_options *o = &p->network->options;
+  comp__work *w = p->work;
+  *out = 0.0;
+  if (!w->penalty) return COMP_OK;
+  bool hidden = o->place == COMP_PLACE_HIDDEN;
+  comp__penalty_input input = {.rows = p->batch->rows,
+                               .dims = hidden ? p->network->decoder[0].dense.out : o->latent,
+                               .conditions = p->network->conditions,
+                               .start = p->batch->start,
+                               .values = hidden ? w->decoder[0].act : w->z,
+                               .mean = hidden ? NULL : w->mean,
+                               .scale = hidden ? NULL : w->scale};
+  comp__penalty_gradient gradient = {0};
+  if (p->training)
+    gradient = (comp__penalty_gradient){w->pen_values, hidden ? NULL : w->pen_mean, hidden ? NULL : w->pen_scale};
+  return w->penalty->run(out, context, o, &input, &gradient, (float)gamma, w->penalty_scratch);
+}
+
+comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
+                          const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                          uint64_t seed, uint64_t step, bool training) {
+  const comp_model_options *o = &network->options;
+  double weight = 1.0 / (double)batch->rows;
+  if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
+  pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL};
+  comp_status status;
+  COMP__TRY(encode(context, &p));
+  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
+  comp__work_clock(work, COMP__PHASE_LATENT);
+  COMP__TRY(decode(context, &p, work->z));
+  COMP__TRY(output_product(context, &p));
+  comp__chunk_fn rows = o->likelihood == COMP_LIKELIHOOD_GAUSSIAN ? gaussian_rows : nb_rows;
+  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, rows, &p);
+  comp__work_clock(work, COMP__PHASE_LIKELIHOOD);
+  COMP__TRY(run_penalty(&out->penalty, context, &p, gamma));
+  comp__work_clock(work, COMP__PHASE_PENALTY);
+  out->likelihood = mean_of(work->row_likelihood, batch->rows) * weight * (double)batch->rows;
+  out->kl = mean_of(work->row_kl, batch->rows);
+  out->total = out->likelihood + o->beta * out->kl + gamma * out->penalty;
+done:
+  return status;
+}
+
+comp_status comp__network_evaluate(comp__losses *out, comp_context *context, const comp__network *network,
+                                   const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                                   uint64_t seed, uint64_t step) {
+  return comp__forward(out, context, network, state, batch, work, gamma, seed, step, false);
+}
+
+comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,
+                                 const comp__batch *batch, comp__work *work, float *mean, float *scale) {
+  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL};
+  comp_status status = encode(context, &p);
+  if (status != COMP_OK) return status;
+  size_t count = batch->rows * network->options.latent;
+  memcpy(mean, work->mean, count * sizeof *mean);
+  for (size_t i = 0; scale && i < count; i++)
+    scale[i] = work->raw ? LEAST_SCALE + softplus(work->raw[i]) : (float)network->options.scale;
+  return COMP_OK;
+}
+
+/* Adds the bias, and for counts turns logits into expected counts. */
+static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const size_t cols = p->network->features;
+  for (size_t i = begin; i < end; i++) {
+    float *row = p->work->output + i * cols;
+    for (size_t g = 0; g < cols; g++) row[g] += p->state->params[p->network->output.bias + g];
+    if (p->network->options.likelihood == COMP_LIKELIHOOD_NB) comp__nb_mean(row, p->batch->library[i], cols);
+  }
+}
+
+comp_status comp__network_decode(comp_context *context, const comp__network *network, const comp__state *state,
+                                 const comp__batch *batch, comp__work *work, const float *z, float *out) {
+  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL};
+  comp_status status = decode(context, &p, z);
+  if (status == COMP_OK) status = output_product(context, &p);
+  if (status != COMP_OK) return status;
+  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, finish_rows, &p);
+  memcpy(out, work->output, batch->rows * network->features * sizeof *out);
+  return COMP_OK;
+}

@@ -1,0 +1,48 @@
+/*
+ * penalty.h: what couples the samples of a batch so that z forgets the condition. A penalty is one file and one row of
+ * the table in penalty.c.
+ */
+#ifndef COMP_MODEL_PENALTY_H
+#define COMP_MODEL_PENALTY_H
+
+#include "comp/context.h"
+#include "comp/model.h"
+
+/* A batch as a penalty sees it, sorted by condition: block k holds the rows start[k] .. start[k + 1] - 1. */
+typedef struct comp__penalty_input {
+  size_t rows, dims;
+  size_t conditions;
+  const size_t *start; /* [conditions + 1] */
+  const float *values; /* [rows, dims]: z, or the decoder's first hidden layer */
+  const float *mean;   /* [rows, dims] of the posteriors; only at z */
+  const float *scale;  /* [rows, dims] standard deviations; NULL when they are all options->scale */
+} comp__penalty_input;
+
+/* Gradients of weight * penalty, written (not added). NULL: not wanted; without `values` only the value is computed. */
+typedef struct comp__penalty_gradient {
+  float *values; /* [rows, dims] */
+  float *mean;   /* [rows, dims] */
+  float *scale;  /* [rows, dims] */
+} comp__penalty_gradient;
+
+typedef struct comp__penalty {
+  comp_penalty_kind kind;
+  const char *name; /* as on the command line */
+  const char *summary;
+  bool needs_posteriors; /* attaches to z and reads mean and scale */
+  /* Bytes of scratch memory for a batch of at most `rows`: O(rows x dims). */
+  size_t (*scratch)(const comp_model_options *options, size_t rows, size_t dims, size_t conditions);
+  /* The value, a mean over the batch; the gradients of weight x value. `scratch` is that many bytes. */
+  comp_status (*run)(double *out, comp_context *context, const comp_model_options *options,
+                     const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                     void *scratch);
+} comp__penalty;
+
+/* The row of a kind; NULL for COMP_PENALTY_NONE. */
+const comp__penalty *comp__penalty_find(comp_penalty_kind kind);
+
+extern const comp__penalty comp__penalty_comp;    /* penalty_comp.c */
+extern const comp__penalty comp__penalty_comp_p0; /* penalty_comp.c */
+extern const comp__penalty comp__penalty_mmd;     /* penalty_mmd.c */
+
+#endif

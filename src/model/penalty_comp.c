@@ -1,0 +1,223 @@
+/*
+ * penalty_comp.c: the Contrastive Mixture of Posteriors penalty and its first step P0.
+ *
+ *   P = 1/B sum_i [ log mean_{j in own} q(z_i | j) - log mean_{j in other} q(z_i | j) ]
+ *
+ * The kernels work in tiles with a running log sum exp: nothing of size B x B exists. A row whose own or other mixture
+ * is empty counts 0. The backward pass runs over a fixed number of row stripes, each with gradient arrays of its own,
+ * added up in order: the same bytes at any thread count.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/threads.h"
+#include "model/chunks.h"
+#include "model/penalty.h"
+#include "nn/kernels.h"
+
+enum { STRIPES = 8 };
+
+typedef struct comp_job {
+  const comp__kernels *kernels;
+  const comp__penalty_input *input;
+  const comp_model_options *options;
+  comp__pairs pairs;
+  bool contrast; /* with the own mixture; P0 has none */
+  bool learned;
+  comp__chunks chunks;
+  float *mean_t, *half_inv_t, *offset;
+  float *lse_own, *lse_other, *weight_own, *weight_other; /* [rows] */
+  float *stripes; /* [STRIPES] x (d_mean_t [dims, padded], then, when learned, d_half_inv_t and d_offset) */
+  size_t stripe_size;
+  const comp__penalty_gradient *gradient;
+} comp_job;
+
+/* Floats of one stripe's gradient arrays. */
+static size_t stripe_floats(size_t padded, size_t dims, bool learned) {
+  return padded * (learned ? 2 * dims + 1 : dims);
+}
+
+static size_t scratch_size(const comp_model_options *options, size_t rows, size_t dims, size_t conditions) {
+  size_t padded = comp__pad_rows(rows);
+  return comp__chunks_size(rows, conditions) + 2 * comp__workspace_size(padded * dims, sizeof(float)) +
+         comp__workspace_size(padded, sizeof(float)) + 4 * comp__workspace_size(rows, sizeof(float)) +
+         comp__workspace_size(STRIPES * stripe_floats(padded, dims, options->learn_scale), sizeof(float));
+}
+
+/* Takes the arrays of a job from its scratch memory: as many as scratch_size() counts. */
+static void take_arrays(comp_job *job, void *scratch) {
+  const comp__penalty_input *in = job->input;
+  size_t padded = comp__pad_rows(in->rows);
+  comp__workspace workspace = {scratch, scratch_size(job->options, in->rows, in->dims, in->conditions), 0};
+  comp__chunks_cut(&job->chunks, &workspace, in);
+  job->mean_t = comp__workspace_take(&workspace, padded * in->dims, sizeof(float));
+  job->half_inv_t = comp__workspace_take(&workspace, padded * in->dims, sizeof(float));
+  job->offset = comp__workspace_take(&workspace, padded, sizeof(float));
+  job->lse_own = comp__workspace_take(&workspace, in->rows, sizeof(float));
+  job->lse_other = comp__workspace_take(&workspace, in->rows, sizeof(float));
+  job->weight_own = comp__workspace_take(&workspace, in->rows, sizeof(float));
+  job->weight_other = comp__workspace_take(&workspace, in->rows, sizeof(float));
+  job->stripe_size = stripe_floats(padded, in->dims, job->learned);
+  job->stripes = comp__workspace_take(&workspace, STRIPES * job->stripe_size, sizeof(float));
+}
+
+/* Transposes the posteriors, 64 at a time. */
+static void pack_posteriors(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  comp_job *job = arg;
+  const comp__penalty_input *in = job->input;
+  size_t padded = job->pairs.padded;
+  for (size_t j = begin; j < end; j++) {
+    bool real = j < in->rows;
+    float offset = 0.0f;
+    for (size_t d = 0; d < in->dims; d++) {
+      job->mean_t[d * padded + j] = real ? in->mean[j * in->dims + d] : 0.0f;
+      if (!job->learned) continue;
+      float scale = real ? in->scale[j * in->dims + d] : 1.0f;
+      job->half_inv_t[d * padded + j] = 0.5f / (scale * scale);
+      offset -= logf(scale);
+    }
+    job->offset[j] = real ? offset : -3.0e38f;
+  }
+}
+
+static void forward_chunk(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  comp_job *job = arg;
+  const size_t *start = job->input->start;
+  for (size_t c = begin; c < end; c++) {
+    size_t k = job->chunks.condition[c];
+    job->kernels->mixture_forward(&job->pairs, job->chunks.begin[c], job->chunks.begin[c + 1], start[k], start[k + 1],
+                                  !job->options->include_self, job->lse_own, job->lse_other);
+  }
+}
+
+/* Sums the rows and turns them into weights: the derivative of weight x P by each log sum exp. */
+static double finish_forward(comp_job *job, float weight) {
+  const comp__penalty_input *in = job->input;
+  /* log q has the constant -D (log sigma + log(2 pi) / 2), which cancels between the mixtures; P0 keeps it. */
+  double constant = -0.5 * (double)in->dims * log(2.0 * M_PI);
+  if (!job->learned) constant -= (double)in->dims * log(job->options->scale);
+  double total = 0.0;
+  for (size_t k = 0; k < in->conditions; k++) {
+    size_t own = in->start[k + 1] - in->start[k], other = in->rows - own;
+    if (!job->options->include_self && own > 0) own--;
+    bool usable = other > 0 && (own > 0 || !job->contrast);
+    double log_other = usable ? log((double)other) : 0.0, log_own = usable && job->contrast ? log((double)own) : 0.0;
+    for (size_t i = in->start[k]; i < in->start[k + 1]; i++) {
+      job->weight_own[i] = usable && job->contrast ? weight / (float)in->rows : 0.0f;
+      job->weight_other[i] = usable ? -weight / (float)in->rows : 0.0f;
+      if (!usable) continue;
+      total -= job->lse_other[i] - log_other;
+      if (job->contrast)
+        total += job->lse_own[i] - log_own;
+      else
+        total -= constant;
+    }
+  }
+  return total / (double)in->rows;
+}
+
+/* Stripe s takes the chunks s * chunks / STRIPES .. : bounds depend on the batch alone. */
+static void backward_stripe(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  comp_job *job = arg;
+  const size_t *start = job->input->start;
+  for (size_t s = begin; s < end; s++) {
+    float *d_mean = job->stripes + s * job->stripe_size, *d_half = NULL, *d_offset = NULL;
+    memset(d_mean, 0, job->stripe_size * sizeof *d_mean);
+    if (job->learned) {
+      d_half = d_mean + job->pairs.padded * job->pairs.dims;
+      d_offset = d_half + job->pairs.padded * job->pairs.dims;
+    }
+    for (size_t c = s * job->chunks.count / STRIPES; c < (s + 1) * job->chunks.count / STRIPES; c++) {
+      size_t k = job->chunks.condition[c];
+      job->kernels->mixture_backward(&job->pairs, job->chunks.begin[c], job->chunks.begin[c + 1], start[k],
+                                     start[k + 1], !job->options->include_self, job->lse_own, job->lse_other,
+                                     job->weight_own, job->weight_other, job->gradient->values, d_mean, d_half,
+                                     d_offset);
+    }
+  }
+}
+
+static float stripe_sum(const comp_job *job, size_t at) {
+  float sum = job->stripes[at];
+  for (size_t s = 1; s < STRIPES; s++) sum += job->stripes[s * job->stripe_size + at];
+  return sum;
+}
+
+/* Adds the stripes and transposes back; the scale's gradient by the chain rule: half_inv = 1 / (2 sigma^2), offset =
+ * -sum log sigma. */
+static void gather_gradients(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  comp_job *job = arg;
+  size_t dims = job->pairs.dims, padded = job->pairs.padded;
+  for (size_t j = begin; j < end; j++) {
+    float by_offset = job->learned ? stripe_sum(job, 2 * dims * padded + j) : 0.0f;
+    for (size_t d = 0; d < dims; d++) {
+      job->gradient->mean[j * dims + d] = stripe_sum(job, d * padded + j);
+      if (!job->learned) continue;
+      float scale = job->input->scale[j * dims + d];
+      float by_half = stripe_sum(job, (dims + d) * padded + j);
+      job->gradient->scale[j * dims + d] = -by_half / (scale * scale * scale) - by_offset / scale;
+    }
+  }
+}
+
+static comp_status run(double *out, comp_context *context, const comp_model_options *options,
+                       const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                       void *scratch, bool contrast) {
+  comp_job job = {.kernels = comp__kernels_get(),
+                  .input = input,
+                  .options = options,
+                  .contrast = contrast,
+                  .learned = input->scale != NULL,
+                  .gradient = gradient};
+  take_arrays(&job, scratch);
+  job.pairs = (comp__pairs){.count = input->rows,
+                            .padded = comp__pad_rows(input->rows),
+                            .dims = input->dims,
+                            .z = input->values,
+                            .mean_t = job.mean_t,
+                            .half_inv_t = job.learned ? job.half_inv_t : NULL,
+                            .half_inv = (float)(0.5 / (options->scale * options->scale)),
+                            .offset = job.offset};
+  comp__parallel_for(context, job.pairs.padded, COMP__PAIR_PAD, pack_posteriors, &job);
+  comp__parallel_for(context, job.chunks.count, 1, forward_chunk, &job);
+  *out = finish_forward(&job, weight);
+  if (!gradient->values) return COMP_OK;
+  comp__parallel_for(context, STRIPES, 1, backward_stripe, &job);
+  comp__parallel_for(context, input->rows, COMP__PAIR_PAD, gather_gradients, &job);
+  return COMP_OK;
+}
+
+static comp_status run_comp(double *out, comp_context *context, const comp_model_options *options,
+                            const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                            void *scratch) {
+  return run(out, context, options, input, gradient, weight, scratch, true);
+}
+
+static comp_status run_p0(double *out, comp_context *context, const comp_model_options *options,
+                          const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                          void *scratch) {
+  return run(out, context, options, input, gradient, weight, scratch, false);
+}
+
+const comp__penalty comp__penalty_comp = {
+    .kind = COMP_PENALTY_COMP,
+    .name = "comp",
+    .summary = "contrastive mixture of posteriors: log q(z | c) - log q(z | not c)",
+    .needs_posteriors = true,
+    .scratch = scratch_size,
+    .run = run_comp,
+};
+
+const comp__penalty comp__penalty_comp_p0 = {
+    .kind = COMP_PENALTY_COMP_P0,
+    .name = "comp-p0",
+    .summary = "its first step: -log q(z | not c)",
+    .needs_posteriors = true,
+    .scratch = scratch_size,
+    .run = run_p0,
+};

@@ -1,0 +1,114 @@
+/* work.c: sizes and hands out the buffers of a step, once. */
+#include "model/work.h"
+
+#include "core/context.h"
+#include "core/error.h"
+
+static const char *const PHASE_NAMES[COMP__PHASES] = {
+    "gathering batches", "matrix products", "sparse layer", "normalisation",
+    "likelihood",        "sampling z",      "penalty",      "optimiser",
+};
+
+const char *comp__phase_name(comp__phase phase) {
+  return PHASE_NAMES[phase];
+}
+
+void comp__work_clock(comp__work *work, comp__phase phase) {
+  double now = comp__seconds();
+  work->seconds[phase] += now - work->since;
+  work->since = now;
+}
+
+double *comp__work_seconds(comp__work *work) {
+  return work->seconds;
+}
+
+/* Takes a piece, or, while the block is not there yet, only counts it. */
+static void *piece(comp__work *work, bool wanted, size_t rows, size_t cols, size_t size) {
+  size_t count;
+  if (!wanted) return NULL;
+  if (!comp__size_mul(&count, rows, cols)) count = SIZE_MAX;
+  size_t bytes = comp__workspace_size(count, size);
+  if (work->workspace.base) return comp__workspace_take(&work->workspace, count, size);
+  if (!comp__size_add(&work->workspace.size, work->workspace.size, bytes)) work->workspace.size = SIZE_MAX;
+  return NULL;
+}
+
+static size_t widest_layer(const comp__network *n) {
+  size_t widest = n->options.latent;
+  for (size_t l = 0; l < n->options.n_hidden; l++)
+    if (n->options.hidden[l] > widest) widest = n->options.hidden[l];
+  return widest;
+}
+
+static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__dense *dense) {
+  layer->xhat = piece(w, true, w->rows, dense->out, sizeof(float));
+  layer->act = piece(w, true, w->rows, dense->out, sizeof(float));
+  layer->act_half = piece(w, w->bf16, w->rows, dense->out, sizeof(uint16_t));
+  layer->inv_std = piece(w, true, 1, dense->out, sizeof(float));
+}
+
+/* All pieces in one place: run once to count, once to take. */
+static void lay_out(comp__work *w, const comp__network *n) {
+  const comp_model_options *o = &n->options;
+  const size_t rows = w->rows, latent = o->latent, widest = widest_layer(n);
+  const bool training = w->training, nb = o->likelihood == COMP_LIKELIHOOD_NB;
+  for (size_t l = 0; l < o->n_hidden; l++) {
+    hidden_pieces(w, &w->encoder[l], &n->encoder[l].dense);
+    hidden_pieces(w, &w->decoder[l], &n->decoder[l].dense);
+  }
+  w->x_half = piece(w, w->bf16, rows, n->features, sizeof(uint16_t));
+  w->mean = piece(w, true, rows, latent, sizeof(float));
+  w->raw = piece(w, o->learn_scale, rows, latent, sizeof(float));
+  w->scale = piece(w, o->learn_scale, rows, latent, sizeof(float));
+  w->eps = piece(w, true, rows, latent, sizeof(float));
+  w->z = piece(w, true, rows, latent, sizeof(float));
+  w->output = piece(w, true, rows, n->features, sizeof(float));
+  w->output_half = piece(w, w->bf16 && training, rows, n->features, sizeof(uint16_t));
+  w->pre_scale = piece(w, !nb, rows, 1, sizeof(float));
+  w->sd = piece(w, !nb, rows, 1, sizeof(float));
+  w->d_pre_scale = piece(w, !nb, rows, 1, sizeof(float));
+  w->row_likelihood = piece(w, true, rows, 1, sizeof(double));
+  w->row_kl = piece(w, true, rows, 1, sizeof(double));
+  w->d_a = piece(w, training, rows, widest, sizeof(float));
+  w->d_b = piece(w, training, rows, widest, sizeof(float));
+  w->d_half = piece(w, training && w->bf16, rows, widest, sizeof(uint16_t));
+  w->d_z = piece(w, training, rows, latent, sizeof(float));
+  w->pen_values = piece(w, training && w->penalty, rows, widest, sizeof(float));
+  w->pen_mean = piece(w, training && w->penalty, rows, latent, sizeof(float));
+  w->pen_scale = piece(w, training && w->penalty && o->learn_scale, rows, latent, sizeof(float));
+  w->d_mean = piece(w, training, rows, latent, sizeof(float));
+  w->d_raw = piece(w, training && o->learn_scale, rows, latent, sizeof(float));
+  w->d_dispersion = piece(w, training && nb, rows / COMP__ROW_CHUNK + 1, n->features, sizeof(float));
+  if (!w->penalty) return;
+  size_t dims = o->place == COMP_PLACE_HIDDEN && o->n_hidden > 0 ? n->decoder[0].dense.out : latent;
+  w->penalty_scratch = piece(w, true, w->penalty->scratch(o, rows, dims, n->conditions), 1, 1);
+}
+
+comp_status comp__work_new(comp__work **out, const comp__network *network, size_t rows, bool bf16, bool training) {
+  *out = NULL;
+  comp__work *work;
+  comp_status status = comp__calloc(&work, 1, sizeof *work);
+  if (status != COMP_OK) return status;
+  work->rows = rows;
+  work->bf16 = bf16;
+  work->training = training;
+  work->kernels = comp__kernels_get();
+  work->penalty = comp__penalty_find(network->options.penalty);
+  lay_out(work, network); /* counts */
+  size_t size = work->workspace.size;
+  COMP__TRY(comp__workspace_init(&work->workspace, size));
+  lay_out(work, network); /* takes */
+  work->since = comp__seconds();
+  *out = work;
+  return COMP_OK;
+done:
+  comp__free(work);
+  return comp__error_context(status, "the buffers for batches of %zu samples", rows);
+}
+
+void comp__work_free(comp__work *work) {
+  if (!work) return;
+  comp__workspace_release(&work->workspace);
+  comp__free(work);
+}

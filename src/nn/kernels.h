@@ -1,0 +1,99 @@
+/*
+ * kernels.h: the hot loops besides matrix products, compiled for several instruction sets and chosen at run time.
+ *
+ * Each works on raw pointers and on one piece of a parallel loop: no allocation, no errors, no threads. Which piece is
+ * computed where never changes the result. Sums run in a fixed order.
+ */
+#ifndef COMP_NN_KERNELS_H
+#define COMP_NN_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Batch normalisation over rows, then LeakyReLU, for columns first .. first + count - 1 (count <= COMP__BN_COLUMNS). */
+enum { COMP__BN_COLUMNS = 32 };
+
+typedef struct comp__batchnorm {
+  size_t rows, cols;
+  const float *gamma;  /* [cols] */
+  const float *beta;   /* [cols] */
+  float *inv_std;      /* [cols] of this batch: forward writes, backward reads */
+  float *running_mean; /* [cols]: updated by forward */
+  float *running_var;  /* [cols] */
+  float momentum, epsilon, slope;
+} comp__batchnorm;
+
+typedef struct comp__adam {
+  float rate; /* learning rate with the bias corrections: lr * sqrt(1 - b2^t) / (1 - b1^t) */
+  float beta1, beta2;
+  float epsilon;    /* times sqrt(1 - b2^t), so that it acts as in the published algorithm */
+  float decay;      /* lr * weight decay: decoupled; 0: none */
+  float grad_scale; /* gradients are multiplied by this first (clipping) */
+} comp__adam;
+
+/* A mixture-of-posteriors problem: B points z, B posteriors (mean, scale), sorted by condition. `padded` is B rounded
+ * up to COMP__PAIR_PAD; transposed arrays have rows of that length, with zeros behind B. At most COMP__PAIR_DIMS
+ * dimensions. */
+enum { COMP__PAIR_PAD = 64, COMP__PAIR_ROWS = 64, COMP__PAIR_DIMS = 1024 };
+
+typedef struct comp__pairs {
+  size_t count, padded, dims;
+  const float *z;          /* [count, dims] */
+  const float *mean_t;     /* [dims, padded] */
+  const float *half_inv_t; /* [dims, padded] 1 / (2 sigma^2); NULL: the same for all, half_inv */
+  float half_inv;
+  const float *offset; /* [padded] -sum_d log sigma_jd, -3e38 behind count; */
+} comp__pairs;
+
+typedef struct comp__kernels {
+  const char *name; /* of the instruction set */
+
+  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half (may be NULL) is act in bf16. */
+  void (*batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
+                            size_t count);
+  /* The same with the running statistics; y is not kept. */
+  void (*batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
+                         size_t count);
+  /* d_act becomes d_y in place; d_half (may be NULL) is d_y in bf16; d_gamma, d_beta [cols] are written. */
+  void (*batchnorm_backward)(const comp__batchnorm *bn, float *d_act, uint16_t *d_half, const float *xhat,
+                             float *d_gamma, float *d_beta, size_t first, size_t count);
+
+  /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. */
+  void (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
+
+  /* y[cols] += bias; r = y - x (sparse or dense row); returns sum of r^2; y becomes r. */
+  float (*residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,
+                           size_t cols);
+  float (*residual_dense)(float *y, const float *bias, const float *x, size_t cols);
+  /* y *= scale; half (may be NULL) is y in bf16. */
+  void (*scale_row)(float *y, uint16_t *half, float scale, size_t cols);
+
+  /* out[0 .. n-1] = (add ? out : 0) + sum_k value[k] * w[index[k] * stride + 0 .. n-1] */
+  void (*gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w, size_t stride,
+                      size_t n, bool add);
+
+  /* For rows begin .. end - 1 of one condition (at most COMP__PAIR_ROWS), whose own posteriors are own_begin .. own_end
+   * - 1: log sum exp of log q(z_i | j) - constants over own and over other posteriors. With `skip_self` j = i is left
+   * out. An empty mixture gives -INFINITY. */
+  void (*mixture_forward)(const comp__pairs *pairs, size_t begin, size_t end, size_t own_begin, size_t own_end,
+                          bool skip_self, float *lse_own, float *lse_other);
+  /* Adds the gradient of sum_i weight_own_i * lse_own_i + weight_other_i * lse_other_i. d_z [count, dims] is written
+   * for these rows; d_mean_t and d_scale_t [dims, padded] are added to (d_scale_t: by half_inv_t; NULL when it is not
+   * wanted). d_offset [padded] likewise. A weight of 0 leaves a mixture out. */
+  void (*mixture_backward)(const comp__pairs *pairs, size_t begin, size_t end, size_t own_begin, size_t own_end,
+                           bool skip_self, const float *lse_own, const float *lse_other, const float *weight_own,
+                           const float *weight_other, float *d_z, float *d_mean_t, float *d_half_inv_t,
+                           float *d_offset);
+  /* out[rows, stride]: squared distances of x [rows, dims] to the columns first .. first + columns - 1 (rounded up to a
+   * vector: stride and padding leave room) of x_t [dims, padded]. first is a multiple of COMP__PAIR_PAD. */
+  void (*distances)(float *out, size_t stride, const float *x, const float *x_t, size_t padded, size_t dims,
+                    size_t rows, size_t first, size_t columns);
+  /* k(d2) = mean_s exp(-d2 * inverse[s]): returns the sum of k over d2 [n], and turns each into weight * dk/d(d2). */
+  float (*rbf)(float *d2, const float *inverse, size_t scales, float weight, size_t n);
+} comp__kernels;
+
+/* The best set for this CPU. */
+const comp__kernels *comp__kernels_get(void);
+
+#endif

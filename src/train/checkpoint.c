@@ -1,0 +1,107 @@
+/* checkpoint.c: the state of a run in a file, so exact that a resumed run ends with the bytes of an unbroken one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "io/safetensors.h"
+#include "train/run.h"
+
+static const char FORMAT[] = "comp-checkpoint-1";
+
+enum { ARRAYS = 6 };
+
+/* The vectors of a run, in the order of the file. Without a best model its places hold the current one. */
+static void list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char *names[ARRAYS],
+                         const comp__run *run) {
+  size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size;
+  float *all[ARRAYS] = {run->state.params, run->state.buffers, run->optimiser.m,
+                        run->optimiser.v,  run->best_params,   run->best_buffers};
+  const size_t all_sizes[ARRAYS] = {params, buffers, params, params, params, buffers};
+  const char *const all_names[ARRAYS] = {"params", "buffers", "m", "v", "best_params", "best_buffers"};
+  memcpy(vectors, all, sizeof all);
+  memcpy(sizes, all_sizes, sizeof all_sizes);
+  memcpy(names, all_names, sizeof all_names);
+}
+
+/* Hexadecimal floats: no digit is lost. */
+static void numbers_to_text(char *text, size_t size, const comp__run *run) {
+  const comp__run_numbers *n = &run->now;
+  snprintf(text, size,
+           "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %a %a %a %a %a %a %a %a",
+           n->step, n->epoch, n->batch, n->since_best, n->since_cut, run->optimiser.steps, run->has_best, n->gamma,
+           n->rate_factor, n->best_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty, n->samples);
+}
+
+static bool numbers_from_text(comp__run *run, const char *text) {
+  comp__run_numbers *n = &run->now;
+  int best;
+  int found = sscanf(
+      text,
+      "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %d %la %la %la %la %la %la %la %la",
+      &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &run->optimiser.steps, &best, &n->gamma,
+      &n->rate_factor, &n->best_loss, &n->sums.total, &n->sums.likelihood, &n->sums.kl, &n->sums.penalty, &n->samples);
+  run->has_best = best != 0;
+  return found == 15 && isfinite(n->gamma) && n->epoch <= run->epochs && n->batch <= comp__loader_batches(run->loader);
+}
+
+comp_status comp__checkpoint_save(const comp__run *run) {
+  float *vectors[ARRAYS];
+  size_t sizes[ARRAYS];
+  const char *names[ARRAYS];
+  char numbers[512], *history = json_dumps(run->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  if (!history) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  list_vectors(vectors, sizes, names, run);
+  comp__array arrays[ARRAYS];
+  for (int i = 0; i < ARRAYS; i++) arrays[i] = (comp__array){names[i], vectors[i], 1, sizes[i]};
+  numbers_to_text(numbers, sizeof numbers, run);
+  const comp__text texts[] = {
+      {"format", FORMAT}, {"identity", run->identity}, {"numbers", numbers}, {"history", history}};
+  comp_status status = comp__safetensors_write(run->options->checkpoint, arrays, ARRAYS, texts, 4);
+  free(history);
+  if (status != COMP_OK) return comp__error_context(status, "checkpoint");
+  return COMP_OK;
+}
+
+static comp_status load(comp__run *run, const comp__safetensors *file) {
+  float *vectors[ARRAYS];
+  size_t sizes[ARRAYS];
+  const char *names[ARRAYS], *format = comp__safetensors_text(file, "format"),
+                             *identity = comp__safetensors_text(file, "identity");
+  const char *numbers = comp__safetensors_text(file, "numbers"), *history = comp__safetensors_text(file, "history");
+  if (!format || strcmp(format, FORMAT) != 0)
+    return comp__error(COMP_ERR_FORMAT, "it is not a checkpoint of this program");
+  if (!identity || strcmp(identity, run->identity) != 0)
+    return comp__error(COMP_ERR_DATA,
+                       "it belongs to a run with other data or options; remove it, or give the options of that run");
+  list_vectors(vectors, sizes, names, run);
+  for (int i = 0; i < ARRAYS; i++) {
+    comp_status status = comp__safetensors_array(vectors[i], file, names[i], 1, sizes[i]);
+    if (status != COMP_OK) return status;
+  }
+  json_error_t error;
+  json_t *list = history ? json_loads(history, 0, &error) : NULL;
+  if (!numbers || !numbers_from_text(run, numbers) || !json_is_array(list)) {
+    json_decref(list);
+    return comp__error(COMP_ERR_FORMAT, "its numbers or history are damaged");
+  }
+  json_decref(run->history);
+  run->history = list;
+  return COMP_OK;
+}
+
+comp_status comp__checkpoint_load(bool *found, comp__run *run) {
+  const char *path = run->options->checkpoint;
+  *found = access(path, F_OK) == 0;
+  if (!*found) return COMP_OK;
+  comp__safetensors *file;
+  comp_status status = comp__safetensors_read(&file, path);
+  if (status != COMP_OK) return status;
+  status = load(run, file);
+  if (status != COMP_OK) comp__error_context(status, "checkpoint '%s'", path);
+  comp__safetensors_free(file);
+  return status;
+}

@@ -1,0 +1,254 @@
+/* loop.c: steps, epochs, validation: a run from its start, or its checkpoint, to its end. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/error.h"
+#include "nn/matmul.h"
+#include "nn/vecmath.h"
+#include "train/setup.h"
+
+/* How fast gamma follows the penalty towards its target, in log gamma a step at a relative error of 1. */
+static const double GAMMA_SPEED = 0.01;
+
+static void add_losses(comp__losses *sums, const comp__losses *losses, double weight) {
+  sums->total += weight * losses->total;
+  sums->likelihood += weight * losses->likelihood;
+  sums->kl += weight * losses->kl;
+  sums->penalty += weight * losses->penalty;
+}
+
+static comp__losses mean_losses(const comp__losses *sums, double samples) {
+  comp__losses mean = {0};
+  if (samples > 0) add_losses(&mean, sums, 1.0 / samples);
+  return mean;
+}
+
+static json_t *losses_to_json(const comp__losses *losses) {
+  return json_pack("{s:f, s:f, s:f, s:f}", "total", losses->total, "likelihood", losses->likelihood, "kl", losses->kl,
+                   "penalty", losses->penalty);
+}
+
+/* Dual ascent: the multiplier rises while the constraint penalty <= target is broken, and falls while there is slack.
+ */
+static void adjust_gamma(comp__run *run, double penalty) {
+  double target = run->options->kl_target;
+  if (!(target > 0.0)) return;
+  double error = fmax(-1.0, fmin(1.0, penalty / target - 1.0));
+  run->now.gamma = fmax(1e-4, fmin(1e6, run->now.gamma * exp(GAMMA_SPEED * error)));
+}
+
+static comp_status diverged(const comp__run *run, const comp__losses *losses, double norm) {
+  const char *part = !isfinite(losses->likelihood) ? "the likelihood"
+                     : !isfinite(losses->kl)       ? "the KL divergence"
+                     : !isfinite(losses->penalty)  ? "the penalty"
+                     : !isfinite(norm)             ? "the gradient"
+                                                   : "the loss";
+  return comp__error(
+      COMP_ERR_NUMERIC,
+      "training diverged at step %llu (epoch %llu): %s is not a finite number; try a smaller learning rate "
+      "than %g, clipping (clip 10), or look for very large values in the data",
+      (unsigned long long)run->now.step + 1, (unsigned long long)run->now.epoch + 1, part, run->options->rate);
+}
+
+static comp_status one_step(comp__run *run) {
+  const comp_train_options *o = run->options;
+  comp__batch batch;
+  comp__losses losses;
+  double norm = 0.0, *seconds = comp__work_seconds(run->work), began = comp__seconds();
+  comp_status status = comp__loader_batch(&batch, run->context, run->loader, run->now.batch);
+  if (status != COMP_OK) return status;
+  double gathered = comp__seconds();
+  seconds[COMP__PHASE_GATHER] += gathered - began;
+  status = comp__network_step(&losses, run->context, &run->model->network, &run->state, &batch, run->work,
+                              run->now.gamma, o->seed, run->now.step);
+  if (status != COMP_OK) return status;
+  if (!isfinite(losses.total)) return diverged(run, &losses, norm);
+  double computed = comp__seconds();
+  double rate = comp__schedule_rate(o, run->now.step, run->total_steps) * run->now.rate_factor;
+  status = comp__optimiser_step(&norm, run->context, &run->optimiser, &run->state, run->model->network.params.size,
+                                rate, o->weight_decay, o->clip);
+  if (status != COMP_OK) return status;
+  if (!isfinite(norm)) return diverged(run, &losses, norm);
+  seconds[COMP__PHASE_ADAM] += comp__seconds() - computed;
+  add_losses(&run->now.sums, &losses, (double)batch.rows);
+  run->now.samples += (double)batch.rows;
+  adjust_gamma(run, losses.penalty);
+  run->now.step++;
+  run->now.batch++;
+  return COMP_OK;
+}
+
+static comp_status validate(comp__losses *out, comp__run *run) {
+  comp__losses sums = {0};
+  double samples = 0;
+  for (size_t b = 0; b < comp__loader_validation_batches(run->loader); b++) {
+    comp__batch batch;
+    comp__losses losses;
+    comp_status status = comp__loader_validation_batch(&batch, run->context, run->loader, b);
+    if (status == COMP_OK)
+      status = comp__network_evaluate(&losses, run->context, &run->model->network, &run->state, &batch, run->work,
+                                      run->now.gamma, run->options->seed, UINT64_MAX);
+    if (status != COMP_OK) return status;
+    add_losses(&sums, &losses, (double)batch.rows);
+    samples += (double)batch.rows;
+  }
+  *out = mean_losses(&sums, samples);
+  return COMP_OK;
+}
+
+static void keep_best(comp__run *run) {
+  memcpy(run->best_params, run->state.params, run->model->network.params.size * sizeof(float));
+  memcpy(run->best_buffers, run->state.buffers, run->model->network.buffers.size * sizeof(float));
+  run->has_best = true;
+}
+
+static void write_log(comp__run *run, json_t *entry) {
+  if (!run->log) return;
+  json_t *line = json_copy(entry);
+  json_object_set_new(line, "seconds", json_real(comp__seconds() - run->started));
+  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  json_decref(line);
+  if (text) fprintf(run->log, "%s\n", text);
+  fflush(run->log);
+  free(text);
+}
+
+/* Plateau: half the rate when nothing got better for this many epochs. */
+enum { PLATEAU_EPOCHS = 10 };
+
+static void follow_validation(comp__run *run, double loss) {
+  comp__run_numbers *now = &run->now;
+  now->since_best++;
+  now->since_cut++;
+  if (!run->has_best || loss < now->best_loss) {
+    now->best_loss = loss;
+    now->since_best = now->since_cut = 0;
+    if (run->options->select == COMP_SELECT_BEST) keep_best(run);
+  }
+  if (run->options->schedule == COMP_SCHEDULE_PLATEAU && now->since_cut >= PLATEAU_EPOCHS) {
+    now->rate_factor *= 0.5;
+    now->since_cut = 0;
+  }
+}
+
+static comp_status end_epoch(comp__run *run) {
+  comp__run_numbers *now = &run->now;
+  comp__losses training = mean_losses(&now->sums, now->samples), held = training;
+  bool validated = comp__loader_validation_batches(run->loader) > 0;
+  if (validated) {
+    comp_status status = validate(&held, run);
+    if (status != COMP_OK) return status;
+  }
+  if (!isfinite(held.total)) return diverged(run, &held, 0.0);
+  double rate = comp__schedule_rate(run->options, now->step, run->total_steps) * now->rate_factor;
+  json_t *entry =
+      json_pack("{s:I, s:I, s:f, s:f, s:o}", "epoch", (json_int_t)now->epoch + 1, "steps", (json_int_t)now->step,
+                "rate", rate, "gamma", now->gamma, "train", losses_to_json(&training));
+  if (entry && validated) json_object_set_new(entry, "validation", losses_to_json(&held));
+  if (!entry || json_array_append(run->history, entry) != 0) {
+    json_decref(entry);
+    return comp__error(COMP_ERR_MEMORY, "out of memory");
+  }
+  write_log(run, entry);
+  json_decref(entry);
+  follow_validation(run, held.total);
+  now->sums = (comp__losses){0};
+  now->samples = 0;
+  now->batch = 0;
+  now->epoch++;
+  return COMP_OK;
+}
+
+static void report(comp__run *run) {
+  char note[128];
+  comp__losses mean = mean_losses(&run->now.sums, run->now.samples);
+  snprintf(note, sizeof note, "epoch %llu: loss %.4g, likelihood %.4g, penalty %.3g",
+           (unsigned long long)run->now.epoch + 1, mean.total, mean.likelihood, mean.penalty);
+  comp__progress_update(run->context, run->now.step, note);
+}
+
+static bool time_for_checkpoint(const comp__run *run, bool epoch_ended) {
+  const comp_train_options *o = run->options;
+  if (!o->checkpoint) return false;
+  if (epoch_ended && o->checkpoint_epochs > 0 && run->now.epoch % o->checkpoint_epochs == 0) return true;
+  return o->checkpoint_minutes > 0 && comp__seconds() - run->last_checkpoint >= 60.0 * o->checkpoint_minutes;
+}
+
+static comp_status maybe_checkpoint(comp__run *run, bool epoch_ended) {
+  if (!time_for_checkpoint(run, epoch_ended)) return COMP_OK;
+  run->last_checkpoint = comp__seconds();
+  return comp__checkpoint_save(run);
+}
+
+/* Whether an epoch's end is also the run's. */
+static bool finished(const comp__run *run) {
+  if (run->now.epoch >= run->epochs) return true;
+  return run->options->patience > 0 && run->now.since_best >= run->options->patience;
+}
+
+static bool out_of_time(const comp__run *run) {
+  return run->options->max_seconds > 0 && comp__seconds() - run->started >= run->options->max_seconds;
+}
+
+/* Steps until the end, an interruption or a failure. */
+static comp_status run_steps(comp__run *run) {
+  comp_status status = COMP_OK;
+  comp__loader_begin_epoch(run->loader, run->now.epoch);
+  while (status == COMP_OK && !finished(run)) {
+    status = one_step(run);
+    bool ended = status == COMP_OK && run->now.batch == comp__loader_batches(run->loader);
+    if (status == COMP_OK) report(run);
+    if (ended) {
+      status = end_epoch(run);
+      comp__loader_begin_epoch(run->loader, run->now.epoch);
+    }
+    if (status == COMP_OK) status = maybe_checkpoint(run, ended);
+    if (status == COMP_OK) status = comp__check_interrupt(run->context);
+    if (status == COMP_OK && out_of_time(run)) {
+      comp__info(run->context, "the time is up after %llu steps", (unsigned long long)run->now.step);
+      break;
+    }
+  }
+  return status;
+}
+
+/* Where the time went, for those who asked for details. */
+static void tell_phases(const comp__run *run) {
+  const double *seconds = comp__work_seconds(run->work);
+  double total = 0;
+  for (int p = 0; p < COMP__PHASES; p++) total += seconds[p];
+  for (int p = 0; p < COMP__PHASES; p++)
+    comp__debug(run->context, "  %-18s %8.3f s  %4.1f %%", comp__phase_name((comp__phase)p), seconds[p],
+                total > 0 ? 100 * seconds[p] / total : 0);
+  if (run->now.step > 0) comp__debug(run->context, "  %.3f ms a step", 1e3 * total / (double)run->now.step);
+}
+
+/* The chosen weights become the model's. After a failure the best so far is all that is left. */
+static void choose_weights(comp__run *run, bool failed) {
+  bool best = run->has_best && (failed || run->options->select == COMP_SELECT_BEST);
+  if (!best) return;
+  memcpy(run->state.params, run->best_params, run->model->network.params.size * sizeof(float));
+  memcpy(run->state.buffers, run->best_buffers, run->model->network.buffers.size * sizeof(float));
+}
+
+comp_status comp__run_all(comp__run *run) {
+  char task[64];
+  snprintf(task, sizeof task, "training %s", run->options->model_name);
+  comp__progress_begin(run->context, task, "steps", run->total_steps);
+  comp__progress_update(run->context, run->now.step, NULL);
+  comp_status status = run_steps(run);
+  comp__progress_end(run->context);
+  tell_phases(run);
+  if (status == COMP_ERR_INTERRUPTED && run->options->checkpoint) {
+    comp_status saved = comp__checkpoint_save(run);
+    if (saved != COMP_OK) return saved;
+    comp__info(run->context, "stopped after %llu steps; the state is in %s: go on with --resume",
+               (unsigned long long)run->now.step, run->options->checkpoint);
+    comp__check_interrupt(run->context); /* sets the message again */
+  }
+  choose_weights(run, status == COMP_ERR_NUMERIC);
+  return status;
+}

@@ -1,0 +1,146 @@
+/* model_file.c: a model as a safetensors file: the tensors by name, all else as text in the header. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "io/safetensors.h"
+#include "train/trained.h"
+
+static const char FORMAT[] = "comp-model", VERSION[] = "1";
+
+/* A list of strings as JSON text, to be freed via free(). */
+static char *list_to_json(const comp__strings *strings) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < strings->count; i++) json_array_append_new(list, json_string(comp__strings_get(strings, i)));
+  char *text = json_array_size(list) == strings->count ? json_dumps(list, JSON_COMPACT) : NULL;
+  json_decref(list);
+  return text;
+}
+
+static comp_status list_from_json(comp__strings *out, const char *json, const char *what) {
+  json_error_t error;
+  json_t *list = json ? json_loads(json, 0, &error) : NULL;
+  comp_status status = COMP_OK;
+  if (!json_is_array(list) || json_array_size(list) == 0)
+    status = comp__error(COMP_ERR_FORMAT, "the list of %s is damaged or missing", what);
+  for (size_t i = 0; status == COMP_OK && i < json_array_size(list); i++) {
+    const json_t *entry = json_array_get(list, i);
+    if (!json_is_string(entry))
+      status = comp__error(COMP_ERR_FORMAT, "the list of %s holds something else", what);
+    else
+      status = comp__strings_append(out, json_string_value(entry), json_string_length(entry));
+  }
+  json_decref(list);
+  return status;
+}
+
+static void list_arrays(comp__array *arrays, const comp_model *m) {
+  size_t n = 0;
+  for (size_t t = 0; t < m->network.params.count; t++) {
+    const comp__tensor *tensor = &m->network.params.tensors[t];
+    arrays[n++] = (comp__array){tensor->name, m->params + tensor->offset, tensor->rows, tensor->cols};
+  }
+  for (size_t t = 0; t < m->network.buffers.count; t++) {
+    const comp__tensor *tensor = &m->network.buffers.tensors[t];
+    arrays[n++] = (comp__array){tensor->name, m->buffers + tensor->offset, tensor->rows, tensor->cols};
+  }
+  arrays[n] = (comp__array){"feature_means", m->feature_means, 1, m->network.features};
+}
+
+comp_status comp_model_save(const comp_model *model, const char *path) {
+  comp_status status;
+  size_t count = model->network.params.count + model->network.buffers.count + 1;
+  comp__array *arrays = NULL;
+  char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32];
+  if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  snprintf(target, sizeof target, "%.9g", (double)model->library_target);
+  const comp__text texts[] = {
+      {"format", FORMAT},      {"format_version", VERSION}, {"config", model->config},
+      {"features", features},  {"levels", levels},          {"condition", model->condition},
+      {"prep", model->record}, {"history", model->history}, {"library_target", target},
+  };
+  COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
+  list_arrays(arrays, model);
+  COMP__TRY(comp__safetensors_write(path, arrays, count, texts, sizeof texts / sizeof *texts));
+done:
+  comp__free(arrays);
+  free(features);
+  free(levels);
+  return status;
+}
+
+static comp_status read_layout(float *values, const comp__safetensors *file, const comp__layout *layout) {
+  for (size_t t = 0; t < layout->count; t++) {
+    const comp__tensor *tensor = &layout->tensors[t];
+    comp_status status =
+        comp__safetensors_array(values + tensor->offset, file, tensor->name, tensor->rows, tensor->cols);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+static comp_status check_variances(const comp_model *m) {
+  for (size_t l = 0; l < m->network.options.n_hidden; l++) {
+    const comp__hidden *both[] = {&m->network.encoder[l], &m->network.decoder[l]};
+    for (int b = 0; b < 2; b++)
+      for (size_t c = 0; c < both[b]->dense.out; c++)
+        if (m->buffers[both[b]->running_var + c] < 0.0f)
+          return comp__error(COMP_ERR_FORMAT, "a running variance is negative: the file is damaged");
+  }
+  return COMP_OK;
+}
+
+static comp_status read_model(comp_model **out, const comp__safetensors *file) {
+  comp_status status;
+  comp_model *m = NULL;
+  comp_model_options options;
+  comp__strings features = {0}, levels = {0};
+  const char *format = comp__safetensors_text(file, "format"),
+             *version = comp__safetensors_text(file, "format_version");
+  const char *condition = comp__safetensors_text(file, "condition"),
+             *target = comp__safetensors_text(file, "library_target");
+  if (!format || strcmp(format, FORMAT) != 0) COMP__FAIL(COMP_ERR_FORMAT, "it is not a model of this program");
+  if (!version || strcmp(version, VERSION) != 0)
+    COMP__FAIL(COMP_ERR_FORMAT, "its format version is %s; this program reads version %s",
+               version ? version : "missing", VERSION);
+  if (!condition) COMP__FAIL(COMP_ERR_FORMAT, "the name of the condition column is missing");
+  COMP__TRY(comp__config_read(&options, comp__safetensors_text(file, "config")));
+  COMP__TRY(list_from_json(&features, comp__safetensors_text(file, "features"), "features"));
+  COMP__TRY(list_from_json(&levels, comp__safetensors_text(file, "levels"), "condition levels"));
+  if (levels.count < 2) COMP__FAIL(COMP_ERR_FORMAT, "it has fewer than two condition levels");
+  COMP__TRY(comp__model_new(&m, &options, features.count, levels.count));
+  m->features = features;
+  m->levels = levels;
+  features = levels = (comp__strings){0};
+  COMP__TRY(read_layout(m->params, file, &m->network.params));
+  COMP__TRY(read_layout(m->buffers, file, &m->network.buffers));
+  COMP__TRY(comp__safetensors_array(m->feature_means, file, "feature_means", 1, m->network.features));
+  COMP__TRY(check_variances(m));
+  m->library_target = target ? strtof(target, NULL) : 0.0f;
+  if (options.likelihood == COMP_LIKELIHOOD_NB && !(m->library_target > 0.0f))
+    COMP__FAIL(COMP_ERR_FORMAT, "the library size that counts are scaled to is missing");
+  COMP__TRY(comp__strdup(&m->condition, condition));
+  COMP__TRY(comp__strdup(&m->config, comp__safetensors_text(file, "config")));
+  COMP__TRY(comp__strdup(&m->record, comp__safetensors_text(file, "prep")));
+  COMP__TRY(comp__strdup(&m->history, comp__safetensors_text(file, "history")));
+  *out = m;
+  m = NULL;
+done:
+  comp__strings_release(&features);
+  comp__strings_release(&levels);
+  comp_model_free(m);
+  return status;
+}
+
+comp_status comp_model_load(comp_model **out, const char *path) {
+  *out = NULL;
+  comp__safetensors *file;
+  comp_status status = comp__safetensors_read(&file, path);
+  if (status != COMP_OK) return status;
+  status = read_model(out, file);
+  if (status != COMP_OK) comp__error_context(status, "model file '%s'", path);
+  comp__safetensors_free(file);
+  return status;
+}

@@ -1,0 +1,64 @@
+/* optimiser.c: Adam and schedules. */
+#include "train/optimiser.h"
+
+#include <math.h>
+
+#include "core/threads.h"
+#include "nn/kernels.h"
+
+enum { CHUNK = 16384 };
+
+static double square_sum(void *arg, size_t begin, size_t end) {
+  const float *g = arg;
+  double lanes[8] = {0}, sum = 0.0;
+  size_t i = begin;
+  for (; i + 8 <= end; i += 8)
+    for (size_t l = 0; l < 8; l++) lanes[l] += (double)g[i + l] * (double)g[i + l];
+  for (; i < end; i++) sum += (double)g[i] * (double)g[i];
+  for (size_t l = 0; l < 8; l++) sum += lanes[l];
+  return sum;
+}
+
+typedef struct adam_job {
+  const comp__kernels *kernels;
+  comp__adam adam;
+  comp__optimiser *optimiser;
+  const comp__state *state;
+} adam_job;
+
+static void adam_chunk(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const adam_job *job = arg;
+  const comp__state *s = job->state;
+  job->kernels->adam(&job->adam, s->params + begin, s->half ? s->half + begin : NULL, job->optimiser->m + begin,
+                     job->optimiser->v + begin, s->grads + begin, end - begin);
+}
+
+comp_status comp__optimiser_step(double *norm, comp_context *context, comp__optimiser *optimiser,
+                                 const comp__state *state, size_t n, double rate, double decay, double clip) {
+  const double b1 = 0.9, b2 = 0.999, epsilon = 1e-8;
+  comp_status status = comp__parallel_sum(norm, context, n, CHUNK, square_sum, state->grads);
+  if (status != COMP_OK) return status;
+  *norm = sqrt(*norm);
+  if (!isfinite(*norm)) return COMP_OK; /* the caller stops: weights stay as they are */
+  double t = (double)++optimiser->steps, root = sqrt(1.0 - pow(b2, t));
+  adam_job job = {.kernels = comp__kernels_get(),
+                  .adam = {.rate = (float)(rate * root / (1.0 - pow(b1, t))),
+                           .beta1 = (float)b1,
+                           .beta2 = (float)b2,
+                           .epsilon = (float)(epsilon * root),
+                           .decay = (float)(rate * decay),
+                           .grad_scale = clip > 0.0 && *norm > clip ? (float)(clip / *norm) : 1.0f},
+                  .optimiser = optimiser,
+                  .state = state};
+  comp__parallel_for(context, n, CHUNK, adam_chunk, &job);
+  return COMP_OK;
+}
+
+double comp__schedule_rate(const comp_train_options *o, uint64_t step, uint64_t total) {
+  if (o->schedule != COMP_SCHEDULE_COSINE) return o->rate;
+  double rising = o->warmup * (double)total, at = (double)step;
+  if (at < rising) return o->rate * (0.04 + 0.96 * at / rising);
+  double share = (at - rising) / fmax(1.0, (double)total - rising);
+  return o->rate * (0.001 + 0.999 * 0.5 * (1.0 + cos(M_PI * fmin(share, 1.0))));
+}

@@ -1,0 +1,21 @@
+/* optimiser.h: Adam on the flat vectors, and the learning rate over a run. */
+#ifndef COMP_TRAIN_OPTIMISER_H
+#define COMP_TRAIN_OPTIMISER_H
+
+#include "comp/train.h"
+#include "model/network.h"
+
+typedef struct comp__optimiser {
+  float *m, *v; /* moments [params] */
+  uint64_t steps;
+} comp__optimiser;
+
+/* One step of Adam (beta1 0.9, beta2 0.999, epsilon 1e-8) with the gradient's norm limited to `clip` (0: not). *norm is
+ * the norm before. */
+comp_status comp__optimiser_step(double *norm, comp_context *context, comp__optimiser *optimiser,
+                                 const comp__state *state, size_t n, double rate, double decay, double clip);
+
+/* The rate at a step of `total`. */
+double comp__schedule_rate(const comp_train_options *options, uint64_t step, uint64_t total);
+
+#endif

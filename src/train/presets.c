@@ -1,0 +1,148 @@
+/*
+ * presets.c: recipes. A row of the table is one model in one of the paper's experiments, exactly as its tables give it;
+ * `default` is ours.
+ *
+ * The paper lists CoMP, VFAE and trVAE. VAE and CVAE take CoMP's row without a penalty, and for the integration of
+ * protocols, where CoMP alone is listed, VFAE and trVAE take their rows for the stimulated cells.
+ */
+#include <string.h>
+
+#include "comp/train.h"
+#include "core/error.h"
+#include "core/strings.h"
+
+typedef struct recipe {
+  const char *preset, *model;
+  size_t layers, width, latent;
+  bool learn_scale;
+  comp_penalty_place place;
+  bool multi_scale;
+  double rate;
+  size_t batch, epochs;
+  double beta, gamma;
+} recipe;
+
+static const recipe recipes[] = {
+    {"paper-tumour", "comp", 3, 512, 16, false, COMP_PLACE_Z, false, 1e-4, 5500, 4000, 1e-7, 0.5},
+    {"paper-tumour", "vfae", 3, 512, 16, true, COMP_PLACE_HIDDEN, true, 1e-3, 5550, 4000, 1e-7, 4},
+    {"paper-tumour", "trvae", 3, 512, 16, true, COMP_PLACE_HIDDEN, true, 3e-4, 5550, 4000, 1e-7, 10},
+    {"paper-kang", "comp", 3, 512, 40, false, COMP_PLACE_Z, false, 1e-6, 512, 10000, 1e-7, 1},
+    {"paper-kang", "vfae", 3, 512, 40, false, COMP_PLACE_HIDDEN, true, 1e-4, 512, 10000, 1e-7, 1},
+    {"paper-kang", "trvae", 3, 512, 40, false, COMP_PLACE_HIDDEN, true, 5e-4, 512, 6000, 1e-7, 10},
+    {"paper-pbmc", "comp", 3, 512, 40, false, COMP_PLACE_Z, false, 5e-6, 512, 350, 1, 0.75},
+    {"paper-pbmc", "vfae", 3, 512, 40, false, COMP_PLACE_HIDDEN, true, 1e-4, 512, 10000, 1e-7, 1},
+    {"paper-pbmc", "trvae", 3, 512, 40, false, COMP_PLACE_HIDDEN, true, 5e-4, 512, 6000, 1e-7, 10},
+    {"paper-adult", "comp", 2, 64, 16, false, COMP_PLACE_Z, false, 1e-4, 4096, 10000, 1, 0.5},
+    {"paper-adult", "vfae", 1, 64, 16, true, COMP_PLACE_Z, false, 1e-4, 512, 10000, 1, 1000},
+    {"paper-adult", "trvae", 2, 32, 8, false, COMP_PLACE_HIDDEN, true, 1e-4, 4096, 10000, 0.001, 10},
+};
+
+typedef struct preset {
+  const char *name, *summary;
+} preset;
+
+static const preset presets[] = {
+    {"default", "a modern recipe that needs no tuning: rising, then falling rate, stops by itself"},
+    {"paper-kang", "the paper's recipe for stimulated and untreated cells"},
+    {"paper-pbmc", "the paper's recipe for the integration of protocols"},
+    {"paper-adult", "the paper's recipe for the census data"},
+    {"paper-tumour", "the paper's recipe for tumours and cell lines"},
+};
+enum { RECIPES = sizeof recipes / sizeof *recipes, PRESETS = sizeof presets / sizeof *presets };
+
+size_t comp_preset_count(void) {
+  return PRESETS;
+}
+const char *comp_preset_name(size_t index) {
+  return index < PRESETS ? presets[index].name : NULL;
+}
+const char *comp_preset_summary(size_t index) {
+  return index < PRESETS ? presets[index].summary : NULL;
+}
+
+static const char *nth_preset(const void *user, size_t i) {
+  (void)user;
+  return presets[i].name;
+}
+
+static comp_status find_preset(const char *name) {
+  for (size_t i = 0; i < PRESETS; i++)
+    if (strcmp(presets[i].name, name) == 0) return COMP_OK;
+  const char *nearest = comp__nearest_name(name, PRESETS, nth_preset, NULL);
+  return comp__error(COMP_ERR_ARGUMENT, "there is no preset '%s'; did you mean '%s'?", name,
+                     nearest ? nearest : "default");
+}
+
+static const recipe *find_recipe(const char *preset_name, const char *model) {
+  for (size_t i = 0; i < RECIPES; i++)
+    if (strcmp(recipes[i].preset, preset_name) == 0 && strcmp(recipes[i].model, model) == 0) return &recipes[i];
+  return NULL;
+}
+
+static void follow_recipe(comp_train_options *o, const recipe *r) {
+  comp_model_options *m = &o->model;
+  m->n_hidden = r->layers;
+  for (size_t l = 0; l < r->layers; l++) m->hidden[l] = r->width;
+  m->latent = r->latent;
+  m->scale = 0.1;
+  m->learn_scale = r->learn_scale;
+  m->place = r->place;
+  m->multi_scale = r->multi_scale;
+  m->mmd_scale = 2.0;
+  m->beta = r->beta;
+  m->gamma = r->gamma;
+  o->rate = r->rate;
+  o->batch = r->batch;
+  o->epochs = r->epochs;
+  o->schedule = COMP_SCHEDULE_CONSTANT;
+  o->patience = 0;
+}
+
+comp_status comp_train_options_init(comp_train_options *out, const char *model, const char *preset_name) {
+  if (!model) model = "comp";
+  if (!preset_name) preset_name = "default";
+  *out = (comp_train_options){.batch = 512,
+                              .rate = 1e-3,
+                              .schedule = COMP_SCHEDULE_COSINE,
+                              .warmup = 0.1,
+                              .validation = 0.1,
+                              .checkpoint_minutes = 5};
+  comp_status status = comp_model_options_init(&out->model, model);
+  if (status == COMP_OK) status = find_preset(preset_name);
+  if (status != COMP_OK) return status;
+  strncpy(out->model_name, model, sizeof out->model_name - 1);
+  strncpy(out->preset, preset_name, sizeof out->preset - 1);
+  if (strcmp(preset_name, "default") == 0) return COMP_OK;
+  const recipe *r = find_recipe(preset_name, model);
+  double gamma = out->model.gamma;
+  bool plain = !r; /* vae and cvae: CoMP's row without its penalty */
+  if (plain) r = find_recipe(preset_name, "comp");
+  follow_recipe(out, r);
+  if (plain) out->model.gamma = gamma;
+  return COMP_OK;
+}
+
+static comp_status bad(const char *field, double value, const char *rule) {
+  return comp__error(COMP_ERR_ARGUMENT, "%s: %g %s", field, value, rule);
+}
+
+comp_status comp_train_options_check(const comp_train_options *o) {
+  comp_status status = comp_model_options_check(&o->model);
+  if (status != COMP_OK) return status;
+  if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
+  if (o->batch < 2) return bad("batch", (double)o->batch, "is too few: at least 2");
+  if (!(o->rate > 0 && o->rate <= 100)) return bad("rate", o->rate, "is not above 0 and at most 100");
+  if (!(o->warmup >= 0 && o->warmup < 1)) return bad("warmup", o->warmup, "is not a share from 0 to below 1");
+  if (!(o->weight_decay >= 0 && o->weight_decay <= 1))
+    return bad("weight_decay", o->weight_decay, "is not between 0 and 1");
+  if (!(o->clip >= 0)) return bad("clip", o->clip, "is below 0");
+  if (!(o->max_seconds >= 0)) return bad("max_seconds", o->max_seconds, "is below 0");
+  if (!(o->validation >= 0 && o->validation <= 0.5))
+    return bad("validation", o->validation, "is not between 0 and 0.5");
+  if (!(o->kl_target >= 0)) return bad("kl_target", o->kl_target, "is below 0");
+  if (o->kl_target > 0 && o->model.penalty == COMP_PENALTY_NONE)
+    return comp__error(COMP_ERR_ARGUMENT, "kl_target: the model %s has no penalty to adjust", o->model_name);
+  if (!(o->checkpoint_minutes >= 0)) return bad("checkpoint_minutes", o->checkpoint_minutes, "is below 0");
+  if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
+  return COMP_OK;
+}

@@ -1,0 +1,52 @@
+/* run.h: a training run in progress: what the loop changes, and what a checkpoint must hold to go on with the same
+ * bytes. */
+#ifndef COMP_TRAIN_RUN_H
+#define COMP_TRAIN_RUN_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "train/loader.h"
+#include "train/optimiser.h"
+#include "train/trained.h"
+
+/* The part of a run that is saved besides the vectors. */
+typedef struct comp__run_numbers {
+  uint64_t step;       /* steps done */
+  uint64_t epoch;      /* the current one, from 0 */
+  uint64_t batch;      /* next batch of the epoch */
+  uint64_t since_best; /* epochs since the best validation loss */
+  uint64_t since_cut;  /* epochs since the plateau schedule last cut the rate or saw a better loss */
+  double gamma;
+  double rate_factor; /* of the plateau schedule */
+  double best_loss;
+  comp__losses sums; /* of this epoch's steps so far, weighted by samples */
+  double samples;
+} comp__run_numbers;
+
+typedef struct comp__run {
+  comp_context *context;
+  const comp_train_options *options;
+  comp_model *model;
+  comp__loader *loader;
+  comp__work *work;
+  comp__state state; /* params and buffers are the model's own while it runs */
+  comp__optimiser optimiser;
+  float *best_params, *best_buffers;
+  bool has_best;
+  comp__run_numbers now;
+  json_t *history; /* array */
+  char *identity;  /* what must be the same to resume: options and a digest of the data */
+  FILE *log;
+  double started, last_checkpoint;
+  uint64_t total_steps;
+  size_t epochs;
+} comp__run;
+
+/* Writes the state to options->checkpoint. */
+comp_status comp__checkpoint_save(const comp__run *run);
+
+/* Reads it back when the file exists; *found tells. A file of another run is an error. */
+comp_status comp__checkpoint_load(bool *found, comp__run *run);
+
+#endif

@@ -1,0 +1,31 @@
+/* trained.h: the inner side of a comp_model: the network with its weights, and all that is needed to use it on other
+ * data. */
+#ifndef COMP_TRAIN_TRAINED_H
+#define COMP_TRAIN_TRAINED_H
+
+#include "comp/train.h"
+#include "core/strings.h"
+#include "model/network.h"
+
+struct comp_model {
+  comp__network network;
+  float *params;        /* [network.params.size] */
+  float *buffers;       /* [network.buffers.size] */
+  char *condition;      /* obs column */
+  comp__strings levels; /* its values, in the order of the network's condition rows */
+  comp__strings features;
+  float *feature_means; /* [features]: what stands in for a feature that new data lack */
+  float library_target; /* negative binomial: inputs are scaled to this total */
+  char *record;         /* preprocessing, JSON; NULL: none */
+  char *config;         /* JSON */
+  char *history;        /* JSON array, one object an epoch */
+};
+
+/* An untrained model with empty names. It should be freed via comp_model_free(). */
+comp_status comp__model_new(comp_model **out, const comp_model_options *options, size_t features, size_t conditions);
+
+/* The options as JSON text, and back. The text should be freed via comp__free(). */
+comp_status comp__config_write(char **out, const comp_train_options *options);
+comp_status comp__config_read(comp_model_options *out, const char *json);
+
+#endif

@@ -1,0 +1,110 @@
+#!/bin/sh
+# includes.sh [ROOT]: dependencies point one way. Reads every #include of src/, include/ and tests/ and reports those that break a rule, as
+# file:line. Speaks TAP.
+set -u
+root=${1:-.}
+
+# room        rooms whose headers it may include, besides its own and the public ones (comp/...)
+rooms='
+core
+io            core
+nn            core
+dist          core
+prep          core io
+neighbors     core nn
+model         core nn
+train         core nn model dist io
+task          core nn model
+umap          core nn neighbors
+metrics       core nn neighbors
+baseline      core nn neighbors
+diagnose      core nn neighbors model
+report        core io nn dist prep neighbors model train task umap metrics baseline diagnose
+cli
+'
+
+# header (a regular expression)           files that may include it
+libraries='
+^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5[^/]*[.][ch]
+^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
+^mpi[.]h$                                 src/dist/comm_mpi[.]c
+^cairo                                    src/report/[^/]*[.][ch]
+'
+
+cd "$root" || exit 1
+find src include tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.def' \) 2>/dev/null | sort | awk -v rooms="$rooms" -v libraries="$libraries" '
+  BEGIN {
+    n = split(rooms, lines, "\n")
+    for (i = 1; i <= n; i++) {
+      if (split(lines[i], words, " ") == 0) continue
+      known[words[1]] = 1
+      order[++count] = words[1]
+      for (k = 2; k in words; k++) allowed[words[1], words[k]] = 1
+      split("", words)
+    }
+    n = split(libraries, lines, "\n")
+    for (i = 1; i <= n; i++) if (split(lines[i], words, " ") == 2) {
+      header[++n_libraries] = words[1]
+      home[n_libraries] = "^" words[2] "$"
+    }
+  }
+  {
+    file = $0
+    files++
+    inside = part(file)
+    used[inside] = 1
+    if (inside == "") problem("rooms", file ":1: not in a room: sources live in src/ROOM/")
+    else if (file ~ /^src\// && !(inside in known)) problem("rooms", file ":1: room \"" inside "\" is not in the table of tests/check/includes.sh")
+    for (number = 1; (getline line < file) > 0; number++) if (line ~ /^[ \t]*#[ \t]*include[ \t]*["<]/) check(line)
+    close(file)
+  }
+  END {
+    if (files == 0) problem("rooms", "no source file found")
+    for (i = 1; i <= count; i++) rooms_in_use += order[i] in used
+    print "1.." rooms_in_use + 4
+    report("rooms", "every source is in a known room")
+    for (i = 1; i <= count; i++) if (order[i] in used) report(order[i], order[i] " includes only what it may")
+    report("public", "public headers include only public headers")
+    report("libraries", "HDF5, oneDNN, MPI and cairo stay in their files")
+    report("paths", "includes are written ROOM/FILE, without ..")
+    exit bad
+  }
+
+  # The room of a file: its folder under src/, or "public" or "tests".
+  function part(file,    words) {
+    if (file ~ /^include\//) return "public"
+    if (file ~ /^tests\//) return "tests"
+    return split(file, words, "/") > 2 ? words[2] : ""
+  }
+
+  function check(line,    quoted, target, room, where, i) {
+    where = file ":" number ": "
+    quoted = line ~ /include[ \t]*"/
+    sub(/^[ \t]*#[ \t]*include[ \t]*["<]/, "", line)
+    sub(/[">].*/, "", line)
+    target = line
+    if (target ~ /(^|\/)[.][.](\/|$)/) problem("paths", where target " uses ..")
+    for (i = 1; i <= n_libraries; i++)
+      if (target ~ header[i] && file !~ home[i] && inside != "tests") problem("libraries", where target " may only be included in " substr(home[i], 2, length(home[i]) - 2))
+    if (inside == "tests") return
+
+    room = target
+    if (!sub(/\/.*/, "", room)) room = ""
+    if (room == "comp") return
+    if (inside == "public") {
+      if (quoted || room in known) problem("public", where target " is not a public header")
+    } else if (room in known) {
+      if (room != inside && !((inside, room) in allowed)) problem(inside, where inside " may not include " target (inside == "cli" ? ": cli uses public headers only" : ""))
+    } else if (quoted) {
+      problem("paths", where "\"" target "\" does not name a room")
+    }
+  }
+
+  function problem(rule, message) { found[rule] = found[rule] "# " message "\n" }
+
+  function report(rule, name) {
+    tests++
+    print (rule in found ? "not ok " : "ok ") tests " - " name
+    if (rule in found) { printf "%s", found[rule]; bad = 1 }
+  }
+'

@@ -1,0 +1,2 @@
+[ -w /dev/full ] || { echo "no /dev/full"; exit 77; }
+"$COMP" help >/dev/full

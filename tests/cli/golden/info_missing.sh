@@ -1,0 +1,3 @@
+code=0
+"$COMP" info nothing.h5ad || code=$?
+exit "$code"

@@ -1,0 +1,4 @@
+code=0
+"$COMP" bench --json || code=$?
+ls -A
+exit "$code"

@@ -1,0 +1,4 @@
+code=0
+"$COMP" bench --json x --seconds abc || code=$?
+ls -A
+exit "$code"

@@ -1,0 +1,1 @@
+"$COMP" benhc

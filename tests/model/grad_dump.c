@@ -1,0 +1,138 @@
+/*
+ * grad_dump.c: a small problem with its loss, its gradients and ten steps of Adam, as a safetensors file, for
+ * tests/oracle/test_gradients.py to compute again with PyTorch. Not installed.
+ *
+ *   grad_dump OUT MODEL [learned] [without-self] [p0] [nb] [mean] [single] [hidden] [z] [K=3] [bf16]
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comp/comp.h"
+#include "core/alloc.h"
+#include "core/matrix.h"
+#include "core/rng.h"
+#include "io/safetensors.h"
+#include "nn/vecmath.h"
+#include "train/optimiser.h"
+#include "train/trained.h"
+
+enum { ROWS = 96, FEATURES = 130, LATENT = 6, STEPS = 10 };
+
+static void need(comp_status status) {
+  if (status == COMP_OK) return;
+  fprintf(stderr, "grad_dump: %s\n", comp_error_message());
+  exit(1);
+}
+
+static void choose(comp_train_options *o, size_t *conditions, bool *bf16, int argc, char **argv) {
+  comp_model_options *m = &o->model;
+  m->latent = LATENT;
+  m->n_hidden = 2;
+  m->hidden[0] = 96;
+  m->hidden[1] = 70;
+  m->scale = 0.3;
+  m->beta = 0.5;
+  m->gamma = 2.0;
+  m->mmd_scale = 2.0;
+  o->rate = 1e-3;
+  for (int i = 3; i < argc; i++) {
+    if (strcmp(argv[i], "learned") == 0) m->learn_scale = true;
+    if (strcmp(argv[i], "without-self") == 0) m->include_self = false;
+    if (strcmp(argv[i], "p0") == 0) m->penalty = COMP_PENALTY_COMP_P0;
+    if (strcmp(argv[i], "nb") == 0) m->likelihood = COMP_LIKELIHOOD_NB;
+    if (strcmp(argv[i], "mean") == 0) m->reduction = COMP_REDUCTION_MEAN;
+    if (strcmp(argv[i], "single") == 0) m->multi_scale = false;
+    if (strcmp(argv[i], "hidden") == 0) m->place = COMP_PLACE_HIDDEN;
+    if (strcmp(argv[i], "z") == 0) m->place = COMP_PLACE_Z;
+    if (strcmp(argv[i], "bf16") == 0) *bf16 = true;
+    if (strncmp(argv[i], "K=", 2) == 0) *conditions = (size_t)atoi(argv[i] + 2);
+  }
+}
+
+static comp_matrix *make_data(const comp_model_options *m, float *library) {
+  comp_matrix *x;
+  need(comp_matrix_new_dense(&x, ROWS, FEATURES));
+  comp__rng rng = comp__rng_at(5, COMP__RNG_TEST, 0, 0);
+  for (size_t i = 0; i < ROWS * FEATURES; i++) {
+    double u = comp__rng_uniform(rng, i);
+    if (u > 0.6) x->values[i] = m->likelihood == COMP_LIKELIHOOD_NB ? (float)(int)(8 * u) : (float)(3 * u);
+  }
+  for (size_t i = 0; i < ROWS; i++) {
+    library[i] = 1.0f;
+    for (size_t g = 0; g < FEATURES; g++) library[i] += x->values[i * FEATURES + g];
+  }
+  return x;
+}
+
+/* All tensors of a layout under a prefix. The names are never freed: the program ends soon. */
+static size_t list(comp__array *out, const comp__layout *layout, const float *values, const char *prefix) {
+  for (size_t t = 0; t < layout->count; t++) {
+    const comp__tensor *tensor = &layout->tensors[t];
+    char *name = malloc(96);
+    snprintf(name, 96, "%s%s", prefix, tensor->name);
+    out[t] = (comp__array){name, values + tensor->offset, tensor->rows, tensor->cols};
+  }
+  return layout->count;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) return 2;
+  comp_train_options o;
+  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp_context *context;
+  comp_model *model;
+  comp__work *work;
+  size_t conditions = 2, start[16], count = 0;
+  bool bf16 = false;
+  need(comp_train_options_init(&o, argv[2], "default"));
+  choose(&o, &conditions, &bf16, argc, argv);
+  need(comp_context_new(&context, &context_options));
+  need(comp__model_new(&model, &o.model, FEATURES, conditions));
+  const comp__layout *layout = &model->network.params;
+  float library[ROWS], losses[STEPS], *eps, *initial, *grads, *m, *v, starts[16];
+  need(comp__alloc(&eps, STEPS * ROWS * LATENT, sizeof(float)));
+  need(comp__alloc(&initial, layout->size, sizeof(float)));
+  need(comp__calloc(&grads, 2 * layout->size, sizeof(float)));
+  need(comp__calloc(&m, layout->size, sizeof(float)));
+  need(comp__calloc(&v, layout->size, sizeof(float)));
+  comp_matrix *x = make_data(&o.model, library);
+  for (size_t k = 0; k <= conditions; k++) starts[k] = (float)(start[k] = k * k * ROWS / (conditions * conditions));
+  uint64_t ids[ROWS];
+  for (size_t i = 0; i < ROWS; i++) ids[i] = i;
+  comp__layout_initialise(layout, model->params, 1);
+  comp__layout_initialise(&model->network.buffers, model->buffers, 1);
+  memcpy(initial, model->params, layout->size * sizeof(float));
+  comp__state state = {model->params, grads, model->buffers, NULL};
+  if (bf16) {
+    need(comp__alloc(&state.half, layout->size, sizeof(uint16_t)));
+    comp__f32_to_bf16(state.half, state.params, layout->size);
+  }
+  comp__optimiser optimiser = {m, v, 0};
+  comp__batch batch = {.rows = ROWS, .x = x, .input = x, .start = start, .ids = ids, .library = library};
+  need(comp__work_new(&work, &model->network, ROWS, bf16, true));
+  for (uint64_t step = 0; step < STEPS; step++) {
+    comp__losses loss;
+    double norm;
+    for (size_t i = 0; i < ROWS; i++)
+      comp__rng_fill_normal(eps + (step * ROWS + i) * LATENT, LATENT, comp__rng_at(3, COMP__RNG_LATENT, step, i), 0);
+    need(comp__network_step(&loss, context, &model->network, &state, &batch, work, o.model.gamma, 3, step));
+    if (step == 0) memcpy(grads + layout->size, grads, layout->size * sizeof(float));
+    losses[step] = (float)loss.total;
+    need(comp__optimiser_step(&norm, context, &optimiser, &state, layout->size, o.rate, 0.0, 0.0));
+  }
+  comp__array arrays[128];
+  count += list(arrays + count, layout, initial, "param.");
+  count += list(arrays + count, layout, grads + layout->size, "grad.");
+  count += list(arrays + count, &model->network.buffers, model->buffers, "buffer.");
+  arrays[count++] = (comp__array){"x", x->values, ROWS, FEATURES};
+  arrays[count++] = (comp__array){"library", library, 1, ROWS};
+  arrays[count++] = (comp__array){"eps", eps, STEPS, ROWS * LATENT};
+  arrays[count++] = (comp__array){"start", starts, 1, conditions + 1};
+  arrays[count++] = (comp__array){"losses", losses, 1, STEPS};
+  char *config;
+  need(comp__config_write(&config, &o));
+  need(comp__safetensors_write(argv[1], arrays, count, (comp__text[]){{"config", config}}, 1));
+  return 0;
+}

@@ -1,0 +1,203 @@
+/* reference.c: see reference.h. */
+#include "reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double *numbers(size_t n) {
+  return calloc(n ? n : 1, sizeof(double));
+}
+
+static double log_sum(const double *terms, size_t n) {
+  double high = -INFINITY, sum = 0;
+  for (size_t i = 0; i < n; i++) high = fmax(high, terms[i]);
+  for (size_t i = 0; i < n; i++) sum += exp(terms[i] - high);
+  return high + log(sum);
+}
+
+static size_t condition_of(const size_t *start, size_t row) {
+  size_t k = 0;
+  while (row >= start[k + 1]) k++;
+  return k;
+}
+
+double reference_comp(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+                      const size_t *start, const double *z, const double *mean, const double *scale, int p0) {
+  (void)conditions;
+  double total = 0, *own = numbers(rows), *other = numbers(rows);
+  for (size_t i = 0; i < rows; i++) {
+    size_t n_own = 0, n_other = 0;
+    for (size_t j = 0; j < rows; j++) {
+      double l = 0;
+      for (size_t d = 0; d < dims; d++) {
+        double s = scale ? scale[j * dims + d] : options->scale, t = (z[i * dims + d] - mean[j * dims + d]) / s;
+        l += -0.5 * t * t - log(s) - 0.5 * log(2 * M_PI);
+      }
+      if (condition_of(start, i) != condition_of(start, j))
+        other[n_other++] = l;
+      else if (i != j || options->include_self)
+        own[n_own++] = l;
+    }
+    if (n_other == 0 || (n_own == 0 && !p0)) continue;
+    total -= log_sum(other, n_other) - log((double)n_other);
+    if (!p0) total += log_sum(own, n_own) - log((double)n_own);
+  }
+  free(own), free(other);
+  return total / (double)rows;
+}
+
+static double kernel(const comp_model_options *options, double d2) {
+  static const double scales[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1,   5,   10, 15,
+                                  20,   25,   30,   35,   100,  1e3,  1e4, 1e5, 1e6};
+  if (!options->multi_scale) return exp(-d2 / (2 * options->mmd_scale * options->mmd_scale));
+  double sum = 0;
+  for (int s = 0; s < 19; s++) sum += exp(-d2 / scales[s]) / 19;
+  return sum;
+}
+
+static double mean_kernel(const comp_model_options *options, size_t dims, const size_t *start, const double *x,
+                          size_t a, size_t b) {
+  double sum = 0;
+  for (size_t i = start[a]; i < start[a + 1]; i++)
+    for (size_t j = start[b]; j < start[b + 1]; j++) {
+      double d2 = 0;
+      for (size_t d = 0; d < dims; d++) d2 += pow(x[i * dims + d] - x[j * dims + d], 2);
+      sum += kernel(options, d2);
+    }
+  return sum / (double)(start[a + 1] - start[a]) / (double)(start[b + 1] - start[b]);
+}
+
+double reference_mmd(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+                     const size_t *start, const double *x) {
+  (void)rows;
+  double sum = 0, pairs = 0;
+  for (size_t a = 0; a < conditions; a++)
+    for (size_t b = a + 1; b < conditions; b++) {
+      if (start[a + 1] == start[a] || start[b + 1] == start[b]) continue;
+      sum += mean_kernel(options, dims, start, x, a, a) + mean_kernel(options, dims, start, x, b, b) -
+             2 * mean_kernel(options, dims, start, x, a, b);
+      pairs++;
+    }
+  return pairs > 0 ? sum / pairs : 0;
+}
+
+static double softplus(double x) {
+  return x > 30 ? x : log1p(exp(x));
+}
+
+/* y [rows, out] = x w + condition row + bias. */
+static double *dense(const comp__dense *d, const double *params, const comp__batch *batch, const double *x) {
+  double *y = numbers(batch->rows * d->out);
+  for (size_t i = 0; i < batch->rows; i++)
+    for (size_t o = 0; o < d->out; o++) {
+      double sum = d->has_bias ? params[d->bias + o] : 0;
+      if (d->conditions) sum += params[d->weight + (d->in + condition_of(batch->start, i)) * d->out + o];
+      for (size_t k = 0; k < d->in; k++) sum += x[i * d->in + k] * params[d->weight + k * d->out + o];
+      y[i * d->out + o] = sum;
+    }
+  return y;
+}
+
+static double *hidden(const comp__hidden *h, const double *params, const comp__batch *batch, const double *x) {
+  size_t n = batch->rows, out = h->dense.out;
+  double *y = dense(&h->dense, params, batch, x);
+  for (size_t o = 0; o < out; o++) {
+    double mean = 0, var = 0;
+    for (size_t i = 0; i < n; i++) mean += y[i * out + o] / (double)n;
+    for (size_t i = 0; i < n; i++) var += pow(y[i * out + o] - mean, 2) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+      double v = (y[i * out + o] - mean) / sqrt(var + 1e-5) * params[h->gamma + o] + params[h->beta + o];
+      y[i * out + o] = v > 0 ? v : 0.01 * v;
+    }
+  }
+  return y;
+}
+
+static double *through(const comp__hidden *layers, size_t count, const double *params, const comp__batch *batch,
+                       double *x, double **first) {
+  for (size_t l = 0; l < count; l++) {
+    double *y = hidden(&layers[l], params, batch, x);
+    if (l == 0 && first) {
+      *first = numbers(batch->rows * layers[0].dense.out);
+      memcpy(*first, y, batch->rows * layers[0].dense.out * sizeof(double));
+    }
+    free(x);
+    x = y;
+  }
+  return x;
+}
+
+static double *input_of(const comp__network *n, const comp__batch *batch) {
+  double *x = numbers(batch->rows * n->features);
+  const float *values = comp_matrix_const_values(batch->x);
+  const int64_t *indptr = comp_matrix_const_indptr(batch->x);
+  for (size_t i = 0; i < batch->rows; i++) {
+    if (!indptr)
+      for (size_t g = 0; g < n->features; g++) x[i * n->features + g] = values[i * n->features + g];
+    else
+      for (int64_t k = indptr[i]; k < indptr[i + 1]; k++)
+        x[i * n->features + (size_t)comp_matrix_const_indices(batch->x)[k]] = values[k];
+  }
+  return x;
+}
+
+static double gaussian(const comp__network *n, const double *params, const comp__batch *batch, const double *x,
+                       const double *h) {
+  double *mean = dense(&n->output, params, batch, h), *pre = dense(&n->output_scale, params, batch, h), loss = 0;
+  for (size_t i = 0; i < batch->rows; i++) {
+    double sd = 0.01 + softplus(pre[i]);
+    for (size_t g = 0; g < n->features; g++)
+      loss += 0.5 * pow((x[i * n->features + g] - mean[i * n->features + g]) / sd, 2) + log(sd) + 0.5 * log(2 * M_PI);
+  }
+  free(mean), free(pre);
+  return loss;
+}
+
+static double negative_binomial(const comp__network *n, const double *params, const comp__batch *batch, const double *x,
+                                const double *h) {
+  double *logits = dense(&n->output, params, batch, h), loss = 0;
+  for (size_t i = 0; i < batch->rows; i++) {
+    double norm = log_sum(logits + i * n->features, n->features);
+    for (size_t g = 0; g < n->features; g++) {
+      double m = batch->library[i] * exp(logits[i * n->features + g] - norm), t = exp(params[n->dispersion + g]);
+      double c = x[i * n->features + g];
+      loss -= lgamma(c + t) - lgamma(t) - lgamma(c + 1) + t * log(t / (t + m)) + c * log(m / (t + m));
+    }
+  }
+  free(logits);
+  return loss;
+}
+
+double reference_loss(const comp__network *n, const double *params, const comp__batch *batch, const float *eps,
+                      double gamma) {
+  const comp_model_options *o = &n->options;
+  size_t rows = batch->rows, count = rows * o->latent;
+  double *x = input_of(n, batch), *copy = input_of(n, batch), *first = NULL;
+  double *h = through(n->encoder, o->n_hidden, params, batch, copy, NULL);
+  double *mean = dense(&n->mean, params, batch, h), *scale = NULL, *z = numbers(count), *z2 = numbers(count), kl = 0;
+  if (o->learn_scale) {
+    scale = dense(&n->scale, params, batch, h);
+    for (size_t i = 0; i < count; i++) scale[i] = 1e-3 + softplus(scale[i]);
+  }
+  for (size_t i = 0; i < count; i++) {
+    double s = scale ? scale[i] : o->scale;
+    z[i] = z2[i] = mean[i] + s * eps[i];
+    kl += 0.5 * (mean[i] * mean[i] + s * s - 1) - log(s);
+  }
+  free(h);
+  h = through(n->decoder, o->n_hidden, params, batch, z2, &first);
+  double loss = o->likelihood == COMP_LIKELIHOOD_NB ? negative_binomial(n, params, batch, x, h)
+                                                    : gaussian(n, params, batch, x, h);
+  if (o->reduction == COMP_REDUCTION_MEAN) loss /= (double)n->features;
+  loss = (loss + o->beta * kl) / (double)rows;
+  if (o->penalty == COMP_PENALTY_MMD) {
+    int at_z = o->place == COMP_PLACE_Z;
+    loss += gamma * reference_mmd(o, rows, at_z ? o->latent : n->decoder[0].dense.out, n->conditions, batch->start,
+                                  at_z ? z : first);
+  } else if (o->penalty != COMP_PENALTY_NONE)
+    loss += gamma * reference_comp(o, rows, o->latent, n->conditions, batch->start, z, mean, scale,
+                                   o->penalty == COMP_PENALTY_COMP_P0);
+  free(x), free(h), free(mean), free(scale), free(z), free(first);
+  return loss;
+}

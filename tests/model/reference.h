@@ -1,0 +1,21 @@
+/*
+ * reference.h: the whole loss written again in double precision, plainly and slowly: what gradients are checked
+ * against.
+ */
+#ifndef TESTS_MODEL_REFERENCE_H
+#define TESTS_MODEL_REFERENCE_H
+
+#include "model/network.h"
+
+/* The loss of a batch with parameters `params` (doubles, laid out as the network's). `eps` [rows, latent] is the noise.
+ */
+double reference_loss(const comp__network *network, const double *params, const comp__batch *batch, const float *eps,
+                      double gamma);
+
+/* The parts on their own, for tests of penalties. */
+double reference_comp(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+                      const size_t *start, const double *z, const double *mean, const double *scale, int p0);
+double reference_mmd(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+                     const size_t *start, const double *x);
+
+#endif

@@ -1,0 +1,247 @@
+/* test_matmul.c: products against a naive one in double, at all transposes, and the same bytes at any thread count. */
+#include "testing.h"
+
+#include <omp.h>
+
+#include "core/rng.h"
+#include "core/threads.h"
+#include "nn/matmul.h"
+#include "nn/vecmath.h"
+
+typedef struct shape {
+  size_t m, n, k;
+} shape;
+
+/* Nothing, single rows and columns, odd sizes, several tiles each way, and long k, which is split. */
+static const shape shapes[] = {
+    {0, 5, 3},      {5, 0, 3},      {5, 3, 0},      {1, 1, 1},      {1, 7, 1},      {7, 1, 1},
+    {1, 1, 9},      {1, 33, 17},    {33, 1, 17},    {2, 3, 5},      {16, 16, 16},   {17, 31, 13},
+    {63, 65, 64},   {97, 80, 33},   {64, 18, 64},   {129, 127, 3},  {200, 515, 40}, {513, 65, 20},
+    {300, 1030, 7}, {64, 64, 4099}, {18, 64, 3001}, {5, 130, 2500},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, ALL_FLAGS = 8 };
+
+static const float UNTOUCHED = 12345.0f;
+
+/* A product with operands, room for C with padded rows, and the answer. */
+typedef struct problem {
+  size_t m, n, k, lda, ldb, ldc, count_c;
+  unsigned flags;
+  float *a, *b, *c0, *c, *kept;
+  uint16_t *a16, *b16;
+  double *expected, *magnitude; /* [m, n]: the product, and that of the absolute values */
+} problem;
+
+static void *room(size_t count, size_t size) {
+  void *block = calloc(count ? count : 1, size);
+  assert_non_null(block);
+  return block;
+}
+
+static float from_bf16(uint16_t x) {
+  uint32_t bits = (uint32_t)x << 16;
+  float out;
+  memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+static void solve(problem *p) {
+  for (size_t i = 0; i < p->m; i++) {
+    for (size_t j = 0; j < p->n; j++) {
+      const double before = p->flags & COMP__ACCUMULATE ? (double)p->c0[i * p->ldc + j] : 0.0;
+      double sum = before, magnitude = fabs(before);
+      for (size_t l = 0; l < p->k; l++) {
+        const double a = (double)(p->flags & COMP__TRANS_A ? p->a[l * p->lda + i] : p->a[i * p->lda + l]);
+        const double b = (double)(p->flags & COMP__TRANS_B ? p->b[j * p->ldb + l] : p->b[l * p->ldb + j]);
+        sum += a * b;
+        magnitude += fabs(a * b);
+      }
+      p->expected[i * p->n + j] = sum;
+      p->magnitude[i * p->n + j] = magnitude;
+    }
+  }
+}
+
+/* Operands that bf16 holds exactly, so that one answer serves both types. */
+static void operand_init(float **values, uint16_t **values16, size_t count, uint64_t row) {
+  *values = room(count, sizeof **values);
+  *values16 = room(count, sizeof **values16);
+  comp__rng_fill_normal(*values, count, comp__rng_at(1, COMP__RNG_TEST, 0, row), 0);
+  comp__f32_to_bf16(*values16, *values, count);
+  for (size_t i = 0; i < count; i++) (*values)[i] = from_bf16((*values16)[i]);
+}
+
+static problem problem_new(shape s, unsigned flags) {
+  problem p = {.m = s.m, .n = s.n, .k = s.k, .flags = flags};
+  const size_t padding = flags % 2 + s.m % 3; /* sometimes none, sometimes odd */
+  p.lda = (flags & COMP__TRANS_A ? s.m : s.k) + padding;
+  p.ldb = (flags & COMP__TRANS_B ? s.k : s.n) + padding;
+  p.ldc = s.n + padding;
+  p.count_c = s.m * p.ldc;
+  operand_init(&p.a, &p.a16, (flags & COMP__TRANS_A ? s.k : s.m) * p.lda, 1);
+  operand_init(&p.b, &p.b16, (flags & COMP__TRANS_B ? s.n : s.k) * p.ldb, 2);
+  p.c0 = room(p.count_c, sizeof *p.c0);
+  p.c = room(p.count_c, sizeof *p.c);
+  p.kept = room(p.count_c, sizeof *p.kept);
+  for (size_t i = 0; i < p.count_c; i++) p.c0[i] = i % p.ldc < s.n ? (float)(i % 7) - 3.0f : UNTOUCHED;
+  p.expected = room(s.m * s.n, sizeof *p.expected);
+  p.magnitude = room(s.m * s.n, sizeof *p.magnitude);
+  solve(&p);
+  return p;
+}
+
+static void problem_free(problem *p) {
+  free(p->a), free(p->b), free(p->c0), free(p->c), free(p->kept);
+  free(p->a16), free(p->b16), free(p->expected), free(p->magnitude);
+}
+
+static comp_status multiply(comp_context *context, problem *p, float *c, bool bf16) {
+  if (bf16) return comp__matmul_bf16(context, c, p->ldc, p->a16, p->lda, p->b16, p->ldb, p->m, p->n, p->k, p->flags);
+  return comp__matmul_f32(context, c, p->ldc, p->a, p->lda, p->b, p->ldb, p->m, p->n, p->k, p->flags);
+}
+
+static void assert_solved(const problem *p) {
+  for (size_t i = 0; i < p->m; i++) {
+    for (size_t j = 0; j < p->ldc; j++) {
+      const float got = p->c[i * p->ldc + j];
+      if (j >= p->n) {
+        if (got != UNTOUCHED) fail_msg("%zux%zux%zu: wrote beyond row %zu", p->m, p->n, p->k, i);
+        continue;
+      }
+      const double wanted = p->expected[i * p->n + j];
+      if (!(fabs((double)got - wanted) <= 1e-6 * p->magnitude[i * p->n + j]))
+        fail_msg("%zux%zux%zu flags %u: [%zu, %zu] is %.9g, expected %.9g", p->m, p->n, p->k, p->flags, i, j,
+                 (double)got, wanted);
+    }
+  }
+}
+
+/* All shapes and flags, each at all thread counts: right, and the same bytes. */
+static void check_all(bool bf16) {
+  comp_context *contexts[TEST_THREADS_COUNT];
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) contexts[t] = test_context(TEST_THREADS[t]);
+  for (size_t i = 0; i < N_SHAPES; i++) {
+    for (unsigned flags = 0; flags < ALL_FLAGS; flags++) {
+      problem p = problem_new(shapes[i], flags);
+      for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+        memcpy(p.c, p.c0, p.count_c * sizeof *p.c);
+        assert_ok(multiply(contexts[t], &p, p.c, bf16));
+        if (t == 0) {
+          assert_solved(&p);
+          memcpy(p.kept, p.c, p.count_c * sizeof *p.c);
+        }
+        assert_memory_equal(p.c, p.kept, p.count_c * sizeof *p.c);
+      }
+      problem_free(&p);
+    }
+  }
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) comp_context_free(contexts[t]);
+}
+
+static void test_f32(void **state) {
+  (void)state;
+  check_all(false);
+}
+
+static void test_bf16(void **state) {
+  (void)state;
+  if (!comp__matmul_has_bf16()) { /* not cmocka's skip(): meson takes its "not ok # SKIP" for a failure */
+    comp_context *context = test_context(1);
+    problem p = problem_new((shape){20, 30, 40}, 0);
+    const comp_status status = multiply(context, &p, p.c, true);
+    assert_true(status == COMP_OK || status == COMP_ERR_UNAVAILABLE);
+    problem_free(&p);
+    comp_context_free(context);
+    return;
+  }
+  check_all(true);
+}
+
+/* What C held does not matter unless it is asked for. */
+static void test_overwrites_nan(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  for (int bf16 = 0; bf16 <= (comp__matmul_has_bf16() ? 1 : 0); bf16++) {
+    for (unsigned flags = 0; flags < COMP__ACCUMULATE; flags++) {
+      problem p = problem_new((shape){64, 60, 2100}, flags);
+      for (size_t i = 0; i < p.count_c; i++) p.c[i] = i % p.ldc < p.n ? NAN : UNTOUCHED;
+      assert_ok(multiply(context, &p, p.c, bf16));
+      assert_solved(&p);
+      problem_free(&p);
+    }
+  }
+  comp_context_free(context);
+}
+
+typedef struct nested {
+  comp_context *context;
+  problem *p;
+  float *c; /* [chunks, count_c] */
+} nested;
+
+static comp_status multiply_inside(void *arg, size_t begin, size_t end, int thread) {
+  (void)end, (void)thread;
+  nested *n = arg;
+  return multiply(n->context, n->p, n->c + begin * n->p->count_c, false);
+}
+
+/* Products started from inside a parallel loop run in place and give the same bytes. */
+static void test_inside_loop(void **state) {
+  (void)state;
+  enum { CHUNKS = 12 };
+  comp_context *context = test_context(7);
+  problem p = problem_new((shape){150, 90, 3000}, COMP__TRANS_A);
+  assert_ok(multiply(context, &p, p.c, false));
+  float *c = room(CHUNKS * p.count_c, sizeof *c);
+  for (size_t i = 0; i < CHUNKS * p.count_c; i++) c[i] = p.c[i % p.count_c];
+  nested n = {context, &p, c};
+  assert_ok(comp__parallel_try(context, CHUNKS, 1, multiply_inside, &n));
+  for (size_t i = 0; i < CHUNKS; i++) assert_memory_equal(c + i * p.count_c, p.c, p.count_c * sizeof *c);
+  free(c);
+  problem_free(&p);
+  comp_context_free(context);
+}
+
+/* More shapes than a thread remembers, then the first ones again. */
+static void test_many_shapes(void **state) {
+  (void)state;
+  enum { SHAPES = 600 };
+  comp_context *context = test_context(1);
+  static float a[SHAPES * 4], b[4], c[SHAPES];
+  for (size_t i = 0; i < SHAPES * 4; i++) a[i] = (float)(i % 5);
+  for (size_t i = 0; i < 4; i++) b[i] = (float)i;
+  for (size_t round = 0; round < 2; round++) {
+    for (size_t m = 1; m <= (round ? 20 : SHAPES); m++) {
+      assert_ok(comp__matmul_f32(context, c, 1, a, 4, b, 4, m, 1, 4, COMP__TRANS_B));
+      const float *last = a + (m - 1) * 4;
+      assert_true(c[m - 1] == last[1] + 2.0f * last[2] + 3.0f * last[3]);
+    }
+  }
+  comp_context_free(context);
+}
+
+/* Our caller's OpenMP setting is its own. */
+static void test_leaves_openmp_alone(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  problem p = problem_new((shape){300, 70, 64}, COMP__TRANS_B);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(5);
+  assert_ok(multiply(context, &p, p.c, false));
+  assert_int_equal(omp_get_max_threads(), 5);
+  omp_set_num_threads(before);
+  problem_free(&p);
+  comp_context_free(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_f32),
+      cmocka_unit_test(test_bf16),
+      cmocka_unit_test(test_overwrites_nan),
+      cmocka_unit_test(test_inside_loop),
+      cmocka_unit_test(test_many_shapes),
+      cmocka_unit_test(test_leaves_openmp_alone),
+  };
+  return cmocka_run_group_tests_name("nn/matmul", tests, NULL, NULL);
+}
