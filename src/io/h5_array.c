@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "io/h5_heap.h"
 
 /* Bytes that are read at a time, and numbers that a thread converts at a time. */
 enum { BLOCK_BYTES = 4 << 20, CONVERT_CHUNK = 1 << 16 };
@@ -126,9 +127,29 @@ comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset) {
   COMP__TRY(comp__h5_shape(shape, &out->rank, 1, dataset));
   out->rows = shape[0];
   out->cols = 1;
-  out->number = (comp__number){COMP__NUMBER_RAW, 16, false};
+  hid_t type = H5Dget_type(dataset);
+  out->number = (comp__number){COMP__NUMBER_RAW, type < 0 ? 0 : H5Tget_size(type), false};
+  if (type >= 0 && H5Tis_variable_str(type) > 0) out->number.size = COMP__H5_REFERENCE; /* the type is of memory */
+  comp__h5_close(&type);
+  if (out->number.size == 0) COMP__FAIL(COMP_ERR_FORMAT, "%s has no readable type", out->where);
   COMP__TRY(find_layout(out));
 done:
+  return status;
+}
+
+bool comp__h5_array_is_raw(const comp__h5_array *array) {
+  return array->rank == 1 && array->number.kind == COMP__NUMBER_RAW && (array->direct || array->contiguous);
+}
+
+/* Reads what is stored in one piece, from the place in the file. */
+static comp_status read_contiguous(const comp__h5_array *a, size_t first, size_t rows, void *out) {
+  comp__h5_heap heap;
+  comp_status status;
+  if (comp__h5_heap_open(&heap, a->dataset))
+    status = comp__h5_heap_read_stored(&heap, a->dataset, a->number.size, first, rows, out);
+  else
+    status = comp__error(COMP_ERR_UNAVAILABLE, "%s cannot be read as it is stored", a->where);
+  comp__h5_heap_release(&heap);
   return status;
 }
 
@@ -236,6 +257,7 @@ comp_status comp__h5_array_read(comp_context *context, const comp__h5_array *arr
   if (to_integer && !array->integer)
     return comp__error(COMP_ERR_FORMAT, "%s holds floats, where whole numbers are needed", array->where);
   if (rows == 0 || array->cols == 0) return COMP_OK;
+  if (as == COMP__AS_RAW && !array->direct) return read_contiguous(array, first, rows, out);
   if (array->direct) return comp__h5_chunks_read(context, array, as, first, rows, out);
   return read_blocks(context, array, as, first, rows, out);
 }

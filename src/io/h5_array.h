@@ -22,14 +22,15 @@ typedef enum comp__number_kind {
 } comp__number_kind;
 
 typedef struct comp__number {
-  comp__number_kind kind; /* OTHER: HDF5 converts it; RAW: 16 bytes that are not looked at */
-  size_t size;            /* bytes: 1, 2, 4, 8 */
+  comp__number_kind kind; /* OTHER: HDF5 converts it; RAW: bytes that are not looked at */
+  size_t size;            /* bytes: 1, 2, 4, 8; any when RAW */
   bool swap;              /* in the other byte order */
 } comp__number;
 
 /* What numbers become in memory. */
 typedef enum comp__as { COMP__AS_F32, COMP__AS_F64, COMP__AS_I32, COMP__AS_I64, COMP__AS_RAW } comp__as;
 
+/* Bytes a number in memory; not of COMP__AS_RAW. */
 size_t comp__as_size(comp__as as);
 
 /* Converts n numbers (already in this machine's byte order). Returns the index of the first that does not fit into an
@@ -73,8 +74,10 @@ typedef struct comp__h5_array {
 comp_status comp__h5_array_open(comp__h5_array *out, hid_t parent, const char *path);
 void comp__h5_array_close(comp__h5_array *array);
 
-/* The stored 16 bytes a value of a 1-D dataset of text; read as COMP__AS_RAW when `direct`. */
+/* A 1-D dataset of any type, to be read as it is stored (COMP__AS_RAW) when comp__h5_array_is_raw(). It should be
+ * released via comp__h5_array_close(), also when it fails. */
 comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset);
+bool comp__h5_array_is_raw(const comp__h5_array *array);
 
 /* Reads rows first .. first + rows - 1 into `out` (rows x cols numbers). */
 comp_status comp__h5_array_read(comp_context *context, const comp__h5_array *array, comp__as as, size_t first,

@@ -44,7 +44,7 @@ typedef struct reading {
   size_t chunk_numbers;
   size_t chunk_bytes;
   size_t capacity; /* of scratch: a chunk and the checksums that filters may have added */
-  unsigned char fill[16];
+  unsigned char fill[8];
   unsigned char *bytes;
   size_t bytes_capacity;
   size_t bytes_used;
@@ -180,7 +180,8 @@ static part wanted_part(const reading *r, const stored_chunk *chunk) {
 
 /* Where a number goes in the result. */
 static char *place_of(const reading *r, size_t row, size_t col) {
-  return r->out + ((row - r->first) * r->array->cols + col) * comp__as_size(r->as);
+  size_t size = r->as == COMP__AS_RAW ? r->array->number.size : comp__as_size(r->as);
+  return r->out + ((row - r->first) * r->array->cols + col) * size;
 }
 
 /* Converts what was asked for of a decoded chunk to its place in the result. */
@@ -200,7 +201,11 @@ static comp_status place(const reading *r, const stored_chunk *chunk, const unsi
 /* A chunk that was never written. */
 static comp_status place_fill(const reading *r, const stored_chunk *chunk) {
   part p = wanted_part(r, chunk);
-  unsigned char value[16], *fill = value;
+  if (r->as == COMP__AS_RAW) {
+    memset(place_of(r, p.begin, 0), 0, (p.end - p.begin) * r->array->number.size);
+    return COMP_OK;
+  }
+  unsigned char value[8], *fill = value;
   memcpy(value, r->fill, sizeof value);
   if (r->array->number.swap) comp__numbers_swap(value, r->array->number.size, 1);
   for (size_t row = p.begin; row < p.end; row++)

@@ -5,7 +5,6 @@
 #include "io/h5_array.h"
 
 size_t comp__as_size(comp__as as) {
-  if (as == COMP__AS_RAW) return 16;
   return as == COMP__AS_F32 || as == COMP__AS_I32 ? 4 : 8;
 }
 

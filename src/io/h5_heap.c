@@ -78,7 +78,7 @@ void comp__h5_heap_release(comp__h5_heap *heap) {
 static comp_status read_at(const comp__h5_heap *heap, void *out, uint64_t offset, size_t size) {
   char *to = out;
   if (offset > heap->file_size || size > heap->file_size - offset)
-    return comp__error(COMP_ERR_FORMAT, "its text lies beyond the end of the file: the file is damaged or cut short");
+    return comp__error(COMP_ERR_FORMAT, "it lies beyond the end of the file: the file is damaged or cut short");
   while (size > 0) {
     ssize_t n = pread(heap->fd, to, size, (off_t)offset);
     if (n < 0 && errno == EINTR) continue;
@@ -91,15 +91,15 @@ static comp_status read_at(const comp__h5_heap *heap, void *out, uint64_t offset
   return COMP_OK;
 }
 
-comp_status comp__h5_heap_read_references(const comp__h5_heap *heap, hid_t dataset, size_t first, size_t n,
-                                          unsigned char *out) {
+comp_status comp__h5_heap_read_stored(const comp__h5_heap *heap, hid_t dataset, size_t size, size_t first, size_t n,
+                                      void *out) {
   haddr_t offset = H5Dget_offset(dataset);
   if (offset == HADDR_UNDEF) { /* never written */
     H5Eclear2(H5E_DEFAULT);
-    memset(out, 0, n * COMP__H5_REFERENCE);
+    memset(out, 0, n * size);
     return COMP_OK;
   }
-  return read_at(heap, out, offset + first * COMP__H5_REFERENCE, n * COMP__H5_REFERENCE);
+  return read_at(heap, out, offset + first * size, n * size);
 }
 
 static comp_status damaged(void) {

@@ -43,9 +43,9 @@ bool comp__h5_collection_is_sound(const unsigned char *bytes, size_t size);
 bool comp__h5_heap_open(comp__h5_heap *out, hid_t dataset);
 void comp__h5_heap_release(comp__h5_heap *heap);
 
-/* Reads the stored values first .. first + n - 1 of a contiguous 1-D dataset. */
-comp_status comp__h5_heap_read_references(const comp__h5_heap *heap, hid_t dataset, size_t first, size_t n,
-                                          unsigned char *out);
+/* Reads the stored values first .. first + n - 1, of `size` bytes each, of a contiguous 1-D dataset. */
+comp_status comp__h5_heap_read_stored(const comp__h5_heap *heap, hid_t dataset, size_t size, size_t first, size_t n,
+                                      void *out);
 
 /* The text of a stored value; valid until the next call. */
 comp_status comp__h5_heap_text(comp__h5_heap *heap, const unsigned char *reference, const char **text, size_t *length);

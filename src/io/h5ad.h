@@ -40,7 +40,7 @@ comp_status comp__table_add_codes(comp_table *table, const char *name, const int
                                   const comp__strings *levels);
 
 /* The same for the layout from before 0.7 (h5ad_legacy.c). */
-comp_status comp__h5ad_legacy_names(comp__strings *out, hid_t file, const char *table);
+comp_status comp__h5ad_legacy_names(comp__strings *out, comp_context *context, hid_t file, const char *table);
 comp_status comp__h5ad_legacy_table(comp_table *out, comp_context *context, hid_t file, const char *table);
 
 /* obsm of that layout: one compound dataset, a field a matrix. */

@@ -295,7 +295,7 @@ comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid
   hid_t group = H5I_INVALID_HID, dataset = H5I_INVALID_HID;
   char *index = NULL;
   comp_status status;
-  if (comp__h5ad_is_legacy(file, table)) return comp__h5ad_legacy_names(out, file, table);
+  if (comp__h5ad_is_legacy(file, table)) return comp__h5ad_legacy_names(out, context, file, table);
   COMP__TRY(comp__h5_open_group(&group, file, table));
   COMP__TRY(comp__h5ad_index_name(&index, group));
   COMP__TRY(comp__h5_open_dataset(&dataset, group, index));
