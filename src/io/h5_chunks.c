@@ -244,6 +244,13 @@ static comp_status decode_batch(reading *r) {
   return status;
 }
 
+/* Room for a batch: no more than all chunks take together, since most datasets are small. */
+static size_t batch_capacity(const reading *r, size_t chunk) {
+  hsize_t all = H5Dget_storage_size(r->array->dataset);
+  size_t room = all < BATCH_BYTES ? (size_t)all : BATCH_BYTES;
+  return room > chunk ? room : chunk;
+}
+
 /* Puts one chunk's stored bytes into the batch; a full batch is decoded first. */
 static comp_status fetch(reading *r, size_t row, size_t col) {
   hsize_t offset[2] = {row, col}, size = 0;
@@ -256,12 +263,12 @@ static comp_status fetch(reading *r, size_t row, size_t col) {
   /* No filter here lengthens a chunk by much, nor shortens it by more than 1032:1. */
   if (size > 2 * r->capacity + 4096 || (size > 0 && r->chunk_bytes / 1100 > size + 1024))
     return damaged(r, &chunk, "claims a length that it cannot have");
-  if (r->n_chunks == BATCH_CHUNKS || (r->n_chunks > 0 && r->bytes_used + size > BATCH_BYTES))
+  if (r->n_chunks == BATCH_CHUNKS || (r->n_chunks > 0 && r->bytes_used + size > r->bytes_capacity))
     COMP__TRY(decode_batch(r));
   if (r->bytes_used + size > r->bytes_capacity) {
     comp__free(r->bytes);
     r->bytes = NULL;
-    r->bytes_capacity = size > BATCH_BYTES ? (size_t)size : BATCH_BYTES;
+    r->bytes_capacity = batch_capacity(r, (size_t)size);
     COMP__TRY(comp__alloc(&r->bytes, r->bytes_capacity, 1));
   }
   chunk.offset = r->bytes_used;
