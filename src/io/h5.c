@@ -65,45 +65,45 @@ static void silence(comp__h5_file *file) {
   file->quiet = true;
 }
 
-/* STRONG: a handle lost on some error path must not keep the file open. Locks are taken where the file
- * system has them: network file systems often do not. */
-static hid_t access_list(void) {
+/* STRONG: a handle lost on some error path must not keep the file open. */
+static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned flags) {
+  comp_status status = COMP_OK;
+  if (flags != H5F_ACC_RDONLY) status = comp__calloc(&out->failed, 1, sizeof *out->failed);
+  if (status != COMP_OK) return status;
+  silence(out);
+  register_lzf();
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
-  if (list < 0) return list;
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
-  H5Pset_file_locking(list, true, true);
-  return list;
+  if (comp__h5_guard(list, out->failed))
+    out->id = flags == H5F_ACC_TRUNC ? H5Fcreate(path, flags, H5P_DEFAULT, list) : H5Fopen(path, flags, list);
+  comp__h5_close(&list);
+  return COMP_OK;
 }
 
 comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write) {
   *out = (comp__h5_file)COMP__H5_FILE_INIT;
   if (access(path, write ? R_OK | W_OK : R_OK) != 0) return comp__error_errno("cannot open");
-  silence(out);
-  register_lzf();
-  hid_t list = access_list();
-  out->id = H5Fopen(path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, list);
-  comp__h5_close(&list);
-  if (out->id < 0)
-    return comp__h5_error(COMP_ERR_FORMAT, "not a readable HDF5 file (cut short, damaged, or still being written?)");
-  return COMP_OK;
+  comp_status status = open_or_create(out, path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY);
+  if (status == COMP_OK && out->id < 0)
+    status = comp__h5_error(COMP_ERR_FORMAT, "not a readable HDF5 file (cut short, damaged, or still being written?)");
+  return status;
 }
 
 comp_status comp__h5_create(comp__h5_file *out, const char *path) {
   *out = (comp__h5_file)COMP__H5_FILE_INIT;
-  silence(out);
-  register_lzf();
-  hid_t list = access_list();
-  out->id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
-  comp__h5_close(&list);
-  if (out->id < 0) return comp__h5_error(COMP_ERR_IO, "cannot create %s", path);
-  return COMP_OK;
+  comp_status status = open_or_create(out, path, H5F_ACC_TRUNC);
+  if (status == COMP_OK && out->id < 0) status = comp__h5_error(COMP_ERR_IO, "cannot create %s", path);
+  return status;
 }
 
 comp_status comp__h5_finish_file(comp__h5_file *file) {
   comp_status status = COMP_OK;
-  if (H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0) status = comp__h5_error(COMP_ERR_IO, "cannot write");
-  if (status == COMP_OK && H5Fclose(file->id) < 0) status = comp__h5_error(COMP_ERR_IO, "cannot write");
-  if (status == COMP_OK) file->id = H5I_INVALID_HID;
+  if (H5Fclose(file->id) < 0) status = comp__h5_error(COMP_ERR_IO, "cannot write");
+  file->id = H5I_INVALID_HID;
+  if (status == COMP_OK && file->failed && *file->failed) {
+    errno = *file->failed;
+    status = comp__error_errno("cannot write");
+  }
   comp__h5_close_file(file);
   return status;
 }
@@ -114,6 +114,7 @@ void comp__h5_close_file(comp__h5_file *file) {
     H5Eclear2(H5E_DEFAULT);
     H5Eset_auto2(H5E_DEFAULT, file->print, file->print_data);
   }
+  comp__free(file->failed);
   *file = (comp__h5_file)COMP__H5_FILE_INIT;
 }
 
@@ -142,8 +143,6 @@ comp_status comp__h5_error(comp_status status, const char *format, ...) {
   H5Eclear2(H5E_DEFAULT);
   for (char *c = deepest; *c; c++)
     if (*c == '\n') *c = ' ';
-  if (strstr(deepest, "No space left"))
-    return comp__error(COMP_ERR_IO, "%s: the disk is full (HDF5: %s)", text, deepest);
   if (deepest[0]) return comp__error(status, "%s (HDF5: %s)", text, deepest);
   return comp__error(status, "%s", text);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "comp/status.h"
+#include "comp/context.h"
 #include "core/strings.h"
 
 /* h5py's lzf filter, registered by comp__h5_open(). */
@@ -23,10 +23,11 @@ typedef struct comp__h5_file {
   bool quiet; /* printing was turned off and is to be restored */
   H5E_auto2_t print;
   void *print_data;
+  int *failed; /* errno of a failure to write, known after closing; NULL when only read */
 } comp__h5_file;
 
 #define COMP__H5_FILE_INIT                                                                                             \
-  { H5I_INVALID_HID, false, NULL, NULL }
+  { H5I_INVALID_HID, false, NULL, NULL, NULL }
 
 /* Opens for reading, or for changing when `write`. It should be closed via comp__h5_close_file(), also when it fails.
  */
@@ -34,6 +35,19 @@ comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write);
 
 /* Creates (or empties) a file. It should be closed via comp__h5_close_file(), also when it fails. */
 comp_status comp__h5_create(comp__h5_file *out, const char *path);
+
+/* What H5Fget_vfd_handle() gives of the files opened here. */
+typedef struct comp__h5_handle {
+  int fd;
+  int failed; /* errno of the first failure to write; 0: none */
+} comp__h5_handle;
+
+/* h5_guard.c: makes an access list use the driver of this library. *failed gets the errno of a failure to write when
+ * the file is closed; it has to live until then. */
+bool comp__h5_guard(hid_t list, int *failed);
+
+/* Whether all was written so far to the file of this object. HDF5's own calls do not tell: see h5_guard.c. */
+comp_status comp__h5_written(hid_t object);
 
 /* Writes everything out and closes: the errors of a full disk show here at the latest. */
 comp_status comp__h5_finish_file(comp__h5_file *file);
@@ -96,10 +110,10 @@ bool comp__h5_is_bool(hid_t type);
 hid_t comp__h5_text_type(void);
 
 /* h5_text.c: datasets of text. Appends all `n` values of a 1-D dataset; numbers and bools become text when `any`. */
-comp_status comp__h5_read_texts(comp__strings *out, hid_t dataset, bool any);
+comp_status comp__h5_read_texts(comp__strings *out, comp_context *context, hid_t dataset, bool any);
 
 /* One value (a scalar or a single element). It should be freed via comp__free(). */
-comp_status comp__h5_read_text(char **out, hid_t dataset);
+comp_status comp__h5_read_text(char **out, comp_context *context, hid_t dataset);
 
 /* A string-array (missing values become ""), and a scalar string, with their encodings. */
 comp_status comp__h5_write_texts(hid_t parent, const char *path, const comp__strings *values);

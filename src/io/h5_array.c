@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "io/h5_heap.h"
 
 /* Bytes that are read at a time, and numbers that a thread converts at a time. */
 enum { BLOCK_BYTES = 4 << 20, CONVERT_CHUNK = 1 << 16 };
@@ -86,6 +87,7 @@ static comp_status find_layout(comp__h5_array *a) {
   if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(list) > 0))
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "%s is kept in another file; write it as one file first", a->where);
   a->chunked = layout == H5D_CHUNKED;
+  a->contiguous = layout == H5D_CONTIGUOUS;
   if (!a->chunked) goto done;
   if (H5Pget_chunk(list, 2, chunk) != a->rank || chunk[0] == 0 || chunk[1] == 0)
     COMP__FAIL(COMP_ERR_FORMAT, "%s has no readable chunks", a->where);
@@ -112,6 +114,42 @@ comp_status comp__h5_array_open(comp__h5_array *out, hid_t parent, const char *p
   COMP__TRY(find_type(out));
   COMP__TRY(find_layout(out));
 done:
+  return status;
+}
+
+comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset) {
+  *out = (comp__h5_array)COMP__H5_ARRAY_INIT;
+  size_t shape[1] = {1};
+  comp_status status;
+  out->dataset = dataset;
+  H5Iinc_ref(dataset);
+  comp__h5_where(dataset, out->where, sizeof out->where);
+  COMP__TRY(comp__h5_shape(shape, &out->rank, 1, dataset));
+  out->rows = shape[0];
+  out->cols = 1;
+  hid_t type = H5Dget_type(dataset);
+  out->number = (comp__number){COMP__NUMBER_RAW, type < 0 ? 0 : H5Tget_size(type), false};
+  if (type >= 0 && H5Tis_variable_str(type) > 0) out->number.size = COMP__H5_REFERENCE; /* the type is of memory */
+  comp__h5_close(&type);
+  if (out->number.size == 0) COMP__FAIL(COMP_ERR_FORMAT, "%s has no readable type", out->where);
+  COMP__TRY(find_layout(out));
+done:
+  return status;
+}
+
+bool comp__h5_array_is_raw(const comp__h5_array *array) {
+  return array->rank == 1 && array->number.kind == COMP__NUMBER_RAW && (array->direct || array->contiguous);
+}
+
+/* Reads what is stored in one piece, from the place in the file. */
+static comp_status read_contiguous(const comp__h5_array *a, size_t first, size_t rows, void *out) {
+  comp__h5_heap heap;
+  comp_status status;
+  if (comp__h5_heap_open(&heap, a->dataset))
+    status = comp__h5_heap_read_stored(&heap, a->dataset, a->number.size, first, rows, out);
+  else
+    status = comp__error(COMP_ERR_UNAVAILABLE, "%s cannot be read as it is stored", a->where);
+  comp__h5_heap_release(&heap);
   return status;
 }
 
@@ -145,6 +183,8 @@ static hid_t native_type(comp__as as) {
     return H5T_NATIVE_INT32;
   case COMP__AS_I64:
     return H5T_NATIVE_INT64;
+  case COMP__AS_RAW:
+    break;
   }
   return H5I_INVALID_HID;
 }
@@ -217,6 +257,7 @@ comp_status comp__h5_array_read(comp_context *context, const comp__h5_array *arr
   if (to_integer && !array->integer)
     return comp__error(COMP_ERR_FORMAT, "%s holds floats, where whole numbers are needed", array->where);
   if (rows == 0 || array->cols == 0) return COMP_OK;
+  if (as == COMP__AS_RAW && !array->direct) return read_contiguous(array, first, rows, out);
   if (array->direct) return comp__h5_chunks_read(context, array, as, first, rows, out);
   return read_blocks(context, array, as, first, rows, out);
 }

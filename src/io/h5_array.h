@@ -17,18 +17,20 @@ typedef enum comp__number_kind {
   COMP__NUMBER_OTHER,
   COMP__NUMBER_INT,
   COMP__NUMBER_UINT,
-  COMP__NUMBER_FLOAT
+  COMP__NUMBER_FLOAT,
+  COMP__NUMBER_RAW
 } comp__number_kind;
 
 typedef struct comp__number {
-  comp__number_kind kind; /* OTHER: HDF5 converts it */
-  size_t size;            /* bytes: 1, 2, 4, 8 */
+  comp__number_kind kind; /* OTHER: HDF5 converts it; RAW: bytes that are not looked at */
+  size_t size;            /* bytes: 1, 2, 4, 8; any when RAW */
   bool swap;              /* in the other byte order */
 } comp__number;
 
 /* What numbers become in memory. */
-typedef enum comp__as { COMP__AS_F32, COMP__AS_F64, COMP__AS_I32, COMP__AS_I64 } comp__as;
+typedef enum comp__as { COMP__AS_F32, COMP__AS_F64, COMP__AS_I32, COMP__AS_I64, COMP__AS_RAW } comp__as;
 
+/* Bytes a number in memory; not of COMP__AS_RAW. */
 size_t comp__as_size(comp__as as);
 
 /* Converts n numbers (already in this machine's byte order). Returns the index of the first that does not fit into an
@@ -54,8 +56,9 @@ typedef struct comp__h5_array {
   size_t rows;
   size_t cols;
   comp__number number;
-  bool integer; /* whole numbers (or bools) are stored */
-  bool boolean; /* h5py's bool */
+  bool integer;    /* whole numbers (or bools) are stored */
+  bool boolean;    /* h5py's bool */
+  bool contiguous; /* in one piece in the file */
   bool chunked;
   size_t chunk_rows; /* the shape of a chunk, when chunked */
   size_t chunk_cols;
@@ -70,6 +73,11 @@ typedef struct comp__h5_array {
 /* It should be released via comp__h5_array_close(), also when it fails. */
 comp_status comp__h5_array_open(comp__h5_array *out, hid_t parent, const char *path);
 void comp__h5_array_close(comp__h5_array *array);
+
+/* A 1-D dataset of any type, to be read as it is stored (COMP__AS_RAW) when comp__h5_array_is_raw(). It should be
+ * released via comp__h5_array_close(), also when it fails. */
+comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset);
+bool comp__h5_array_is_raw(const comp__h5_array *array);
 
 /* Reads rows first .. first + rows - 1 into `out` (rows x cols numbers). */
 comp_status comp__h5_array_read(comp_context *context, const comp__h5_array *array, comp__as as, size_t first,

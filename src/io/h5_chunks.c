@@ -180,7 +180,8 @@ static part wanted_part(const reading *r, const stored_chunk *chunk) {
 
 /* Where a number goes in the result. */
 static char *place_of(const reading *r, size_t row, size_t col) {
-  return r->out + ((row - r->first) * r->array->cols + col) * comp__as_size(r->as);
+  size_t size = r->as == COMP__AS_RAW ? r->array->number.size : comp__as_size(r->as);
+  return r->out + ((row - r->first) * r->array->cols + col) * size;
 }
 
 /* Converts what was asked for of a decoded chunk to its place in the result. */
@@ -200,6 +201,10 @@ static comp_status place(const reading *r, const stored_chunk *chunk, const unsi
 /* A chunk that was never written. */
 static comp_status place_fill(const reading *r, const stored_chunk *chunk) {
   part p = wanted_part(r, chunk);
+  if (r->as == COMP__AS_RAW) {
+    memset(place_of(r, p.begin, 0), 0, (p.end - p.begin) * r->array->number.size);
+    return COMP_OK;
+  }
   unsigned char value[8], *fill = value;
   memcpy(value, r->fill, sizeof value);
   if (r->array->number.swap) comp__numbers_swap(value, r->array->number.size, 1);
@@ -239,6 +244,13 @@ static comp_status decode_batch(reading *r) {
   return status;
 }
 
+/* Room for a batch: no more than all chunks take together, since most datasets are small. */
+static size_t batch_capacity(const reading *r, size_t chunk) {
+  hsize_t all = H5Dget_storage_size(r->array->dataset);
+  size_t room = all < BATCH_BYTES ? (size_t)all : BATCH_BYTES;
+  return room > chunk ? room : chunk;
+}
+
 /* Puts one chunk's stored bytes into the batch; a full batch is decoded first. */
 static comp_status fetch(reading *r, size_t row, size_t col) {
   hsize_t offset[2] = {row, col}, size = 0;
@@ -251,12 +263,12 @@ static comp_status fetch(reading *r, size_t row, size_t col) {
   /* No filter here lengthens a chunk by much, nor shortens it by more than 1032:1. */
   if (size > 2 * r->capacity + 4096 || (size > 0 && r->chunk_bytes / 1100 > size + 1024))
     return damaged(r, &chunk, "claims a length that it cannot have");
-  if (r->n_chunks == BATCH_CHUNKS || (r->n_chunks > 0 && r->bytes_used + size > BATCH_BYTES))
+  if (r->n_chunks == BATCH_CHUNKS || (r->n_chunks > 0 && r->bytes_used + size > r->bytes_capacity))
     COMP__TRY(decode_batch(r));
   if (r->bytes_used + size > r->bytes_capacity) {
     comp__free(r->bytes);
     r->bytes = NULL;
-    r->bytes_capacity = size > BATCH_BYTES ? (size_t)size : BATCH_BYTES;
+    r->bytes_capacity = batch_capacity(r, (size_t)size);
     COMP__TRY(comp__alloc(&r->bytes, r->bytes_capacity, 1));
   }
   chunk.offset = r->bytes_used;
@@ -272,6 +284,7 @@ done:
 
 /* The value of numbers that were never written, as stored. */
 static void read_fill(reading *r) {
+  if (r->array->number.kind == COMP__NUMBER_RAW) return; /* no text: all zero */
   hid_t list = H5Dget_create_plist(r->array->dataset), type = H5Dget_type(r->array->dataset);
   if (list >= 0 && type >= 0) H5Pget_fill_value(list, type, r->fill);
   comp__h5_close(&type);

@@ -180,6 +180,10 @@ static size_t to_i64(void *to, const void *from, unsigned kind, size_t n) {
 }
 
 size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__number number, size_t n) {
+  if (as == COMP__AS_RAW) {
+    memcpy(to, from, n * number.size);
+    return n;
+  }
   unsigned kind = (unsigned)number.kind * 16 + (unsigned)number.size;
   switch (as) {
   case COMP__AS_F32:
@@ -190,6 +194,8 @@ size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__numb
     return to_i32(to, from, kind, n);
   case COMP__AS_I64:
     return to_i64(to, from, kind, n);
+  case COMP__AS_RAW:
+    break;
   }
   return 0;
 }

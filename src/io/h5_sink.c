@@ -151,6 +151,7 @@ static comp_status flush(comp_context *context, comp__h5_sink *sink) {
       goto done;
     }
   }
+  COMP__TRY(comp__h5_written(sink->dataset));
   sink->written += sink->pending;
   sink->pending = 0;
 done:

@@ -96,22 +96,23 @@ comp_status comp__tenx_open_matrix(comp__h5_matrix *out, comp_context *context, 
   return comp__h5_matrix_open_csr(out, context, tenx->group, shape[1], shape[0]);
 }
 
-static comp_status read_names(comp__strings *out, hid_t group, const char *path) {
+static comp_status read_names(comp__strings *out, comp_context *context, hid_t group, const char *path) {
   hid_t dataset = H5I_INVALID_HID;
   comp_status status;
   COMP__TRY(comp__h5_open_dataset(&dataset, group, path));
-  COMP__TRY(comp__h5_read_texts(out, dataset, true));
+  COMP__TRY(comp__h5_read_texts(out, context, dataset, true));
 done:
   comp__h5_close(&dataset);
   return status;
 }
 
 /* A column of var from a list of texts, when the file has it. Few distinct values are kept once. */
-static comp_status add_feature_column(comp_dataset *dataset, hid_t group, const char *path, const char *name) {
+static comp_status add_feature_column(comp_dataset *dataset, comp_context *context, hid_t group, const char *path,
+                                      const char *name) {
   comp__strings values = {0};
   comp_status status = COMP_OK;
   if (comp__h5_find(group, path) != COMP__H5_DATASET) return COMP_OK;
-  COMP__TRY(read_names(&values, group, path));
+  COMP__TRY(read_names(&values, context, group, path));
   if (values.count != dataset->features)
     COMP__FAIL(COMP_ERR_FORMAT, "%s has %zu values, but there are %zu features", path, values.count, dataset->features);
   COMP__TRY(comp__table_add_texts(dataset->var, name, &values));
@@ -120,12 +121,12 @@ done:
   return status;
 }
 
-static comp_status add_features(comp_dataset *dataset, const comp__tenx *tenx) {
+static comp_status add_features(comp_dataset *dataset, comp_context *context, const comp__tenx *tenx) {
   comp_status status;
-  COMP__TRY(add_feature_column(dataset, tenx->group, tenx->version3 ? "features/id" : "genes", "gene_ids"));
+  COMP__TRY(add_feature_column(dataset, context, tenx->group, tenx->version3 ? "features/id" : "genes", "gene_ids"));
   if (!tenx->version3) return COMP_OK;
-  COMP__TRY(add_feature_column(dataset, tenx->group, "features/feature_type", "feature_types"));
-  COMP__TRY(add_feature_column(dataset, tenx->group, "features/genome", "genome"));
+  COMP__TRY(add_feature_column(dataset, context, tenx->group, "features/feature_type", "feature_types"));
+  COMP__TRY(add_feature_column(dataset, context, tenx->group, "features/genome", "genome"));
 done:
   return status;
 }
@@ -156,10 +157,10 @@ static comp_status read_tenx(comp_dataset **out, comp_context *context, const ch
   if (options->layer || options->raw) COMP__FAIL(COMP_ERR_DATA, "a 10x .h5 file has neither layers nor raw");
   COMP__TRY(comp__h5_open(&file, path, false));
   COMP__TRY(comp__tenx_open(&tenx, file.id));
-  COMP__TRY(read_names(&obs, tenx.group, "barcodes"));
-  COMP__TRY(read_names(&var, tenx.group, tenx.version3 ? "features/name" : "gene_names"));
+  COMP__TRY(read_names(&obs, context, tenx.group, "barcodes"));
+  COMP__TRY(read_names(&var, context, tenx.group, tenx.version3 ? "features/name" : "gene_names"));
   COMP__TRY(comp__dataset_new(&dataset, &obs, &var));
-  COMP__TRY(add_features(dataset, &tenx));
+  COMP__TRY(add_features(dataset, context, &tenx));
   if (!options->skip_x) COMP__TRY(read_x(dataset, context, &tenx));
   *out = dataset;
 done:

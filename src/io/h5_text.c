@@ -5,7 +5,8 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
-#include "io/h5.h"
+#include "io/h5_array.h"
+#include "io/h5_heap.h"
 
 /* Values that are in memory as HDF5 gave them, before they are copied: bounds the memory of long lists. */
 enum { BATCH = 1 << 16, BATCH_BYTES = 8 << 20 };
@@ -57,101 +58,123 @@ static comp_status append_numbers(comp__strings *out, const double *values, size
   return COMP_OK;
 }
 
-/* How the values of a dataset are brought into memory. */
+/* A dataset of text that is being read. */
 typedef struct text_source {
   hid_t dataset;
-  hid_t file_type; /* of the values; its own copy is the memory type of text */
-  hid_t memory;    /* memory type */
-  size_t stride;
-  bool text;
+  hid_t type;
+  char where[256];
   bool variable;
-  bool boolean;
+  comp__h5_array stored;
+  comp__h5_heap heap;
+  bool from_heap; /* variable-length text is found here, not by HDF5 */
 } text_source;
 
-static comp_status open_source(text_source *s, hid_t dataset, bool any) {
-  char where[256];
-  comp__h5_where(dataset, where, sizeof where);
-  *s = (text_source){dataset, H5Dget_type(dataset), H5I_INVALID_HID, 0, false, false, false};
-  if (s->file_type < 0) return comp__h5_error(COMP_ERR_FORMAT, "%s has no readable type", where);
-  H5T_class_t class = H5Tget_class(s->file_type);
-  s->text = class == H5T_STRING;
-  s->boolean = comp__h5_is_bool(s->file_type);
-  bool number = class == H5T_INTEGER || class == H5T_FLOAT || s->boolean;
-  if (!s->text && !(any && number)) return comp__error(COMP_ERR_FORMAT, "%s does not hold text", where);
-  s->variable = s->text && H5Tis_variable_str(s->file_type) > 0;
-  if (s->boolean)
-    s->memory = comp__h5_bool_type();
-  else
-    s->memory = H5Tcopy(s->text ? s->file_type : H5T_NATIVE_DOUBLE);
-  s->stride = H5Tget_size(s->memory);
-  if (s->memory < 0 || s->stride == 0) return comp__h5_error(COMP_ERR_FORMAT, "%s has no readable type", where);
-  return COMP_OK;
+static comp_status open_source(text_source *s, hid_t dataset) {
+  *s = (text_source){.dataset = dataset, .stored = COMP__H5_ARRAY_INIT};
+  comp__h5_where(dataset, s->where, sizeof s->where);
+  s->type = H5Dget_type(dataset);
+  if (s->type < 0 || H5Tget_class(s->type) != H5T_STRING)
+    return comp__error(COMP_ERR_FORMAT, "%s does not hold text", s->where);
+  s->variable = H5Tis_variable_str(s->type) > 0;
+  s->from_heap = comp__h5_heap_open(&s->heap, dataset) && s->variable;
+  return comp__h5_array_open_raw(&s->stored, dataset);
 }
 
 static void close_source(text_source *s) {
-  comp__h5_close(&s->memory);
-  comp__h5_close(&s->file_type);
+  comp__h5_heap_release(&s->heap);
+  comp__h5_array_close(&s->stored);
+  comp__h5_close(&s->type);
 }
 
-static comp_status append_batch(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
-  if (s->text) return comp__h5_append_texts(out, s->memory, buffer, s->stride, n, first);
-  if (!s->boolean) return append_numbers(out, buffer, n, false);
+/* Appends the texts of n stored references. */
+static comp_status append_references(comp__strings *out, comp__h5_heap *heap, const unsigned char *references,
+                                     size_t first, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    double value = ((const signed char *)buffer)[i];
-    comp_status status = append_numbers(out, &value, 1, true);
+    const char *text;
+    size_t length;
+    comp_status status = comp__h5_heap_text(heap, references + i * COMP__H5_REFERENCE, &text, &length);
+    if (status != COMP_OK) return status;
+    if (!comp__utf8_valid(text, length, NULL))
+      return comp__error(COMP_ERR_FORMAT, "row %zu is not valid UTF-8 text", first + i);
+    status = comp__strings_append(out, text, length);
     if (status != COMP_OK) return status;
   }
   return COMP_OK;
 }
 
-/* Reads and appends values first .. first + n - 1. */
-static comp_status read_batch(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
-  char where[256];
+/* Values first .. first + n - 1 through HDF5: small datasets in an object header, a single value, odd filters. */
+static comp_status read_by_hdf5(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
   hsize_t start = first, count = n;
-  comp_status status = COMP_OK;
-  comp__h5_where(s->dataset, where, sizeof where);
+  comp_status status;
   hid_t from = H5Dget_space(s->dataset), to = H5Screate_simple(1, &count, NULL);
-  memset(buffer, 0, n * s->stride);
+  memset(buffer, 0, n * H5Tget_size(s->type));
   if (H5Sget_simple_extent_ndims(from) == 1) H5Sselect_hyperslab(from, H5S_SELECT_SET, &start, NULL, &count, NULL);
-  if (H5Dread(s->dataset, s->memory, to, from, H5P_DEFAULT, buffer) < 0)
-    status = comp__h5_error(COMP_ERR_FORMAT, "%s cannot be read", where);
-  if (status == COMP_OK) {
-    status = append_batch(out, s, buffer, first, n);
-    if (status != COMP_OK) comp__error_context(status, "%s", where);
-  }
-  if (s->variable) H5Dvlen_reclaim(s->memory, to, H5P_DEFAULT, buffer);
+  if (H5Dread(s->dataset, s->type, to, from, H5P_DEFAULT, buffer) < 0)
+    status = comp__h5_error(COMP_ERR_FORMAT, "it cannot be read");
+  else
+    status = comp__h5_append_texts(out, s->type, buffer, H5Tget_size(s->type), n, first);
+  if (s->variable) H5Dvlen_reclaim(s->type, to, H5P_DEFAULT, buffer);
   comp__h5_close(&from);
   comp__h5_close(&to);
   return status;
 }
 
-comp_status comp__h5_read_texts(comp__strings *out, hid_t dataset, bool any) {
+static comp_status read_batch(comp__strings *out, comp_context *context, text_source *s, void *buffer, size_t first,
+                              size_t n) {
+  bool raw = comp__h5_array_is_raw(&s->stored) && s->from_heap == s->variable;
+  if (!raw) return read_by_hdf5(out, s, buffer, first, n);
+  comp_status status = comp__h5_array_read(context, &s->stored, COMP__AS_RAW, first, n, buffer);
+  if (status != COMP_OK) return status;
+  if (s->variable) return append_references(out, &s->heap, buffer, first, n);
+  return comp__h5_append_texts(out, s->type, buffer, s->stored.number.size, n, first);
+}
+
+static comp_status read_texts(comp__strings *out, comp_context *context, hid_t dataset) {
   text_source s;
   void *buffer = NULL;
-  size_t shape[1];
-  int rank;
   comp_status status;
-  COMP__TRY(open_source(&s, dataset, any));
-  COMP__TRY(comp__h5_shape(shape, &rank, 1, dataset));
-  size_t n = rank == 0 ? 1 : shape[0];
-  size_t batch = BATCH_BYTES / s.stride;
-  if (batch > BATCH) batch = BATCH;
+  COMP__TRY(open_source(&s, dataset));
+  size_t n = s.stored.rows, size = s.stored.number.size; /* in the file; in memory 8 bytes of a pointer are enough */
+  size_t batch = BATCH_BYTES / size < BATCH ? BATCH_BYTES / size : BATCH;
   if (batch == 0) batch = 1;
   if (batch > n) batch = n;
-  COMP__TRY(comp__alloc(&buffer, batch, s.stride));
-  for (size_t first = 0; first < n; first += batch)
-    COMP__TRY(read_batch(out, &s, buffer, first, first + batch <= n ? batch : n - first));
+  COMP__TRY(comp__alloc(&buffer, batch, size));
+  for (size_t first = 0; first < n && status == COMP_OK; first += batch)
+    status = read_batch(out, context, &s, buffer, first, first + batch <= n ? batch : n - first);
+  if (status != COMP_OK) comp__error_context(status, "%s", s.where);
 done:
   comp__free(buffer);
   close_source(&s);
   return status;
 }
 
-comp_status comp__h5_read_text(char **out, hid_t dataset) {
+static comp_status read_numbers_as_text(comp__strings *out, comp_context *context, hid_t dataset) {
+  comp__h5_array array;
+  double *values = NULL;
+  comp_status status;
+  COMP__TRY(comp__h5_array_open(&array, dataset, "."));
+  if (array.rank != 1) COMP__FAIL(COMP_ERR_FORMAT, "%s has %d dimensions, not 1", array.where, array.rank);
+  COMP__TRY(comp__alloc(&values, array.rows, sizeof *values));
+  COMP__TRY(comp__h5_array_read(context, &array, COMP__AS_F64, 0, array.rows, values));
+  COMP__TRY(append_numbers(out, values, array.rows, array.boolean));
+done:
+  comp__free(values);
+  comp__h5_array_close(&array);
+  return status;
+}
+
+comp_status comp__h5_read_texts(comp__strings *out, comp_context *context, hid_t dataset, bool any) {
+  hid_t type = H5Dget_type(dataset);
+  bool text = type >= 0 && H5Tget_class(type) == H5T_STRING;
+  comp__h5_close(&type);
+  return text || !any ? read_texts(out, context, dataset) : read_numbers_as_text(out, context, dataset);
+}
+
+comp_status comp__h5_read_text(char **out, comp_context *context, hid_t dataset) {
   comp__strings values = {0};
   *out = NULL;
   comp_status status;
-  COMP__TRY(comp__h5_read_texts(&values, dataset, false));
+  COMP__TRY(comp__h5_read_texts(&values, context, dataset, false));
   if (values.count != 1) {
     char where[256];
     COMP__FAIL(COMP_ERR_FORMAT, "%s holds %zu texts, not one", comp__h5_where(dataset, where, sizeof where),

@@ -143,13 +143,13 @@ done:
   return status;
 }
 
-static comp_status read_record(comp_dataset *dataset, hid_t file) {
+static comp_status read_record(comp_dataset *dataset, comp_context *context, hid_t file) {
   hid_t record = H5I_INVALID_HID;
   char *text = NULL;
   comp_status status = COMP_OK;
   if (comp__h5_find(file, "uns/comp/record") != COMP__H5_DATASET) return COMP_OK;
   COMP__TRY(comp__h5_open_dataset(&record, file, "uns/comp/record"));
-  COMP__TRY(comp__h5_read_text(&text, record));
+  COMP__TRY(comp__h5_read_text(&text, context, record));
   COMP__TRY(comp_dataset_set_record(dataset, text));
 done:
   comp__free(text);
@@ -160,8 +160,8 @@ done:
 static comp_status read_tables(comp_dataset **out, comp_context *context, hid_t file, const char *var_path) {
   comp__strings obs = {0}, var = {0};
   comp_status status;
-  COMP__TRY(comp__h5ad_read_names(&obs, file, "obs"));
-  COMP__TRY(comp__h5ad_read_names(&var, file, var_path));
+  COMP__TRY(comp__h5ad_read_names(&obs, context, file, "obs"));
+  COMP__TRY(comp__h5ad_read_names(&var, context, file, var_path));
   COMP__TRY(comp__dataset_new(out, &obs, &var));
   COMP__TRY(comp__h5ad_read_table((*out)->obs, context, file, "obs"));
   COMP__TRY(comp__h5ad_read_table((*out)->var, context, file, var_path));
@@ -188,7 +188,7 @@ static comp_status read_h5ad(comp_dataset **out, comp_context *context, const ch
     if (!options->raw) COMP__TRY(read_slot(dataset, context, file.id, COMP_SLOT_LAYERS, options->layer));
     COMP__TRY(read_slot(dataset, context, file.id, COMP_SLOT_OBSM, NULL));
   }
-  COMP__TRY(read_record(dataset, file.id));
+  COMP__TRY(read_record(dataset, context, file.id));
   *out = dataset;
 done:
   if (status != COMP_OK) comp_dataset_free(dataset);

@@ -25,7 +25,7 @@ comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp_
 bool comp__h5ad_is_legacy(hid_t file, const char *table);
 
 /* The names of a table's rows: the index column. */
-comp_status comp__h5ad_read_names(comp__strings *out, hid_t file, const char *table);
+comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid_t file, const char *table);
 
 /* Adds all columns that can be held to `out`, which has as many rows as the table has names; the others are told of in
  * an info message. */
@@ -40,7 +40,7 @@ comp_status comp__table_add_codes(comp_table *table, const char *name, const int
                                   const comp__strings *levels);
 
 /* The same for the layout from before 0.7 (h5ad_legacy.c). */
-comp_status comp__h5ad_legacy_names(comp__strings *out, hid_t file, const char *table);
+comp_status comp__h5ad_legacy_names(comp__strings *out, comp_context *context, hid_t file, const char *table);
 comp_status comp__h5ad_legacy_table(comp_table *out, comp_context *context, hid_t file, const char *table);
 
 /* obsm of that layout: one compound dataset, a field a matrix. */

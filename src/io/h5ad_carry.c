@@ -26,9 +26,10 @@ static bool same_names(const comp__strings *a, const comp__strings *b) {
   return true;
 }
 
-static comp_status compare_names(bool *same, hid_t file, const char *table, const comp__strings *names) {
+static comp_status compare_names(bool *same, comp_context *context, hid_t file, const char *table,
+                                 const comp__strings *names) {
   comp__strings old = {0};
-  comp_status status = comp__h5ad_read_names(&old, file, table);
+  comp_status status = comp__h5ad_read_names(&old, context, file, table);
   if (status == COMP_OK) *same = same_names(&old, names);
   comp__strings_release(&old);
   return status;
@@ -114,8 +115,8 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
   comp_status status;
   COMP__TRY(comp__h5_open(&from, path, false));
   carrying c = {context, dataset, from.id, file, false, false, ""};
-  COMP__TRY(compare_names(&c.same_obs, from.id, "obs", &dataset->obs_names));
-  COMP__TRY(compare_names(&c.same_var, from.id, "var", &dataset->var_names));
+  COMP__TRY(compare_names(&c.same_obs, context, from.id, "obs", &dataset->obs_names));
+  COMP__TRY(compare_names(&c.same_var, context, from.id, "var", &dataset->var_names));
   COMP__TRY(comp__h5_members(&members, from.id));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
   if (c.dropped[0]) comp__info(context, "%s: left behind, since samples or features have changed: %s", path, c.dropped);

@@ -74,7 +74,7 @@ static comp_status add_codes(const reading *r, const char *name, hid_t codes_par
   comp__strings levels = {0};
   int32_t *codes = NULL;
   comp_status status;
-  COMP__TRY(comp__h5_read_texts(&levels, levels_dataset, true));
+  COMP__TRY(comp__h5_read_texts(&levels, r->context, levels_dataset, true));
   COMP__TRY(comp__alloc(&codes, r->rows, sizeof *codes));
   COMP__TRY(read_list(r, codes_parent, codes_path, name, COMP__AS_I32, codes));
   COMP__TRY(comp__table_add_codes(r->table, name, codes, &levels));
@@ -129,7 +129,7 @@ done:
 static comp_status read_texts(const reading *r, hid_t dataset, const char *name) {
   comp__strings values = {0};
   comp_status status;
-  COMP__TRY(comp__h5_read_texts(&values, dataset, false));
+  COMP__TRY(comp__h5_read_texts(&values, r->context, dataset, false));
   COMP__TRY(check_length(r, name, values.count));
   COMP__TRY(comp__table_add_texts(r->table, name, &values));
 done:
@@ -177,7 +177,7 @@ static comp_status read_masked_texts(const reading *r, hid_t group, const char *
   hid_t dataset = H5I_INVALID_HID;
   comp_status status;
   COMP__TRY(comp__h5_open_dataset(&dataset, group, "values"));
-  COMP__TRY(comp__h5_read_texts(&values, dataset, false));
+  COMP__TRY(comp__h5_read_texts(&values, r->context, dataset, false));
   COMP__TRY(check_length(r, name, values.count));
   COMP__TRY(pointers_of(&pointers, &values));
   for (size_t i = 0; i < values.count; i++)
@@ -291,15 +291,15 @@ bool comp__h5ad_is_legacy(hid_t file, const char *table) {
   return comp__h5_find(file, table) == COMP__H5_DATASET;
 }
 
-comp_status comp__h5ad_read_names(comp__strings *out, hid_t file, const char *table) {
+comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid_t file, const char *table) {
   hid_t group = H5I_INVALID_HID, dataset = H5I_INVALID_HID;
   char *index = NULL;
   comp_status status;
-  if (comp__h5ad_is_legacy(file, table)) return comp__h5ad_legacy_names(out, file, table);
+  if (comp__h5ad_is_legacy(file, table)) return comp__h5ad_legacy_names(out, context, file, table);
   COMP__TRY(comp__h5_open_group(&group, file, table));
   COMP__TRY(comp__h5ad_index_name(&index, group));
   COMP__TRY(comp__h5_open_dataset(&dataset, group, index));
-  COMP__TRY(comp__h5_read_texts(out, dataset, true));
+  COMP__TRY(comp__h5_read_texts(out, context, dataset, true));
 done:
   comp__h5_close(&dataset);
   comp__h5_close(&group);

@@ -103,13 +103,13 @@ comp_status comp__h5ad_needs_rewrite(bool *out, const char *path) {
 }
 
 /* The results must be of the file's samples, in its order, and their layers of its features. */
-static comp_status check_fit(size_t *features, const comp_dataset *results, const char *path) {
+static comp_status check_fit(size_t *features, comp_context *context, const comp_dataset *results, const char *path) {
   comp__h5_file file = COMP__H5_FILE_INIT;
   comp__strings obs = {0}, var = {0};
   comp_status status;
   COMP__TRY(comp__h5_open(&file, path, false));
-  COMP__TRY(comp__h5ad_read_names(&obs, file.id, "obs"));
-  COMP__TRY(comp__h5ad_read_names(&var, file.id, "var"));
+  COMP__TRY(comp__h5ad_read_names(&obs, context, file.id, "obs"));
+  COMP__TRY(comp__h5ad_read_names(&var, context, file.id, "var"));
   *features = var.count;
   if (obs.count != results->samples)
     COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, obs.count);
@@ -132,7 +132,7 @@ comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results
   comp__h5ad_writer *writer = NULL;
   size_t features;
   comp_status status;
-  COMP__TRY(check_fit(&features, results, in_path));
+  COMP__TRY(check_fit(&features, context, results, in_path));
   COMP__TRY(copy_file(out_path, in_path));
   COMP__TRY(comp__h5ad_writer_edit(&writer, out_path, results->samples, features, defaults.compression));
   hid_t file = comp__h5ad_writer_file(writer);
