@@ -12,7 +12,11 @@
  *   io.h        data files
  *   simulate.h  data whose truth is known
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
+ *   model.h     the five models and their options
+ *   train.h     fitting a model, presets, model files
  *   machine.h   versions, and what this machine can do
+ *
+ * export.h, which they all include, marks what the library exports.
  *
  * Rules that hold everywhere: out-parameters come first and are named `out`; a function that allocates says who frees;
  * `new` goes with `free` (heap) and `init` with `release` (a struct that you own); sizes are size_t; nothing is global.

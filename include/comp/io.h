@@ -2,9 +2,9 @@
  * io.h: data files.
  *
  * Read: .h5ad (AnnData, also from before 0.8 and 0.7), 10x .h5 (Cell Ranger 2 and 3), MEX folders, .csv and .tsv (also
- * gzipped), and a folder or file of features beside a table of samples. Written: .h5ad, .csv, .tsv (.gz), .npy. The
- * format of an input is found by looking into it; the format of an output by its name. docs/formats.md says what
- * exactly is accepted.
+ * gzipped), each with a table of samples beside it if there is one (`metadata`). Written: .h5ad, .csv, .tsv (.gz),
+ * .npy. The format of an input is found by looking into it; the format of an output by its name. docs/formats.md says
+ * what exactly is accepted.
  */
 #ifndef COMP_IO_H
 #define COMP_IO_H
@@ -36,8 +36,8 @@ typedef struct comp_read_options {
 COMP_API comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
                                        const comp_read_options *options);
 
-/* Reads a text table with every column as it is (numbers, strings); `names` gets the index column when there is one and
- * `index` is true. It should be freed via comp_table_free(). */
+/* Reads a text table with every column as it is: numbers, bools, strings. Row names, where the table has them, are its
+ * first column. Of the options only those of text tables count. It should be freed via comp_table_free(). */
 COMP_API comp_status comp_table_read(comp_table **out, comp_context *context, const char *path,
                                      const comp_read_options *options);
 

@@ -5,8 +5,8 @@
  * A column is of one of four kinds, and any of its values may be missing:
  *   string       missing: NULL
  *   categorical  a code into a list of levels; missing: code -1
- *   number       a double; missing: NaN. A column may be marked as made of whole numbers, which only matters for
- * printing bool         0 or 1; missing: -1
+ *   number       a double; missing: NaN. A column may be marked as made of whole numbers, which only matters for output
+ *   bool         0 or 1; missing: -1
  */
 #ifndef COMP_TABLE_H
 #define COMP_TABLE_H

@@ -5,10 +5,14 @@
  *
  * in the order in which it was done. Members of the record that belong to others are left alone. The steps:
  *
- *   filter           keep, drop_genes, drop_empty_genes, min_gene_counts, min_gene_cells, min_cell_counts,
- * min_cell_genes normalize_total  target_sum (the number that was used) log1p hvg              flavor, n, batch, bins,
- * span subset           features (names, in their order) tabular          merge, obs, columns (name, kind, levels),
- * features ([name, column, level, mean, sd]), names, missing, standardize
+ *   filter           keep, drop_genes, drop_empty_genes, min_gene_counts, min_gene_cells, min_cell_counts, and
+ *                    min_cell_genes
+ *   normalize_total  target_sum (the number that was used)
+ *   log1p
+ *   hvg              flavor, n, batch, bins, span
+ *   subset           features (names, in their order)
+ *   tabular          merge, obs, columns (name, kind, levels), features ([name, column, level, mean, sd]), names,
+ *                    missing, standardize
  */
 #ifndef COMP_PREP_RECORD_H
 #define COMP_PREP_RECORD_H
