@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <liblzf/lzf.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,14 @@ static void register_lzf(void) {
   if (H5Zfilter_avail(COMP__H5_LZF) <= 0) H5Zregister(&lzf);
 }
 
+/* Before HDF5's first call: at the program's end it would close what a damaged file has left open, and complain on
+ * stderr that it cannot. All our files are closed by then. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void start_hdf5(void) {
+  H5dont_atexit();
+}
+
 static void silence(comp__h5_file *file) {
   H5Eget_auto2(H5E_DEFAULT, &file->print, &file->print_data);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -70,6 +79,7 @@ static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned
   comp_status status = COMP_OK;
   if (flags != H5F_ACC_RDONLY) status = comp__calloc(&out->failed, 1, sizeof *out->failed);
   if (status != COMP_OK) return status;
+  pthread_once(&once, start_hdf5);
   silence(out);
   register_lzf();
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -197,13 +198,19 @@ static const H5FD_class_t guard = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
+/* Registered once and for good: HDF5 gives up its own hold on a driver before it calls its close, so that of a driver
+ * which nobody else holds it would read freed memory. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static hid_t driver = -1;
+
+static void register_driver(void) {
+  driver = H5FDregister(&guard);
+}
+
 bool comp__h5_guard(hid_t list, int *failed) {
   guard_info info = {failed};
-  hid_t driver = H5FDregister(&guard);
-  if (driver < 0) return false;
-  bool good = H5Pset_driver(list, driver, &info) >= 0;
-  H5FDunregister(driver); /* the list keeps it */
-  return good;
+  pthread_once(&once, register_driver);
+  return driver >= 0 && H5Pset_driver(list, driver, &info) >= 0;
 }
 
 comp_status comp__h5_written(hid_t object) {

@@ -2,6 +2,10 @@
 #include "testing.h"
 
 #include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "core/rng.h"
 #include "core/threads.h"
@@ -234,6 +238,47 @@ static void test_leaves_openmp_alone(void **state) {
   comp_context_free(context);
 }
 
+static atomic_bool signals_end;
+
+static void on_signal(int number) {
+  (void)number;
+}
+
+static void *send_signals(void *arg) {
+  (void)arg;
+  while (!atomic_load(&signals_end)) {
+    kill(getpid(), SIGUSR1);
+    usleep(200);
+  }
+  return NULL;
+}
+
+/* A signal's handler must not run on the stack of generated code: see matmul.c. Without that care this crashes, nearly
+ * always. */
+static void test_signals_do_no_harm(void **state) {
+  (void)state;
+  enum { SIDE = 768 };
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigaction(SIGUSR1, &action, NULL);
+  comp_context *context = test_context(2);
+  float *a = malloc(SIDE * SIDE * sizeof *a), *first = malloc(SIDE * SIDE * sizeof *a),
+        *c = malloc(SIDE * SIDE * sizeof *a);
+  comp__rng_fill_normal(a, SIDE * SIDE, comp__rng_at(1, COMP__RNG_TEST, 0, 0), 0);
+  assert_ok(comp__matmul_f32(context, first, SIDE, a, SIDE, a, SIDE, SIDE, SIDE, SIDE, 0));
+  pthread_t sender;
+  pthread_create(&sender, NULL, send_signals, NULL);
+  for (int i = 0; i < 200; i++) {
+    assert_ok(comp__matmul_f32(context, c, SIDE, a, SIDE, a, SIDE, SIDE, SIDE, SIDE, 0));
+    assert_memory_equal(c, first, SIDE * SIDE * sizeof *c);
+    free(malloc((size_t)i * 100)); /* finds a damaged heap */
+  }
+  atomic_store(&signals_end, true);
+  pthread_join(sender, NULL);
+  signal(SIGUSR1, SIG_DFL);
+  free(a), free(first), free(c);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_f32),
@@ -242,6 +287,7 @@ int main(void) {
       cmocka_unit_test(test_inside_loop),
       cmocka_unit_test(test_many_shapes),
       cmocka_unit_test(test_leaves_openmp_alone),
+      cmocka_unit_test(test_signals_do_no_harm),
   };
   return cmocka_run_group_tests_name("nn/matmul", tests, NULL, NULL);
 }

@@ -1,0 +1,400 @@
+/*
+ * test_train.c: training as a whole: the same bytes at any number of threads and after an interruption, batches that
+ * hold every condition, models that come back from their files, and every kind of bad input.
+ */
+#include "testing.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/matrix.h"
+#include "core/rng.h"
+#include "train/loader.h"
+#include "train/trained.h"
+
+static char folder[] = "/tmp/comp-test-train-XXXXXX";
+
+static int enter(void **state) {
+  (void)state;
+  return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave(void **state) {
+  (void)state;
+  const char *names[] = {"a.comp", "b.comp", "run.checkpoint", "log.jsonl"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove(names[i]);
+  return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+/* Samples whose features depend on a label and on the condition; `sizes` samples of each condition. */
+static comp_dataset *make_data(comp_context *context, const size_t *sizes, size_t conditions, size_t features,
+                               bool sparse) {
+  size_t n = 0, row = 0;
+  for (size_t k = 0; k < conditions; k++) n += sizes[k];
+  comp_matrix *x, *csr;
+  comp_dataset *d;
+  int32_t *codes = malloc(n * sizeof *codes);
+  static const char *const levels[] = {"a", "b", "c", "d", "e"};
+  assert_ok(comp_matrix_new_dense(&x, n, features));
+  for (size_t k = 0; k < conditions; k++)
+    for (size_t i = 0; i < sizes[k]; i++, row++) {
+      codes[row] = (int32_t)k;
+      comp__rng rng = comp__rng_at(1, COMP__RNG_TEST, k, i);
+      for (size_t g = 0; g < features; g++) {
+        double v = (double)((i + g) % 3) + 0.3 * (double)k + 0.2 * comp__rng_normal(rng, g);
+        x->values[row * features + g] = v > 0.7 ? (float)v : 0.0f;
+      }
+    }
+  if (sparse) {
+    assert_ok(comp_matrix_to_csr(&csr, context, x));
+    comp_matrix_free(x);
+    x = csr;
+  }
+  assert_ok(comp_dataset_new(&d, x, NULL, NULL));
+  assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "c", codes, levels, conditions));
+  free(codes);
+  return d;
+}
+
+static comp_train_options small_options(const char *model) {
+  comp_train_options o;
+  assert_ok(comp_train_options_init(&o, model, "default"));
+  o.condition = "c";
+  o.model.latent = 3;
+  o.model.n_hidden = 2;
+  o.model.hidden[0] = 16;
+  o.model.hidden[1] = 12;
+  o.batch = 32;
+  o.epochs = 5;
+  o.precision = COMP_PRECISION_F32;
+  o.checkpoint_minutes = 0;
+  return o;
+}
+
+static char *file_bytes(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  fseek(file, 0, SEEK_END);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char *bytes = malloc(*size + 1);
+  assert_int_equal(fread(bytes, 1, *size, file), *size);
+  fclose(file);
+  return bytes;
+}
+
+static void assert_same_files(const char *a, const char *b) {
+  size_t n, m;
+  char *x = file_bytes(a, &n), *y = file_bytes(b, &m);
+  assert_int_equal(n, m);
+  assert_memory_equal(x, y, n);
+  free(x), free(y);
+}
+
+static void train_to(const char *path, comp_context *context, const comp_dataset *d, const comp_train_options *o) {
+  comp_model *model;
+  assert_ok(comp_train(&model, context, d, o));
+  assert_ok(comp_model_save(model, path));
+  comp_model_free(model);
+}
+
+static void same_bytes_at_any_thread_count(void **state) {
+  (void)state;
+  for (size_t m = 0; m < comp_model_count(); m++)
+    for (int sparse = 0; sparse < 2; sparse++) {
+      comp_train_options o = small_options(comp_model_name(m));
+      o.model.learn_scale = sparse;
+      for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+        comp_context *context = test_context(TEST_THREADS[t]);
+        comp_dataset *d = make_data(context, (size_t[]){70, 45, 20}, 3, 24, sparse);
+        train_to(t == 0 ? "a.comp" : "b.comp", context, d, &o);
+        if (t > 0) assert_same_files("a.comp", "b.comp");
+        comp_dataset_free(d);
+        comp_context_free(context);
+      }
+    }
+}
+
+/* Asks to stop when the log has a given number of lines: a stop at a place that the test can choose. */
+typedef struct stopper {
+  comp_context *context;
+  uint64_t at, seen;
+} stopper;
+
+static void on_progress(void *user, const comp_progress *progress) {
+  stopper *s = user;
+  (void)progress;
+  if (++s->seen == s->at) comp_context_interrupt(s->context);
+}
+
+static void resumed_runs_end_with_the_same_bytes(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_data(context, (size_t[]){70, 45}, 2, 24, true);
+  comp_train_options o = small_options("comp");
+  o.kl_target = 0.3;
+  o.schedule = COMP_SCHEDULE_PLATEAU;
+  o.epochs = 300;
+  train_to("a.comp", context, d, &o);
+  o.checkpoint = "run.checkpoint";
+  o.resume = true;
+  int stops = 0;
+  for (uint64_t at = 2;; at += 1) {
+    stopper s = {.at = at};
+    comp_context_options options = {3, COMP_LOG_WARNING, NULL, on_progress, &s};
+    assert_ok(comp_context_new(&s.context, &options));
+    comp_model *model = NULL;
+    comp_status status = comp_train(&model, s.context, d, &o);
+    comp_context_free(s.context);
+    if (status == COMP_OK) {
+      assert_ok(comp_model_save(model, "b.comp"));
+      comp_model_free(model);
+      break;
+    }
+    assert_int_equal(status, COMP_ERR_INTERRUPTED);
+    assert_int_equal(access("run.checkpoint", F_OK), 0);
+    comp_model_free(model);
+    stops++;
+  }
+  assert_true(stops > 0);
+  assert_same_files("a.comp", "b.comp");
+  /* Another run's checkpoint is refused. */
+  o.seed = 1;
+  comp_model *model;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "belongs to a run with other data or options");
+  assert_null(model);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void every_batch_holds_every_condition(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_data(context, (size_t[]){201, 50, 3, 1, 2}, 5, 6, false);
+  comp_groups groups;
+  assert_ok(comp_table_groups(&groups, comp_dataset_obs(d), 0));
+  for (size_t batch = 2; batch < 300; batch = batch * 2 + 1) { /* also sizes that leave a remainder of one */
+    comp__loader_options options = {
+        .x = comp_dataset_x(d), .codes = groups.codes, .conditions = 5, .batch = batch, .validation = 0.1};
+    comp__loader *loader;
+    assert_ok(comp__loader_new(&loader, context, &options));
+    char seen[257] = {0};
+    comp__loader_begin_epoch(loader, 7);
+    for (size_t b = 0; b < comp__loader_batches(loader); b++) {
+      comp__batch made;
+      assert_ok(comp__loader_batch(&made, context, loader, b));
+      assert_in_range(made.rows, 5, batch + 15);
+      assert_in_range(made.rows, 1, comp__loader_largest_batch(loader));
+      for (size_t k = 0; k < 5; k++) {
+        assert_true(made.start[k + 1] > made.start[k]);
+        for (size_t i = made.start[k]; i < made.start[k + 1]; i++) {
+          assert_int_equal(groups.codes[made.ids[i]], k);
+          seen[made.ids[i]] = 1;
+        }
+      }
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < 257; i++) count += (size_t)seen[i];
+    assert_int_equal(count, comp__loader_training_samples(loader)); /* nothing is left out */
+    comp__loader_free(loader);
+  }
+  comp_groups_release(&groups);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void files_bring_the_model_back(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_data(context, (size_t[]){40, 30}, 2, 10, false);
+  comp_train_options o = small_options("trvae");
+  o.log = "log.jsonl";
+  comp_model *model, *back;
+  assert_ok(comp_dataset_set_record(d, "{\"steps\":[]}"));
+  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp_model_save(model, "a.comp"));
+  assert_ok(comp_model_load(&back, "a.comp"));
+  assert_memory_equal(back->params, model->params, model->network.params.size * sizeof(float));
+  assert_memory_equal(back->buffers, model->buffers, model->network.buffers.size * sizeof(float));
+  assert_string_equal(comp_model_condition(back), "c");
+  assert_string_equal(comp_model_level(back, 1), "b");
+  assert_string_equal(comp_model_feature(back, 9), "9");
+  assert_string_equal(comp_model_config(back), comp_model_config(model));
+  assert_string_equal(comp_model_history(back), comp_model_history(model));
+  assert_string_equal(back->record, "{\"steps\":[]}");
+  assert_ok(comp_model_save(back, "b.comp"));
+  assert_same_files("a.comp", "b.comp");
+  size_t size, lines = 0;
+  char *log = file_bytes("log.jsonl", &size);
+  for (size_t i = 0; i < size; i++) lines += log[i] == '\n';
+  assert_int_equal(lines, o.epochs);
+  free(log);
+  comp_model_free(model), comp_model_free(back);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void write_file(const char *path, const char *bytes, size_t size) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, size, file), size);
+  fclose(file);
+}
+
+/* Any byte of the header changed, and any cut: an error or a model, never a crash or a value that is not finite. */
+static void damaged_model_files(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false);
+  comp_train_options o = small_options("cvae");
+  o.epochs = 1;
+  o.model.hidden[0] = o.model.hidden[1] = 3;
+  train_to("a.comp", context, d, &o);
+  size_t size, refused = 0;
+  char *bytes = file_bytes("a.comp", &size);
+  uint64_t header;
+  memcpy(&header, bytes, 8);
+  for (size_t i = 0; i < 8 + header; i++) {
+    bytes[i] ^= 0x15;
+    write_file("b.comp", bytes, size);
+    bytes[i] ^= 0x15;
+    comp_model *model = NULL;
+    comp_status status = comp_model_load(&model, "b.comp");
+    if (status != COMP_OK) {
+      refused++;
+      assert_null(model);
+      assert_true(strlen(comp_error_message()) > 10);
+    }
+    comp_model_free(model);
+  }
+  assert_true(refused > header / 4);
+  for (size_t cut = 0; cut < size; cut += 1 + size / 50) {
+    comp_model *model = NULL;
+    write_file("b.comp", bytes, cut);
+    assert_int_not_equal(comp_model_load(&model, "b.comp"), COMP_OK);
+  }
+  float nan = NAN;
+  memcpy(bytes + 8 + header, &nan, sizeof nan);
+  write_file("b.comp", bytes, size);
+  comp_model *model = NULL;
+  assert_error(comp_model_load(&model, "b.comp"), COMP_ERR_FORMAT, "not a finite number");
+  assert_error(comp_model_load(&model, "no-such.comp"), COMP_ERR_IO, "No such file");
+  free(bytes);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static bool all_finite(const comp_model *m) {
+  for (size_t i = 0; i < m->network.params.size; i++)
+    if (!isfinite(m->params[i])) return false;
+  for (size_t i = 0; i < m->network.buffers.size; i++)
+    if (!isfinite(m->buffers[i])) return false;
+  return true;
+}
+
+/* Trains; a run that works must leave finite weights, one that fails must say what is wrong. */
+static void survive(comp_context *context, comp_dataset *d, const comp_train_options *o) {
+  comp_model *model = NULL;
+  comp_status status = comp_train(&model, context, d, o);
+  if (model) assert_true(all_finite(model));
+  if (status != COMP_OK) assert_true(strlen(comp_error_message()) > 20);
+  comp_model_free(model);
+  comp_dataset_free(d);
+}
+
+static void hard_data(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  const char *models[] = {"comp", "trvae", "vfae"};
+  for (int m = 0; m < 3; m++) {
+    comp_train_options o = small_options(models[m]);
+    survive(context, make_data(context, (size_t[]){60, 1}, 2, 8, true), &o); /* a condition of one */
+    survive(context, make_data(context, (size_t[]){60, 2}, 2, 8, true), &o);
+    survive(context, make_data(context, (size_t[]){1, 1}, 2, 8, false), &o);
+    o.model.include_self = false;
+    survive(context, make_data(context, (size_t[]){60, 1}, 2, 8, true), &o);
+    o.model.include_self = true;
+    o.batch = 100000; /* more than there are */
+    survive(context, make_data(context, (size_t[]){33, 32}, 2, 8, true), &o);
+    o.batch = 8; /* a remainder of one */
+    survive(context, make_data(context, (size_t[]){33, 32}, 2, 8, true), &o);
+    o.rate = 10;
+    o.epochs = 30;
+    survive(context, make_data(context, (size_t[]){60, 40}, 2, 8, true), &o);
+    comp_dataset *d = make_data(context, (size_t[]){60, 40}, 2, 8, false);
+    o.rate = 1e-3;
+    for (size_t i = 0; i < 100; i++) comp_dataset_x(d)->values[i * 8 + 3] = 2.0f; /* a constant feature */
+    for (size_t g = 0; g < 8; g++) comp_dataset_x(d)->values[5 * 8 + g] = 0.0f;   /* an empty sample */
+    for (size_t i = 0; i < 100; i++) comp_dataset_x(d)->values[i * 8 + 4] = 9e5f * (float)(i % 2); /* huge values */
+    survive(context, d, &o);
+  }
+  comp_context_free(context);
+}
+
+static void bad_input_is_named(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false),
+               *one = make_data(context, (size_t[]){20}, 1, 5, false);
+  comp_train_options o = small_options("comp");
+  comp_model *model = NULL;
+  assert_error(comp_train(&model, context, one, &o), COMP_ERR_DATA, "only one value, 'a'");
+  o.condition = "cc";
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "did you mean 'c'?");
+  o = small_options("comp");
+  o.model.latent = 0;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "latent: 0");
+  o = small_options("comp");
+  o.rate = -1;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "rate: -1");
+  o = small_options("comp");
+  o.batch = 1;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "batch: 1");
+  o = small_options("vae");
+  o.kl_target = 1;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no penalty");
+  o = small_options("comp");
+  o.model.likelihood = COMP_LIKELIHOOD_NB;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "not a whole number");
+  o = small_options("comp");
+  comp_dataset_x(d)->values[7] = 2e6f;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "as large as 2e+06");
+  comp_dataset_x(d)->values[7] = NAN;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "sample 1, feature 2");
+  assert_error(comp_train_options_init(&o, "cmop", NULL), COMP_ERR_ARGUMENT, "did you mean comp");
+  assert_error(comp_train_options_init(&o, "comp", "paper-kong"), COMP_ERR_ARGUMENT, "did you mean 'paper-kang'");
+  assert_null(model);
+  comp_dataset_free(d), comp_dataset_free(one);
+  comp_context_free(context);
+}
+
+static void presets_follow_the_paper(void **state) {
+  (void)state;
+  comp_train_options o;
+  for (size_t p = 0; p < comp_preset_count(); p++)
+    for (size_t m = 0; m < comp_model_count(); m++) {
+      assert_ok(comp_train_options_init(&o, comp_model_name(m), comp_preset_name(p)));
+      o.condition = "c";
+      assert_ok(comp_train_options_check(&o));
+    }
+  assert_ok(comp_train_options_init(&o, "comp", "paper-kang"));
+  assert_true(o.rate == 1e-6 && o.epochs == 10000 && o.batch == 512 && o.model.beta == 1e-7 && o.model.gamma == 1.0);
+  assert_ok(comp_train_options_init(&o, "vfae", "paper-adult"));
+  assert_true(o.model.n_hidden == 1 && o.model.learn_scale && !o.model.multi_scale && o.model.gamma == 1000.0);
+  assert_ok(comp_train_options_init(&o, "cvae", "paper-tumour"));
+  assert_true(o.model.penalty == COMP_PENALTY_NONE && o.batch == 5500 && o.model.latent == 16);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(same_bytes_at_any_thread_count),
+      cmocka_unit_test(resumed_runs_end_with_the_same_bytes),
+      cmocka_unit_test(every_batch_holds_every_condition),
+      cmocka_unit_test(files_bring_the_model_back),
+      cmocka_unit_test(damaged_model_files),
+      cmocka_unit_test(hard_data),
+      cmocka_unit_test(bad_input_is_named),
+      cmocka_unit_test(presets_follow_the_paper),
+  };
+  return cmocka_run_group_tests_name("train/train", tests, enter, leave);
+}
