@@ -15,10 +15,10 @@
 
 /* Asked in this order: a 10x .h5 is HDF5 too, and .csv takes any text. */
 static const comp__format *const formats[] = {
-    &comp__format_tenx_h5, &comp__format_h5ad, &comp__format_mex, &comp__format_npy, &comp__format_csv,
+    &comp__format_tenx_h5, &comp__format_h5ad, &comp__format_mex, &comp__format_npy, &comp__format_csv, NULL,
 };
 
-enum { N_FORMATS = sizeof formats / sizeof *formats, HEAD_SIZE = 64 << 10 };
+enum { HEAD_SIZE = 64 << 10 };
 
 /* Gunzips the beginning of a gzip file; a file cut short gives what there is. */
 static size_t gunzip_head(unsigned char *out, size_t out_size, unsigned char *in, size_t in_size) {
@@ -63,7 +63,7 @@ comp_status comp__format_of_input(const comp__format **out, const char *path) {
   COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
   COMP__TRY(look(&peek, head, path));
   if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
-  for (size_t i = 0; i < N_FORMATS && !*out; i++)
+  for (size_t i = 0; formats[i] && !*out; i++)
     if (formats[i]->probe && formats[i]->probe(&peek)) *out = formats[i];
   if (!*out)
     COMP__FAIL(COMP_ERR_FORMAT, peek.folder
@@ -93,7 +93,7 @@ comp_status comp__format_of_output(const comp__format **out, const char *name) {
   char list[256] = "";
   size_t used = 0;
   *out = NULL;
-  for (size_t i = 0; i < N_FORMATS; i++) {
+  for (size_t i = 0; formats[i]; i++) {
     if (!formats[i]->write) continue;
     if (has_extension(name, formats[i]->extensions)) {
       *out = formats[i];

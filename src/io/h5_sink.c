@@ -47,7 +47,7 @@ static comp_status packer_new(struct comp__h5_packer **out, const comp__h5_sink 
   p->chunk_bytes = sink->chunk_rows * sink->row_bytes;
   p->bound = libdeflate_zlib_compress_bound(NULL, p->chunk_bytes);
   p->threads = threads;
-  COMP__TRY(comp__calloc(&p->compressors, threads, sizeof *p->compressors));
+  COMP__TRY(comp__calloc(&p->compressors, threads, sizeof(void *)));
   COMP__TRY(comp__alloc(&p->shuffled, threads, p->chunk_bytes));
   COMP__TRY(comp__alloc(&p->packed, BATCH_CHUNKS, p->bound));
   *out = p;

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("COMP_BUILD", ROOT / "build"))
 DUMP = BUILD / "tests" / "h5_dump"
-DATA = pathlib.Path(os.environ.get("COMP_DATA", "/work/shared/data"))
+DATA = pathlib.Path(os.environ.get("COMP_DATA", os.path.join(os.path.dirname(__file__), "..", "..", "..", "shared", "data")))
 TMP = pathlib.Path(tempfile.mkdtemp(prefix="comp-h5ad-"))
 RNG = np.random.default_rng(7)
 

@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("COMP_BUILD") or os.path.dirname(os.environ.get("COMP", "")) or os.path.join(ROOT, "build")
 DUMP = os.path.join(BUILD, "tests", "text_dump")
 DATA = os.environ.get("COMP_DATA") or next(
-    (d for d in (os.path.join(ROOT, "..", "shared", "data"), "/work/shared/data") if os.path.isdir(d)), "")
+    (d for d in (os.path.join(ROOT, "..", "shared", "data"),) if os.path.isdir(d)), "")
 
 tests = []
 
