@@ -97,6 +97,10 @@ COMP_API size_t comp_model_levels(const comp_model *model);
 COMP_API const char *comp_model_level(const comp_model *model, size_t index);
 COMP_API const comp_model_options *comp_model_get_options(const comp_model *model);
 
+/* Whether training came to its end: false after an interruption or when the time was up (a checkpoint can be resumed
+ * then). Only a model that comp_train() made knows. */
+COMP_API bool comp_model_finished(const comp_model *model);
+
 /* The history of the training and everything that was chosen, as JSON text owned by the model. */
 COMP_API const char *comp_model_history(const comp_model *model);
 COMP_API const char *comp_model_config(const comp_model *model);

@@ -208,6 +208,8 @@ static int run(cli_session *session, const void *values) {
   if (status == COMP_OK) status = comp_file_format(&format, o->paths.items[0]);
   if (status != COMP_OK) return cli_fail(session, status);
   if (table || (!counts && strcmp(format, "csv") == 0)) {
+    if (read.metadata || read.layer || read.raw || read.transpose)
+      return cli_usage_error(session, "--metadata, --layer, --raw and --transpose are not for tables");
     status = encode(session, o, &read);
     return status == COMP_OK ? 0 : cli_fail(session, status);
   }
@@ -224,8 +226,7 @@ const cli_command cli_prep = {
         "Makes data ready for training. Counts: filters samples and genes, keeps library sizes, normalises, takes logs "
         "and chooses highly variable genes, in this order (vst chooses on counts, before normalising), with the same "
         "results as scanpy and Seurat. Tables of numbers and names (a .csv or .tsv without an option for counts): "
-        "one-hot encodes names and standardises all. What was done is recorded in the file, so that embed can repeat "
-        "it "
+        "one-hot encodes names and standardises all. What was done is recorded in the file, so that it can be repeated "
         "on new data. Refuses to normalise what is not counts and to log what is logged already.",
     .examples = examples,
     .options = options,

@@ -229,7 +229,7 @@ static int train_and_save(cli_session *session, const train_options *o, const co
   if (model) {
     comp_status saved = comp_model_save(model, o->output);
     if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);
-    if (status == COMP_OK && saved == COMP_OK) unlink(t->checkpoint);
+    if (saved == COMP_OK && comp_model_finished(model)) unlink(t->checkpoint);
   }
   comp_model_free(model);
   return code;

@@ -172,6 +172,20 @@ static void put_shape(FILE *out, const describe_subject *subject) {
   fprintf(out, "%s\n", subject->look.reason);
 }
 
+/* The start of the record: a list of all features may follow in it. */
+enum { RECORD_SHOWN = 400 };
+
+static void put_record(FILE *out, const char *record, int width) {
+  if (!record) return;
+  char start[RECORD_SHOWN + 1];
+  snprintf(start, sizeof start, "%s", record);
+  fputs("record\n  ", out);
+  text_flow flow = text_flow_start(out, 2, 2, width);
+  text_flow_add(&flow, start);
+  if (strlen(record) > RECORD_SHOWN) text_flow_add(&flow, "... (--json FILE has all of it)");
+  text_flow_end(&flow);
+}
+
 comp_status describe_text(FILE *out, const describe_subject *subject, int width) {
   const comp_dataset *dataset = subject->dataset;
   put_shape(out, subject);
@@ -180,12 +194,7 @@ comp_status describe_text(FILE *out, const describe_subject *subject, int width)
   if (status != COMP_OK) return status;
   put_slot(out, "layers", dataset, COMP_SLOT_LAYERS);
   put_slot(out, "obsm", dataset, COMP_SLOT_OBSM);
-  const char *record = comp_dataset_record(dataset);
-  if (!record) return COMP_OK;
-  fputs("record\n  ", out);
-  text_flow flow = text_flow_start(out, 2, 2, width);
-  text_flow_add(&flow, record);
-  text_flow_end(&flow);
+  put_record(out, comp_dataset_record(dataset), width);
   return COMP_OK;
 }
 

@@ -31,21 +31,23 @@ static void list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const cha
 static void numbers_to_text(char *text, size_t size, const comp__run *run) {
   const comp__run_numbers *n = &run->now;
   snprintf(text, size,
-           "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %a %a %a %a %a %a %a %a",
+           "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %a %a %a %a %a %a %a %a %a",
            n->step, n->epoch, n->batch, n->since_best, n->since_cut, run->optimiser.steps, run->has_best, n->gamma,
-           n->rate_factor, n->best_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty, n->samples);
+           n->rate_factor, n->best_loss, n->first_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty,
+           n->samples);
 }
 
 static bool numbers_from_text(comp__run *run, const char *text) {
   comp__run_numbers *n = &run->now;
   int best;
-  int found = sscanf(
-      text,
-      "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %d %la %la %la %la %la %la %la %la",
-      &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &run->optimiser.steps, &best, &n->gamma,
-      &n->rate_factor, &n->best_loss, &n->sums.total, &n->sums.likelihood, &n->sums.kl, &n->sums.penalty, &n->samples);
+  int found = sscanf(text,
+                     "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                     " %d %la %la %la %la %la %la %la %la %la",
+                     &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &run->optimiser.steps, &best,
+                     &n->gamma, &n->rate_factor, &n->best_loss, &n->first_loss, &n->sums.total, &n->sums.likelihood,
+                     &n->sums.kl, &n->sums.penalty, &n->samples);
   run->has_best = best != 0;
-  return found == 15 && isfinite(n->gamma) && n->epoch <= run->epochs && n->batch <= comp__loader_batches(run->loader);
+  return found == 16 && isfinite(n->gamma) && n->epoch <= run->epochs && n->batch <= comp__loader_batches(run->loader);
 }
 
 comp_status comp__checkpoint_save(const comp__run *run) {

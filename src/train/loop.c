@@ -41,14 +41,14 @@ static void adjust_gamma(comp__run *run, double penalty) {
 }
 
 static comp_status diverged(const comp__run *run, const comp__losses *losses, double norm) {
-  const char *part = !isfinite(losses->likelihood) ? "the likelihood"
-                     : !isfinite(losses->kl)       ? "the KL divergence"
-                     : !isfinite(losses->penalty)  ? "the penalty"
-                     : !isfinite(norm)             ? "the gradient"
-                                                   : "the loss";
+  const char *part = !isfinite(losses->likelihood) ? "the likelihood is not a finite number"
+                     : !isfinite(losses->kl)       ? "the KL divergence is not a finite number"
+                     : !isfinite(losses->penalty)  ? "the penalty is not a finite number"
+                     : !isfinite(norm)             ? "the gradient is not a finite number"
+                                                   : "the loss has grown a thousandfold";
   return comp__error(
       COMP_ERR_NUMERIC,
-      "training diverged at step %llu (epoch %llu): %s is not a finite number; try a smaller learning rate "
+      "training diverged at step %llu (epoch %llu): %s; try a smaller learning rate "
       "than %g, clipping (clip 10), or look for very large values in the data",
       (unsigned long long)run->now.step + 1, (unsigned long long)run->now.epoch + 1, part, run->options->rate);
 }
@@ -66,6 +66,7 @@ static comp_status one_step(comp__run *run) {
                               run->now.gamma, o->seed, run->now.step);
   if (status != COMP_OK) return status;
   if (!isfinite(losses.total)) return diverged(run, &losses, norm);
+  if (run->now.step == 0) run->now.first_loss = losses.total;
   double computed = comp__seconds();
   double rate = comp__schedule_rate(o, run->now.step, run->total_steps) * run->now.rate_factor;
   status = comp__optimiser_step(&norm, run->context, &run->optimiser, &run->state, run->model->network.params.size,
@@ -123,15 +124,21 @@ static void follow_validation(comp__run *run, double loss) {
   comp__run_numbers *now = &run->now;
   now->since_best++;
   now->since_cut++;
-  if (!run->has_best || loss < now->best_loss) {
+  if (loss < now->best_loss) {
     now->best_loss = loss;
     now->since_best = now->since_cut = 0;
-    if (run->options->select == COMP_SELECT_BEST) keep_best(run);
+    keep_best(run); /* also when the last weights are wanted: it is what a divergence leaves */
   }
   if (run->options->schedule == COMP_SCHEDULE_PLATEAU && now->since_cut >= PLATEAU_EPOCHS) {
     now->rate_factor *= 0.5;
     now->since_cut = 0;
   }
+}
+
+/* A loss that is a thousand times what it was at the first step is no training any more, though still a number. */
+static bool exploded(const comp__run *run, const comp__losses *training) {
+  double scale = fabs(run->now.first_loss) + (double)run->model->network.features;
+  return training->total > 1000.0 * scale;
 }
 
 static comp_status end_epoch(comp__run *run) {
@@ -142,7 +149,7 @@ static comp_status end_epoch(comp__run *run) {
     comp_status status = validate(&held, run);
     if (status != COMP_OK) return status;
   }
-  if (!isfinite(held.total)) return diverged(run, &held, 0.0);
+  if (!isfinite(held.total) || exploded(run, &training)) return diverged(run, &held, 0.0);
   double rate = comp__schedule_rate(run->options, now->step, run->total_steps) * now->rate_factor;
   json_t *entry =
       json_pack("{s:I, s:I, s:f, s:f, s:o}", "epoch", (json_int_t)now->epoch + 1, "steps", (json_int_t)now->step,
@@ -209,7 +216,7 @@ static comp_status run_steps(comp__run *run) {
     if (status == COMP_OK) status = comp__check_interrupt(run->context);
     if (status == COMP_OK && out_of_time(run)) {
       comp__info(run->context, "the time is up after %llu steps", (unsigned long long)run->now.step);
-      break;
+      return run->options->checkpoint ? comp__checkpoint_save(run) : COMP_OK;
     }
   }
   return status;
@@ -249,6 +256,7 @@ comp_status comp__run_all(comp__run *run) {
                (unsigned long long)run->now.step, run->options->checkpoint);
     comp__check_interrupt(run->context); /* sets the message again */
   }
+  run->model->finished = status == COMP_OK && finished(run);
   choose_weights(run, status == COMP_ERR_NUMERIC);
   return status;
 }

@@ -42,7 +42,8 @@ typedef struct preset {
 } preset;
 
 static const preset presets[] = {
-    {"default", "a modern recipe that needs no tuning: rising, then falling rate, stops by itself"},
+    {"default",
+     "a modern recipe that needs no tuning: a rate that rises, then falls; stops early when nothing improves"},
     {"paper-kang", "the paper's recipe for stimulated and untreated cells"},
     {"paper-pbmc", "the paper's recipe for the integration of protocols"},
     {"paper-adult", "the paper's recipe for the census data"},
@@ -106,6 +107,7 @@ comp_status comp_train_options_init(comp_train_options *out, const char *model, 
                               .schedule = COMP_SCHEDULE_COSINE,
                               .warmup = 0.1,
                               .validation = 0.1,
+                              .patience = 100,
                               .checkpoint_minutes = 5};
   comp_status status = comp_model_options_init(&out->model, model);
   if (status == COMP_OK) status = find_preset(preset_name);

@@ -20,6 +20,7 @@ typedef struct comp__run_numbers {
   double gamma;
   double rate_factor; /* of the plateau schedule */
   double best_loss;
+  double first_loss; /* of the first step */
   comp__losses sums; /* of this epoch's steps so far, weighted by samples */
   double samples;
 } comp__run_numbers;

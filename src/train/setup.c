@@ -194,6 +194,16 @@ static size_t choose_epochs(const comp_train_options *o, size_t batches) {
   return epochs < LEAST_EPOCHS ? LEAST_EPOCHS : epochs > MOST_EPOCHS ? MOST_EPOCHS : epochs;
 }
 
+/* Decides what the options leave open. */
+static void resolve(comp_train_options *o, comp_context *context, size_t batches) {
+  o->precision = choose_bf16(context, o) ? COMP_PRECISION_BF16 : COMP_PRECISION_F32;
+  o->epochs = choose_epochs(o, batches);
+  if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
+    comp__info(context, "the last weights are kept: losses with different gammas cannot be compared");
+    o->select = COMP_SELECT_LAST;
+  }
+}
+
 static comp_status open_log(comp__run *run) {
   const comp_train_options *o = run->options;
   if (!o->log) return COMP_OK;
@@ -204,7 +214,7 @@ static comp_status open_log(comp__run *run) {
 static comp_status new_run(comp__run *run, uint64_t digest) {
   comp_status status;
   size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size, size;
-  bool bf16 = choose_bf16(run->context, run->options);
+  bool bf16 = run->options->precision == COMP_PRECISION_BF16;
   run->state.params = run->model->params;
   run->state.buffers = run->model->buffers;
   COMP__TRY(comp__calloc(&run->state.grads, params, sizeof(float)));
@@ -216,13 +226,14 @@ static comp_status new_run(comp__run *run, uint64_t digest) {
   COMP__TRY(comp__work_new(&run->work, &run->model->network, comp__loader_largest_batch(run->loader), bf16, true));
   size = strlen(run->model->config) + 64;
   COMP__TRY(comp__alloc(&run->identity, size, 1));
-  snprintf(run->identity, size, "%s %016llx %s", run->model->config, (unsigned long long)digest, bf16 ? "bf16" : "f32");
+  snprintf(run->identity, size, "%s %016llx", run->model->config, (unsigned long long)digest);
   run->history = json_array();
   if (!run->history) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
-  run->epochs = choose_epochs(run->options, comp__loader_batches(run->loader));
+  run->epochs = run->options->epochs;
   run->total_steps = (uint64_t)run->epochs * comp__loader_batches(run->loader);
   run->now.gamma = run->options->model.gamma;
   run->now.rate_factor = 1.0;
+  run->now.best_loss = INFINITY;
   comp__layout_initialise(&run->model->network.params, run->state.params, run->options->seed);
   comp__layout_initialise(&run->model->network.buffers, run->state.buffers, run->options->seed);
   if (run->options->resume) {
@@ -267,8 +278,10 @@ static bool keep_model(const comp__run *run, comp_status status) {
 }
 
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
-                         const comp_train_options *options, const comp_groups *groups) {
+                         const comp_train_options *asked, const comp_groups *groups) {
   comp_matrix *x = comp_dataset_x(dataset);
+  comp_train_options resolved = *asked; /* with everything chosen that was left open: what the model remembers */
+  const comp_train_options *options = &resolved;
   comp__run run = {.context = context, .options = options};
   comp__loader_options loader = {.x = x,
                                  .codes = groups->codes,
@@ -279,10 +292,11 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
                                  .counts = options->model.likelihood == COMP_LIKELIHOOD_NB};
   comp_status status;
   COMP__TRY(comp__model_new(&run.model, &options->model, x->cols, groups->n_levels));
-  COMP__TRY(describe(run.model, dataset, groups, options));
   if (loader.counts) COMP__TRY(median_library(&run.model->library_target, x));
   loader.library_target = run.model->library_target;
   COMP__TRY(comp__loader_new(&run.loader, context, &loader));
+  resolve(&resolved, context, comp__loader_batches(run.loader));
+  COMP__TRY(describe(run.model, dataset, groups, options));
   COMP__TRY(new_run(&run, digest_data(x, groups)));
   comp__info(context,
              "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",

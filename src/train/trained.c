@@ -55,6 +55,9 @@ const char *comp_model_level(const comp_model *model, size_t i) {
 const comp_model_options *comp_model_get_options(const comp_model *model) {
   return &model->network.options;
 }
+bool comp_model_finished(const comp_model *model) {
+  return model->finished;
+}
 const char *comp_model_history(const comp_model *model) {
   return model->history ? model->history : "[]";
 }
@@ -68,6 +71,7 @@ static const char *const likelihood_names[] = {"gaussian", "nb"};
 static const char *const reduction_names[] = {"sum", "mean"};
 static const char *const schedule_names[] = {"constant", "cosine", "plateau"};
 static const char *const select_names[] = {"best", "last"};
+static const char *const precision_names[] = {"auto", "f32", "bf16"};
 
 static json_t *hidden_widths(const comp_model_options *m) {
   json_t *list = json_array();
@@ -84,11 +88,12 @@ comp_status comp__config_write(char **out, const comp_train_options *o) {
       m->learn_scale, "likelihood", likelihood_names[m->likelihood], "reduction", reduction_names[m->reduction], "beta",
       m->beta, "gamma", m->gamma, "penalty", penalty_names[m->penalty], "place", place_names[m->place], "include_self",
       m->include_self, "multi_scale", m->multi_scale, "mmd_scale", m->mmd_scale);
-  json_t *training = json_pack(
-      "{s:I, s:I, s:I, s:f, s:s, s:f, s:f, s:f, s:I, s:f, s:s, s:f}", "seed", (json_int_t)o->seed, "epochs",
-      (json_int_t)o->epochs, "batch", (json_int_t)o->batch, "rate", o->rate, "schedule", schedule_names[o->schedule],
-      "warmup", o->warmup, "weight_decay", o->weight_decay, "clip", o->clip, "patience", (json_int_t)o->patience,
-      "validation", o->validation, "select", select_names[o->select], "kl_target", o->kl_target);
+  json_t *training =
+      json_pack("{s:I, s:I, s:I, s:f, s:s, s:f, s:f, s:f, s:I, s:f, s:s, s:f, s:s}", "seed", (json_int_t)o->seed,
+                "epochs", (json_int_t)o->epochs, "batch", (json_int_t)o->batch, "rate", o->rate, "schedule",
+                schedule_names[o->schedule], "warmup", o->warmup, "weight_decay", o->weight_decay, "clip", o->clip,
+                "patience", (json_int_t)o->patience, "validation", o->validation, "select", select_names[o->select],
+                "kl_target", o->kl_target, "precision", precision_names[o->precision]);
   char *text = NULL;
   if (root && training && json_object_set_new(root, "training", training) == 0)
     text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -18,6 +18,7 @@ struct comp_model {
   float library_target; /* negative binomial: inputs are scaled to this total */
   char *record;         /* preprocessing, JSON; NULL: none */
   char *config;         /* JSON */
+  bool finished;        /* training came to its end; only known where it was trained */
   char *history;        /* JSON array, one object an epoch */
 };
 
