@@ -161,7 +161,7 @@ static const cli_example examples[] = {
 /* Where a name stands in a list that has it. */
 static int place_of(const char *const *names, const char *name) {
   int i = 0;
-  while (strcmp(names[i], name) != 0) i++;
+  while (names[i] && strcmp(names[i], name) != 0) i++;
   return i;
 }
 

@@ -31,7 +31,8 @@ static size_t most(size_t a, size_t b) {
 static const float SMALL = 24.0f;
 static const float LOWEST = -3.0e38f;
 
-/* Adds n dimensions from d on to the squared distances of ROWS rows to one vector of posteriors. Inlined with a constant n. */
+/* Adds n dimensions from d on to the squared distances of ROWS rows to one vector of posteriors. Inlined with a
+ * constant n. */
 static inline __attribute__((always_inline)) void add_squares(vf *sum, const comp__pairs *pairs, const float *const *z,
                                                               size_t j, size_t d, size_t n, bool weighted) {
   const float *mean = pairs->mean_t + d * pairs->padded + j;
@@ -40,13 +41,16 @@ static inline __attribute__((always_inline)) void add_squares(vf *sum, const com
     vf m = vf_load(mean + k * pairs->padded);
     for (int r = 0; r < ROWS; r++) {
       vf diff = m - vf_splat(z[r][d + k]);
-      if (weighted) sum[r] += diff * diff * vf_load(inv + k * pairs->padded);
-      else sum[r] += diff * diff;
+      if (weighted)
+        sum[r] += diff * diff * vf_load(inv + k * pairs->padded);
+      else
+        sum[r] += diff * diff;
     }
   }
 }
 
-/* L of ROWS rows to one vector of posteriors. Stops early, returning 0, once no lane of any row can exceed its floor. */
+/* L of ROWS rows to one vector of posteriors. Stops early, returning 0, once no lane of any row can exceed its floor.
+ */
 static inline __attribute__((always_inline)) int block_logits_of(vf *logits, const comp__pairs *pairs,
                                                                  const float *const *z, size_t j, const float *floors,
                                                                  bool weighted) {

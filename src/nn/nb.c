@@ -7,7 +7,10 @@
 /* Derivative of log gamma: recurrence up to 6, then the asymptotic series. x > 0. */
 static double digamma(double x) {
   double result = 0.0;
-  for (; x < 6.0; x += 1.0) result -= 1.0 / x;
+  while (x < 6.0) {
+    result -= 1.0 / x;
+    x += 1.0;
+  }
   double inv = 1.0 / x, inv2 = inv * inv;
   return result + log(x) - 0.5 * inv -
          inv2 * (1.0 / 12 - inv2 * (1.0 / 120 - inv2 * (1.0 / 252 - inv2 * (1.0 / 240 - inv2 / 132))));

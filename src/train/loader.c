@@ -161,6 +161,7 @@ static comp_status make_batch(comp__batch *out, comp_context *context, comp__loa
   for (size_t k = 0; k < l->options.conditions; k++) {
     size_t first, n = block_size(set, k), count = piece_of(set, k, index, &first);
     l->batch_start[k] = at;
+    if (n == 0) continue;
     for (size_t i = 0; i < count; i++) l->batch_rows[at++] = order[set->start[k] + (first + i) % n];
   }
   l->batch_start[l->options.conditions] = at;
