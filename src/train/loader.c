@@ -159,10 +159,12 @@ static comp_status make_batch(comp__batch *out, comp_context *context, comp__loa
                               const size_t *order, size_t index, bool training) {
   size_t at = 0;
   for (size_t k = 0; k < l->options.conditions; k++) {
-    size_t first, n = block_size(set, k), count = piece_of(set, k, index, &first);
+    size_t member, n = block_size(set, k), count = piece_of(set, k, index, &member);
     l->batch_start[k] = at;
-    if (n == 0) continue;
-    for (size_t i = 0; i < count; i++) l->batch_rows[at++] = order[set->start[k] + (first + i) % n];
+    for (size_t i = 0; i < count; i++) {
+      l->batch_rows[at++] = order[set->start[k] + member];
+      if (++member == n) member = 0;
+    }
   }
   l->batch_start[l->options.conditions] = at;
   return comp__gather_rows(out, context, &l->gather, l->options.x, l->batch_rows, at, l->batch_start, training);
