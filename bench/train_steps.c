@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
   int32_t *codes = malloc(s->samples * sizeof *codes);
   for (size_t i = 0; i < s->samples; i++) codes[i] = (int32_t)(i % 2);
   comp__loader *loader;
-  comp__loader_options lo = {.x = x, .codes = codes, .conditions = 2, .batch = batch_size};
+  comp__loader_options lo = {.x = x, .codes = codes, .samples = s->samples, .conditions = 2, .batch = batch_size};
   need(comp__loader_new(&loader, context, &lo));
   comp_model *model;
   need(comp__model_new(&model, &o.model, s->features, 2));

@@ -19,6 +19,7 @@
 
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "comp/io.h"
 #include "comp/model.h"
 
 typedef enum comp_schedule {
@@ -61,7 +62,10 @@ typedef struct comp_train_options {
   size_t checkpoint_epochs;  /* how often it is written; 0: not by epochs */
   double checkpoint_minutes; /* 0: not by time */
   bool resume;               /* go on from the checkpoint file when there is one */
-  const char *log;           /* file that gets one line of JSON an epoch; NULL: none */
+  const char *stream; /* the data set has no X: it is read from this file, a part at a time; NULL: X is in memory */
+  const comp_read_options *stream_read; /* which layer of it; NULL: X */
+  size_t memory;                        /* bytes that the streamed data may take */
+  const char *log;                      /* file that gets one line of JSON an epoch; NULL: none */
 } comp_train_options;
 
 /* The presets, by name: "default" and the recipes of the paper. */

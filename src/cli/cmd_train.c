@@ -14,6 +14,7 @@ typedef struct train_options {
   int64_t seed, epochs, batch, latent, patience, checkpoint_epochs;
   double rate, warmup, gamma, beta, scale, mmd_scale, weight_decay, clip, validation, kl_target, max_time,
       checkpoint_minutes;
+  uint64_t memory;
   bool learn_scale, leave_self_out, encoder_without_condition, resume;
   const char *log;
 } train_options;
@@ -74,6 +75,8 @@ static const opt_spec options[] = {
      .help = "a table whose columns are joined to the samples by name"},
     {"layer", .kind = OPT_STRING, FIELD(layer), .metavar = "NAME", .group = "Files",
      .help = "train on this layer instead of X"},
+    {"memory", .kind = OPT_SIZE, FIELD(memory), .metavar = "SIZE", .group = "Files", .unset = "X is read whole",
+     .help = "train from disk: X of an .h5ad is read again each epoch, in shuffled blocks that take at most SIZE (2G)"},
     {"log", .kind = OPT_FILE, FIELD(log), .metavar = "FILE", .group = "Files",
      .help = "write one line of JSON an epoch"},
 
@@ -249,13 +252,19 @@ static int run(cli_session *session, const void *values) {
   if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", o->output) >= sizeof checkpoint)
     return cli_error(session, EXIT_USAGE, "--output: the name is too long");
   t.checkpoint = checkpoint;
-  status = comp_train_options_check(&t);
-  if (status == COMP_OK) status = comp_file_check_writable(o->output);
-  if (status != COMP_OK) return cli_fail(session, status);
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.metadata = o->metadata;
   read.layer = o->layer;
   read.skip_slots = true;
+  if (o->memory > 0) {
+    read.skip_x = true;
+    t.stream = o->input;
+    t.stream_read = &read;
+    t.memory = o->memory;
+  }
+  status = comp_train_options_check(&t);
+  if (status == COMP_OK) status = comp_file_check_writable(o->output);
+  if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset;
   status = comp_dataset_read(&dataset, session->context, o->input, &read);
   if (status != COMP_OK) return cli_fail(session, status);

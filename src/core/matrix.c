@@ -430,3 +430,26 @@ comp_status comp_matrix_transpose(comp_matrix **out, comp_context *context, cons
   comp__parallel_for(context, matrix->cols, 16, transpose_dense, &c);
   return COMP_OK;
 }
+
+comp_status comp__matrix_stack(comp_matrix **out, comp_matrix *const *parts, size_t n) {
+  size_t rows = 0, nnz = 0, row = 0, at = 0, cols = parts[0]->cols;
+  bool sparse = parts[0]->kind == COMP_CSR;
+  for (size_t p = 0; p < n; p++) {
+    assert(parts[p]->kind == parts[0]->kind && parts[p]->cols == cols);
+    rows += parts[p]->rows;
+    nnz += comp_matrix_nnz(parts[p]);
+  }
+  comp_status status = sparse ? comp_matrix_new_csr(out, rows, cols, nnz) : comp__matrix_new_dense_raw(out, rows, cols);
+  if (status != COMP_OK) return status;
+  for (size_t p = 0; p < n; p++) {
+    size_t count = comp_matrix_nnz(parts[p]);
+    memcpy((*out)->values + at, parts[p]->values, count * sizeof(float));
+    if (sparse) {
+      memcpy((*out)->indices + at, parts[p]->indices, count * sizeof(int32_t));
+      for (size_t i = 0; i < parts[p]->rows; i++) (*out)->indptr[row + i + 1] = (int64_t)at + parts[p]->indptr[i + 1];
+    }
+    row += parts[p]->rows;
+    at += count;
+  }
+  return COMP_OK;
+}

@@ -16,6 +16,9 @@ struct comp_matrix {
 /* As comp_matrix_new_dense(), not initialised. */
 comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t cols);
 
+/* One below the other: n >= 1 matrices of one kind and width. It should be freed via comp_matrix_free(). */
+comp_status comp__matrix_stack(comp_matrix **out, comp_matrix *const *parts, size_t n);
+
 /* The first value that is not finite: true and its place, or false. */
 bool comp__matrix_find_nonfinite(size_t *row, size_t *col, comp_context *context, const comp_matrix *matrix);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/matrix.h"
 #include "core/rng.h"
 
 /* A set of samples: block k of `rows` holds those of condition k. */
@@ -15,8 +16,17 @@ typedef struct sample_set {
 
 struct comp__loader {
   comp__loader_options options;
-  sample_set training, validation;
-  size_t *order;       /* [training samples]: rows in this epoch's order, block by block */
+  uint8_t *held;       /* [samples]: 1 when held out */
+  sample_set training; /* of the current window; rows count within it */
+  sample_set validation;
+  comp_matrix *validation_x; /* the validation samples of a stream, in memory; else NULL */
+  size_t *validation_ids;
+  const comp_matrix *x; /* the current window */
+  const size_t *ids;    /* its rows in the file; NULL: as they are */
+  size_t windows, window, batches_a_window, batches;
+  uint64_t epoch;
+  size_t training_samples;
+  size_t *order;       /* rows of the window in the epoch's order, block by block */
   size_t *batch_rows;  /* [largest batch] */
   size_t *batch_start; /* [conditions + 1] */
   size_t largest;
@@ -25,6 +35,9 @@ struct comp__loader {
 
 /* No condition gives fewer samples to a batch than this, if it has them at all. */
 enum { LEAST_OF_CONDITION = 2 };
+
+/* Of a stream at most this many samples are held out: they stay in memory. */
+enum { MOST_HELD = 20000 };
 
 static size_t set_size(const comp__loader *l, const sample_set *set) {
   return set->start[l->options.conditions];
@@ -43,32 +56,70 @@ static comp_status new_set(sample_set *set, size_t rows, size_t conditions) {
 /* Holds out a share of each condition, drawn by the seed; a condition of one or two samples keeps them all. */
 static comp_status split(comp__loader *l) {
   const comp__loader_options *o = &l->options;
-  size_t samples = comp_matrix_rows(o->x), *members = NULL, *order = NULL;
+  size_t *members = NULL, *order = NULL;
+  double share = o->validation;
+  if (o->stream && share * (double)o->samples > MOST_HELD) share = MOST_HELD / (double)o->samples;
   comp_status status;
-  COMP__TRY(new_set(&l->training, samples, o->conditions));
-  COMP__TRY(new_set(&l->validation, samples, o->conditions));
-  COMP__TRY(comp__alloc(&members, samples, sizeof *members));
-  COMP__TRY(comp__alloc(&order, samples, sizeof *order));
+  COMP__TRY(comp__calloc(&l->held, o->samples, sizeof *l->held));
+  COMP__TRY(comp__alloc(&members, o->samples, sizeof *members));
+  COMP__TRY(comp__alloc(&order, o->samples, sizeof *order));
+  COMP__TRY(new_set(&l->validation, o->samples, o->conditions));
   for (size_t k = 0; k < o->conditions; k++) {
-    size_t n = 0;
-    for (size_t i = 0; i < samples; i++)
+    size_t n = 0, at = l->validation.start[k];
+    for (size_t i = 0; i < o->samples; i++)
       if (o->codes[i] == (int32_t)k) members[n++] = i;
     comp__rng_permutation(order, n, comp__rng_at(o->seed, COMP__RNG_SPLIT, 0, k));
-    size_t held = n > 2 ? (size_t)((double)n * o->validation + 0.5) : 0;
-    size_t train_at = l->training.start[k], held_at = l->validation.start[k];
-    for (size_t i = 0; i < n; i++) {
-      if (i < held)
-        l->validation.rows[held_at++] = members[order[i]];
-      else
-        l->training.rows[train_at++] = members[order[i]];
+    size_t held = n > 2 ? (size_t)((double)n * share + 0.5) : 0;
+    for (size_t i = 0; i < held; i++) {
+      l->held[members[order[i]]] = 1;
+      l->validation.rows[at++] = members[order[i]];
     }
-    l->training.start[k + 1] = train_at;
-    l->validation.start[k + 1] = held_at;
+    l->validation.start[k + 1] = at;
+    l->training_samples += n - held;
   }
 done:
   comp__free(members);
   comp__free(order);
   return status;
+}
+
+/* The training samples of the current window, by condition. */
+static void list_window(comp__loader *l) {
+  const comp__loader_options *o = &l->options;
+  size_t at = 0, rows = comp_matrix_rows(l->x);
+  for (size_t k = 0; k < o->conditions; k++) {
+    l->training.start[k] = at;
+    for (size_t i = 0; i < rows; i++) {
+      size_t id = l->ids ? l->ids[i] : i;
+      if (o->codes[id] == (int32_t)k && !l->held[id]) l->training.rows[at++] = i;
+    }
+  }
+  l->training.start[o->conditions] = at;
+}
+
+/* Draws the order of the window's samples, condition by condition. */
+static void shuffle_window(comp__loader *l) {
+  size_t conditions = l->options.conditions;
+  for (size_t k = 0; k < conditions; k++) {
+    size_t n = block_size(&l->training, k), *order = l->order + l->training.start[k];
+    comp__rng_permutation(order, n,
+                          comp__rng_at(l->options.seed, COMP__RNG_SHUFFLE, l->epoch, l->window * conditions + k));
+    for (size_t i = 0; i < n; i++) order[i] = l->training.rows[l->training.start[k] + order[i]];
+  }
+}
+
+/* Makes a window the current one. */
+static comp_status enter_window(comp__loader *l, comp_context *context, size_t window) {
+  l->window = window;
+  if (l->options.stream) {
+    comp_status status = comp__stream_window(&l->x, &l->ids, context, l->options.stream, l->epoch, window);
+    if (status != COMP_OK) return status;
+    list_window(l);
+  }
+  bool last = window == l->windows - 1;
+  l->training.batches = last ? l->batches - window * l->batches_a_window : l->batches_a_window;
+  shuffle_window(l);
+  return COMP_OK;
 }
 
 static size_t pieces(size_t n, size_t size) {
@@ -84,21 +135,58 @@ static size_t piece_of(const sample_set *set, size_t k, size_t b, size_t *first)
   return end - begin > least ? end - begin : least;
 }
 
-static size_t batch_size(const comp__loader *l, const sample_set *set, size_t b) {
-  size_t total = 0, first;
-  for (size_t k = 0; k < l->options.conditions; k++) total += piece_of(set, k, b, &first);
-  return total;
+/* How many batches the windows of an epoch give: by their sizes, so that it is the same in each epoch. */
+static void count_batches(comp__loader *l) {
+  const comp__loader_options *o = &l->options;
+  l->windows = o->stream ? comp__stream_windows(o->stream) : 1;
+  if (!o->stream) {
+    l->batches = l->batches_a_window = pieces(l->training_samples, o->batch);
+    return;
+  }
+  l->batches_a_window = pieces(comp__stream_window_rows(o->stream, 0), o->batch);
+  l->batches =
+      (l->windows - 1) * l->batches_a_window + pieces(comp__stream_window_rows(o->stream, l->windows - 1), o->batch);
 }
 
-static void find_largest(comp__loader *l, const sample_set *set) {
-  for (size_t b = 0; b < set->batches; b++) {
-    size_t size = batch_size(l, set, b);
-    if (size > l->largest) l->largest = size;
+/* The validation samples of a stream are taken out as it passes. */
+typedef struct held_job {
+  comp__loader *loader;
+  comp_context *context;
+  size_t *place; /* [samples]: row of validation_x + 1; 0: not held */
+  comp_matrix **rows;
+} held_job;
+
+static comp_status take_held(void *arg, const comp_matrix *block, size_t first) {
+  held_job *job = arg;
+  for (size_t i = 0; i < comp_matrix_rows(block); i++) {
+    if (!job->place[first + i]) continue;
+    comp_status status = comp_matrix_select(&job->rows[job->place[first + i] - 1], job->context, block, &i, 1, NULL, 0);
+    if (status != COMP_OK) return status;
   }
+  return COMP_OK;
+}
+
+static comp_status read_validation(comp__loader *l, comp_context *context) {
+  size_t n = set_size(l, &l->validation);
+  held_job job = {.loader = l, .context = context};
+  comp_status status = COMP_OK;
+  if (n == 0) return COMP_OK;
+  COMP__TRY(comp__calloc(&job.place, l->options.samples, sizeof *job.place));
+  COMP__TRY(comp__calloc(&job.rows, n, sizeof(void *)));
+  for (size_t i = 0; i < n; i++) job.place[l->validation.rows[i]] = i + 1;
+  COMP__TRY(comp__stream_scan(context, l->options.stream, take_held, &job));
+  COMP__TRY(comp__matrix_stack(&l->validation_x, job.rows, n));
+  COMP__TRY(comp__alloc(&l->validation_ids, n, sizeof *l->validation_ids));
+  memcpy(l->validation_ids, l->validation.rows, n * sizeof *l->validation_ids);
+  for (size_t i = 0; i < n; i++) l->validation.rows[i] = i;
+done:
+  for (size_t i = 0; job.rows && i < n; i++) comp_matrix_free(job.rows[i]);
+  comp__free(job.rows);
+  comp__free(job.place);
+  return status;
 }
 
 comp_status comp__loader_new(comp__loader **out, comp_context *context, const comp__loader_options *options) {
-  (void)context;
   *out = NULL;
   comp__loader *l;
   comp_status status = comp__calloc(&l, 1, sizeof *l);
@@ -107,13 +195,20 @@ comp_status comp__loader_new(comp__loader **out, comp_context *context, const co
   l->gather.counts = options->counts;
   l->gather.library_target = options->library_target;
   COMP__TRY(split(l));
-  l->training.batches = pieces(set_size(l, &l->training), options->batch);
+  count_batches(l);
+  size_t window_rows = options->stream ? comp__stream_window_rows(options->stream, 0) : options->samples;
+  COMP__TRY(new_set(&l->training, window_rows, options->conditions));
+  COMP__TRY(comp__alloc(&l->order, window_rows, sizeof *l->order));
+  if (options->stream) COMP__TRY(read_validation(l, context));
   l->validation.batches = pieces(set_size(l, &l->validation), options->batch);
-  find_largest(l, &l->training);
-  find_largest(l, &l->validation);
-  COMP__TRY(comp__alloc(&l->order, set_size(l, &l->training), sizeof *l->order));
+  /* A piece of a condition has at most its share rounded up, and no fewer than LEAST_OF_CONDITION. */
+  l->largest = options->batch + options->conditions * (1 + LEAST_OF_CONDITION);
+  if (l->largest > options->samples + options->conditions * LEAST_OF_CONDITION)
+    l->largest = options->samples + options->conditions * LEAST_OF_CONDITION;
   COMP__TRY(comp__alloc(&l->batch_rows, l->largest, sizeof *l->batch_rows));
   COMP__TRY(comp__alloc(&l->batch_start, options->conditions + 1, sizeof *l->batch_start));
+  l->x = options->x;
+  if (l->x) list_window(l);
   comp__loader_begin_epoch(l, 0);
   *out = l;
 done:
@@ -123,10 +218,13 @@ done:
 
 void comp__loader_free(comp__loader *l) {
   if (!l) return;
+  comp__free(l->held);
   comp__free(l->training.rows);
   comp__free(l->training.start);
   comp__free(l->validation.rows);
   comp__free(l->validation.start);
+  comp_matrix_free(l->validation_x);
+  comp__free(l->validation_ids);
   comp__free(l->order);
   comp__free(l->batch_rows);
   comp__free(l->batch_start);
@@ -135,28 +233,29 @@ void comp__loader_free(comp__loader *l) {
 }
 
 size_t comp__loader_batches(const comp__loader *l) {
-  return l->training.batches;
+  return l->batches;
 }
+
 size_t comp__loader_validation_batches(const comp__loader *l) {
   return l->validation.batches;
 }
+
 size_t comp__loader_training_samples(const comp__loader *l) {
-  return set_size(l, &l->training);
+  return l->training_samples;
 }
+
 size_t comp__loader_largest_batch(const comp__loader *l) {
   return l->largest;
 }
 
 void comp__loader_begin_epoch(comp__loader *l, uint64_t epoch) {
-  for (size_t k = 0; k < l->options.conditions; k++) {
-    size_t n = block_size(&l->training, k), *order = l->order + l->training.start[k];
-    comp__rng_permutation(order, n, comp__rng_at(l->options.seed, COMP__RNG_SHUFFLE, epoch, k));
-    for (size_t i = 0; i < n; i++) order[i] = l->training.rows[l->training.start[k] + order[i]];
-  }
+  l->epoch = epoch;
+  l->window = SIZE_MAX; /* none yet */
 }
 
-static comp_status make_batch(comp__batch *out, comp_context *context, comp__loader *l, const sample_set *set,
-                              const size_t *order, size_t index, bool training) {
+static comp_status make_batch(comp__batch *out, comp_context *context, comp__loader *l, const comp_matrix *x,
+                              const size_t *ids, const sample_set *set, const size_t *order, size_t index,
+                              bool training) {
   size_t at = 0;
   for (size_t k = 0; k < l->options.conditions; k++) {
     size_t member, n = block_size(set, k), count = piece_of(set, k, index, &member);
@@ -167,13 +266,21 @@ static comp_status make_batch(comp__batch *out, comp_context *context, comp__loa
     }
   }
   l->batch_start[l->options.conditions] = at;
-  return comp__gather_rows(out, context, &l->gather, l->options.x, l->batch_rows, at, l->batch_start, training);
+  comp_status status = comp__gather_rows(out, context, &l->gather, x, l->batch_rows, at, l->batch_start, training);
+  for (size_t i = 0; status == COMP_OK && ids && i < at; i++) l->gather.ids[i] = ids[l->batch_rows[i]];
+  return status;
 }
 
 comp_status comp__loader_batch(comp__batch *out, comp_context *context, comp__loader *l, size_t index) {
-  return make_batch(out, context, l, &l->training, l->order, index, true);
+  size_t window = index / l->batches_a_window;
+  if (window != l->window) {
+    comp_status status = enter_window(l, context, window);
+    if (status != COMP_OK) return status;
+  }
+  return make_batch(out, context, l, l->x, l->ids, &l->training, l->order, index - window * l->batches_a_window, true);
 }
 
 comp_status comp__loader_validation_batch(comp__batch *out, comp_context *context, comp__loader *l, size_t index) {
-  return make_batch(out, context, l, &l->validation, l->validation.rows, index, false);
+  const comp_matrix *x = l->validation_x ? l->validation_x : l->options.x;
+  return make_batch(out, context, l, x, l->validation_ids, &l->validation, l->validation.rows, index, false);
 }

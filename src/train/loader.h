@@ -11,11 +11,14 @@
 
 #include "comp/dataset.h"
 #include "model/network.h"
+#include "train/stream.h"
 
 typedef struct comp__loader comp__loader;
 
 typedef struct comp__loader_options {
-  const comp_matrix *x;
+  const comp_matrix *x; /* all data in memory, or NULL and a stream */
+  comp__stream *stream;
+  size_t samples;
   const int32_t *codes; /* [samples] condition of each; -1 leaves a sample out */
   size_t conditions;
   uint64_t seed;
@@ -25,7 +28,7 @@ typedef struct comp__loader_options {
   float library_target;
 } comp__loader_options;
 
-/* It should be freed via comp__loader_free(). The matrix and codes must outlive it. */
+/* It should be freed via comp__loader_free(). What the options point to must outlive it. */
 comp_status comp__loader_new(comp__loader **out, comp_context *context, const comp__loader_options *options);
 void comp__loader_free(comp__loader *loader);
 

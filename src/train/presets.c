@@ -145,6 +145,8 @@ comp_status comp_train_options_check(const comp_train_options *o) {
   if (o->kl_target > 0 && o->model.penalty == COMP_PENALTY_NONE)
     return comp__error(COMP_ERR_ARGUMENT, "kl_target: the model %s has no penalty to adjust", o->model_name);
   if (!(o->checkpoint_minutes >= 0)) return bad("checkpoint_minutes", o->checkpoint_minutes, "is below 0");
+  if (o->stream && o->memory < ((size_t)16 << 20))
+    return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
   return COMP_OK;
 }

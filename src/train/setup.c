@@ -45,96 +45,42 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   return COMP_OK;
 }
 
-typedef struct range_job {
-  const float *values;
-  float *low, *high; /* a chunk each */
-} range_job;
+/* What is learnt in one pass over the data, in memory or streamed. */
+typedef struct survey {
+  comp_context *context;
+  comp_likelihood likelihood;
+  double *sums;    /* [features] */
+  float *totals;   /* [samples] library sizes; counts only */
+  uint64_t digest; /* tells a checkpoint of other data */
+} survey;
 
-enum { VALUE_CHUNK = 1 << 16 };
-
-static void find_range(void *arg, size_t begin, size_t end, int thread) {
-  (void)thread;
-  const range_job *job = arg;
-  float low = job->values[begin], high = low;
-  for (size_t i = begin; i < end; i++) {
-    low = job->values[i] < low ? job->values[i] : low;
-    high = job->values[i] > high ? job->values[i] : high;
-  }
-  job->low[begin / VALUE_CHUNK] = low;
-  job->high[begin / VALUE_CHUNK] = high;
+static size_t row_begin(const comp_matrix *x, size_t i) {
+  return x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
 }
 
-static comp_status check_values(comp_context *context, const comp_matrix *x, comp_likelihood likelihood) {
-  size_t row, col, n = comp_matrix_nnz(x), chunks = n / VALUE_CHUNK + 1;
-  if (comp__matrix_find_nonfinite(&row, &col, context, x))
-    return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu", row, col);
-  range_job job = {x->values, NULL, NULL};
-  comp_status status;
-  float low = 0.0f, high = 0.0f;
-  COMP__TRY(comp__alloc(&job.low, chunks, sizeof(float)));
-  COMP__TRY(comp__alloc(&job.high, chunks, sizeof(float)));
-  comp__parallel_for(context, n, VALUE_CHUNK, find_range, &job);
-  for (size_t c = 0; c * VALUE_CHUNK < n; c++) {
-    low = fminf(low, job.low[c]);
-    high = fmaxf(high, job.high[c]);
+static comp_status check_values(const survey *s, const comp_matrix *x, size_t first) {
+  size_t row, col, n = comp_matrix_nnz(x);
+  bool counts = s->likelihood == COMP_LIKELIHOOD_NB;
+  if (comp__matrix_find_nonfinite(&row, &col, s->context, x))
+    return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu",
+                       first + row, col);
+  float largest = 0.0f;
+  for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf(x->values[i]));
+  if (largest > LARGEST_VALUE)
+    return comp__error(
+        COMP_ERR_DATA,
+        "X holds values as large as %g; prepare the data first (comp prep: normalise, log, or standardise)",
+        (double)largest);
+  for (size_t i = 0; counts && i < n; i++) {
+    if (x->values[i] < 0.0f)
+      return comp__error(COMP_ERR_DATA, "X holds negative values: the negative binomial is for counts");
+    if (x->values[i] != floorf(x->values[i]))
+      return comp__error(COMP_ERR_DATA, "X holds %g, which is not a whole number: the negative binomial is for counts",
+                         (double)x->values[i]);
   }
-  if (fmaxf(high, -low) > LARGEST_VALUE)
-    COMP__FAIL(COMP_ERR_DATA,
-               "X holds values as large as %g; prepare the data first (comp prep: normalise, log, or standardise)",
-               (double)fmaxf(high, -low));
-  if (likelihood == COMP_LIKELIHOOD_NB) {
-    if (low < 0.0f) COMP__FAIL(COMP_ERR_DATA, "X holds negative values: the negative binomial is for counts");
-    for (size_t i = 0; i < n; i++)
-      if (x->values[i] != floorf(x->values[i]))
-        COMP__FAIL(COMP_ERR_DATA, "X holds %g, which is not a whole number: the negative binomial is for counts",
-                   (double)x->values[i]);
-  }
-done:
-  comp__free(job.low);
-  comp__free(job.high);
-  return status;
-}
-
-/* Means of all features, and for counts the median library size. */
-static comp_status measure_features(comp_model *model, const comp_matrix *x) {
-  double *sums = NULL;
-  comp_status status;
-  COMP__TRY(comp__calloc(&sums, x->cols, sizeof *sums));
-  for (size_t i = 0; i < x->rows; i++) {
-    if (x->kind == COMP_DENSE)
-      for (size_t g = 0; g < x->cols; g++) sums[g] += x->values[i * x->cols + g];
-    else
-      for (int64_t k = x->indptr[i]; k < x->indptr[i + 1]; k++) sums[x->indices[k]] += x->values[k];
-  }
-  for (size_t g = 0; g < x->cols; g++) model->feature_means[g] = (float)(sums[g] / (double)x->rows);
-done:
-  comp__free(sums);
-  return status;
-}
-
-static int compare_floats(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
-static comp_status median_library(float *out, const comp_matrix *x) {
-  float *totals;
-  comp_status status = comp__alloc(&totals, x->rows, sizeof *totals);
-  if (status != COMP_OK) return status;
-  for (size_t i = 0; i < x->rows; i++) {
-    double total = 0;
-    size_t begin = x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
-    size_t end = x->kind == COMP_CSR ? (size_t)x->indptr[i + 1] : (i + 1) * x->cols;
-    for (size_t k = begin; k < end; k++) total += x->values[k];
-    totals[i] = (float)total;
-  }
-  qsort(totals, x->rows, sizeof *totals, compare_floats);
-  *out = fmaxf(1.0f, totals[x->rows / 2]);
-  comp__free(totals);
   return COMP_OK;
 }
 
-/* A 64-bit digest of the matrix and the conditions: tells a checkpoint of other data. */
 static uint64_t digest_bytes(uint64_t digest, const void *data, size_t size) {
   const unsigned char *p = data;
   for (; size >= 8; size -= 8, p += 8) {
@@ -147,11 +93,53 @@ static uint64_t digest_bytes(uint64_t digest, const void *data, size_t size) {
   return digest;
 }
 
-static uint64_t digest_data(const comp_matrix *x, const comp_groups *groups) {
-  uint64_t digest = digest_bytes(1, (size_t[]){x->rows, x->cols}, 2 * sizeof(size_t));
-  digest = digest_bytes(digest, x->values, comp_matrix_nnz(x) * sizeof(float));
-  if (x->kind == COMP_CSR) digest = digest_bytes(digest, x->indices, comp_matrix_nnz(x) * sizeof(int32_t));
-  return digest_bytes(digest, groups->codes, groups->rows * sizeof *groups->codes);
+static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
+  survey *s = arg;
+  comp_status status = check_values(s, x, first);
+  if (status != COMP_OK) return status;
+  for (size_t i = 0; i < x->rows; i++) {
+    size_t begin = row_begin(x, i), end = row_begin(x, i + 1);
+    double total = 0;
+    for (size_t k = begin; k < end; k++) {
+      s->sums[x->kind == COMP_CSR ? (size_t)x->indices[k] : k - begin] += x->values[k];
+      total += x->values[k];
+    }
+    if (s->totals) s->totals[first + i] = (float)total;
+    /* Row by row: how a file is cut into blocks does not matter. */
+    s->digest = digest_bytes(s->digest, x->values + begin, (end - begin) * sizeof(float));
+    if (x->kind == COMP_CSR) s->digest = digest_bytes(s->digest, x->indices + begin, (end - begin) * sizeof(int32_t));
+  }
+  return COMP_OK;
+}
+
+static int compare_floats(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+/* One pass: feature means, for counts the median library size, and the digest. */
+static comp_status look_at_data(comp_model *model, uint64_t *digest, comp_context *context, const comp_matrix *x,
+                                comp__stream *stream, size_t samples, const comp_groups *groups) {
+  size_t features = model->network.features;
+  survey s = {.context = context, .likelihood = model->network.options.likelihood};
+  comp_status status;
+  COMP__TRY(comp__calloc(&s.sums, features, sizeof *s.sums));
+  if (s.likelihood == COMP_LIKELIHOOD_NB) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
+  s.digest = digest_bytes(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
+  if (stream)
+    COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
+  else
+    COMP__TRY(survey_block(&s, x, 0));
+  *digest = digest_bytes(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
+  for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
+  if (s.totals) {
+    qsort(s.totals, samples, sizeof *s.totals, compare_floats);
+    model->library_target = fmaxf(1.0f, s.totals[samples / 2]);
+  }
+done:
+  comp__free(s.sums);
+  comp__free(s.totals);
+  return status;
 }
 
 static comp_status describe(comp_model *model, const comp_dataset *dataset, const comp_groups *groups,
@@ -166,7 +154,6 @@ static comp_status describe(comp_model *model, const comp_dataset *dataset, cons
   COMP__TRY(comp__strdup(&model->condition, options->condition));
   COMP__TRY(comp__strdup(&model->record, comp_dataset_record(dataset)));
   COMP__TRY(comp__config_write(&model->config, options));
-  COMP__TRY(measure_features(model, comp_dataset_x(dataset)));
 done:
   return status;
 }
@@ -277,47 +264,76 @@ static bool keep_model(const comp__run *run, comp_status status) {
          (status == COMP_ERR_NUMERIC && run->has_best);
 }
 
+/* Samples and features, wherever X is. */
+typedef struct source {
+  const comp_matrix *x;
+  comp__stream *stream;
+  size_t samples, features;
+} source;
+
+static comp_status open_source(source *out, comp_context *context, const comp_dataset *dataset,
+                               const comp_train_options *o) {
+  *out = (source){comp_dataset_x(dataset), NULL, comp_dataset_samples(dataset), comp_dataset_features(dataset)};
+  if (out->samples < 2 || out->features < 1 || (!out->x && !o->stream))
+    return comp__error(COMP_ERR_DATA, "the data has %zu samples and %zu features: nothing to train on", out->samples,
+                       out->features);
+  if (out->x) return COMP_OK;
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp_status status =
+      comp__stream_open(&out->stream, context, o->stream, o->stream_read ? o->stream_read : &read, o->memory, o->seed);
+  if (status != COMP_OK) return status;
+  if (comp__stream_rows(out->stream) == out->samples && comp__stream_cols(out->stream) == out->features) return COMP_OK;
+  comp__stream_close(out->stream);
+  out->stream = NULL;
+  return comp__error(COMP_ERR_DATA, "'%s' is not the file of this data set", o->stream);
+}
+
+/* A failed run's model is handed out when it is worth keeping, and the failure told all the same. */
+static comp_status hand_out(comp_model **out, comp__run *run, comp_status status) {
+  char message[1024];
+  if (!keep_model(run, status)) return status;
+  snprintf(message, sizeof message, "%s", comp_error_message());
+  comp_status kept = keep_history(run);
+  if (kept != COMP_OK) return kept;
+  *out = run->model;
+  run->model = NULL;
+  return status == COMP_OK ? COMP_OK : comp__error(status, "%s", message);
+}
+
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                          const comp_train_options *asked, const comp_groups *groups) {
-  comp_matrix *x = comp_dataset_x(dataset);
-  comp_train_options resolved = *asked; /* with everything chosen that was left open: what the model remembers */
-  const comp_train_options *options = &resolved;
-  comp__run run = {.context = context, .options = options};
-  comp__loader_options loader = {.x = x,
+  comp_train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
+  comp__run run = {.context = context, .options = &options};
+  source data = {0};
+  uint64_t digest;
+  comp_status status;
+  COMP__TRY(open_source(&data, context, dataset, asked));
+  COMP__TRY(comp__model_new(&run.model, &options.model, data.features, groups->n_levels));
+  COMP__TRY(look_at_data(run.model, &digest, context, data.x, data.stream, data.samples, groups));
+  comp__loader_options loader = {.x = data.x,
+                                 .stream = data.stream,
+                                 .samples = data.samples,
                                  .codes = groups->codes,
                                  .conditions = groups->n_levels,
-                                 .seed = options->seed,
-                                 .batch = options->batch,
-                                 .validation = options->validation,
-                                 .counts = options->model.likelihood == COMP_LIKELIHOOD_NB};
-  comp_status status;
-  COMP__TRY(comp__model_new(&run.model, &options->model, x->cols, groups->n_levels));
-  if (loader.counts) COMP__TRY(median_library(&run.model->library_target, x));
-  loader.library_target = run.model->library_target;
+                                 .seed = options.seed,
+                                 .batch = options.batch,
+                                 .validation = options.validation,
+                                 .counts = options.model.likelihood == COMP_LIKELIHOOD_NB,
+                                 .library_target = run.model->library_target};
   COMP__TRY(comp__loader_new(&run.loader, context, &loader));
-  resolve(&resolved, context, comp__loader_batches(run.loader));
-  COMP__TRY(describe(run.model, dataset, groups, options));
-  COMP__TRY(new_run(&run, digest_data(x, groups)));
+  resolve(&options, context, comp__loader_batches(run.loader));
+  COMP__TRY(describe(run.model, dataset, groups, &options));
+  COMP__TRY(new_run(&run, digest));
   comp__info(context,
              "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",
-             options->model_name, x->rows, comp__loader_training_samples(run.loader), x->cols, groups->n_levels,
-             run.model->network.params.size, run.epochs, comp__loader_batches(run.loader));
+             options.model_name, data.samples, comp__loader_training_samples(run.loader), data.features,
+             groups->n_levels, run.model->network.params.size, run.epochs, comp__loader_batches(run.loader));
   status = comp__run_all(&run);
-  if (keep_model(&run, status)) {
-    char message[1024];
-    snprintf(message, sizeof message, "%s", comp_error_message());
-    comp_status kept = keep_history(&run);
-    if (kept != COMP_OK)
-      status = kept;
-    else {
-      *out = run.model;
-      run.model = NULL;
-      if (status != COMP_OK) comp__error(status, "%s", message);
-    }
-  }
+  status = hand_out(out, &run, status);
 done:
   comp_model_free(run.model);
   release_run(&run);
+  comp__stream_close(data.stream);
   return status;
 }
 
@@ -327,11 +343,7 @@ comp_status comp_train(comp_model **out, comp_context *context, const comp_datas
   comp_groups groups = {0};
   comp_status status;
   COMP__TRY(comp_train_options_check(options));
-  if (!comp_dataset_x(dataset) || comp_dataset_samples(dataset) < 2 || comp_dataset_features(dataset) < 1)
-    COMP__FAIL(COMP_ERR_DATA, "the data has %zu samples and %zu features: nothing to train on",
-               comp_dataset_samples(dataset), comp_dataset_features(dataset));
   COMP__TRY(read_condition(&groups, context, dataset, options->condition));
-  COMP__TRY(check_values(context, comp_dataset_x(dataset), options->model.likelihood));
   COMP__TRY(train(out, context, dataset, options, &groups));
 done:
   comp_groups_release(&groups);

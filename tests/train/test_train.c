@@ -174,8 +174,12 @@ static void every_batch_holds_every_condition(void **state) {
   comp_groups groups;
   assert_ok(comp_table_groups(&groups, comp_dataset_obs(d), 0));
   for (size_t batch = 2; batch < 300; batch = batch * 2 + 1) { /* also sizes that leave a remainder of one */
-    comp__loader_options options = {
-        .x = comp_dataset_x(d), .codes = groups.codes, .conditions = 5, .batch = batch, .validation = 0.1};
+    comp__loader_options options = {.x = comp_dataset_x(d),
+                                    .samples = 257,
+                                    .codes = groups.codes,
+                                    .conditions = 5,
+                                    .batch = batch,
+                                    .validation = 0.1};
     comp__loader *loader;
     assert_ok(comp__loader_new(&loader, context, &options));
     char seen[257] = {0};
