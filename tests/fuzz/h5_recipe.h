@@ -227,7 +227,7 @@ static inline void spoil_heap(recipe *r, int fd) {
   ssize_t n = pread(fd, image, sizeof image, 0);
   for (unsigned i = take(r) & 3; i > 0 && n > 0; i--) {
     const uint8_t *heap = memmem(image, (size_t)n, "GCOL\1", 5);
-    size_t at = 8 + take(r) + 256 * (take(r) & 15);
+    size_t at = 8 + (take(r) + 256 * (take(r) & 15)) % (4096 - 8); /* a collection has 4096 bytes here */
     uint8_t byte = (uint8_t)take(r);
     if (heap && (size_t)(heap - image) + at < (size_t)n && pwrite(fd, &byte, 1, heap - image + (off_t)at) != 1) abort();
   }
