@@ -30,7 +30,7 @@ static const opt_spec options[] = {
     {"min-samples", .kind = OPT_INT, OPT_FIELD(de_options, min_samples), .metavar = "N", .min = 1, .max = 1e15,
      .help = "leave out labels with fewer samples on either side"},
     {"tie-correct", .kind = OPT_FLAG, OPT_FIELD(de_options, de.tie_correct),
-     .help = "the variance of ranks with ties, which scanpy leaves uncorrected too unless told"},
+     .help = "correct the variance of the scores for ties; scanpy does not, unless told to"},
     {"json", .kind = OPT_FILE, OPT_FIELD(de_options, json), .metavar = "FILE",
      .help = "also write the result to this file, as JSON; '-' writes it to stdout in place of the table"},
     CLI_INPUT_ROWS(de_options, input),

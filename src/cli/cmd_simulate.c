@@ -1,5 +1,7 @@
 /* cmd_simulate.c: `comp simulate`: cells under several conditions, with the truth known. The model is in
  * comp/simulate.h. */
+#include <string.h>
+
 #include "cli/command.h"
 #include "comp/simulate.h"
 
@@ -74,6 +76,9 @@ static int run(cli_session *session, const void *values) {
   const simulate_options *o = values;
   comp_simulate_options model = o->model;
   if (o->truth && o->no_truth) return cli_usage_error(session, "--truth and --no-truth exclude each other");
+  size_t length = strlen(o->output);
+  if (length < 6 || strcmp(o->output + length - 5, ".h5ad") != 0)
+    return cli_usage_error(session, "--output: the name of the file must end in .h5ad");
   if (o->truth) model.truth = COMP_TRUTH_ON;
   if (o->no_truth) model.truth = COMP_TRUTH_OFF;
   comp_status status = comp_simulate(session->context, o->output, &model, o->compression);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -64,7 +65,35 @@ static const char *const schedules[] = {"constant", "cosine", "plateau", NULL};
 static const char *const selections[] = {"best", "last", NULL};
 
 #define FIELD(member) OPT_FIELD(train_options, member)
-static const char PRESET[] = "as the preset has it";
+/* The value that the default preset has, as its own table gives it. */
+static const char *preset_default(const opt_spec *spec) {
+  static char text[64];
+  static const char suffix[] = "; a preset may change it";
+  comp_train_options t;
+  if (comp_train_options_init(&t, NULL, NULL) != COMP_OK) return "";
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"latent", (double)t.model.latent},
+                 {"scale", t.model.scale},
+                 {"gamma", t.model.gamma},
+                 {"beta", t.model.beta},
+                 {"batch", (double)t.batch},
+                 {"lr", t.rate},
+                 {"warmup", t.warmup},
+                 {"patience", (double)t.patience}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (strcmp(spec->name, numbers[i].name) == 0) snprintf(text, sizeof text, "%g%s", numbers[i].value, suffix);
+  if (strcmp(spec->name, "schedule") == 0) snprintf(text, sizeof text, "%s%s", schedules[t.schedule], suffix);
+  if (strcmp(spec->name, "select") == 0) snprintf(text, sizeof text, "%s%s", selections[t.select], suffix);
+  if (strcmp(spec->name, "hidden") == 0) {
+    size_t used = 0;
+    for (size_t l = 0; l < t.model.n_hidden; l++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu", l ? "," : "", t.model.hidden[l]);
+    snprintf(text + used, sizeof text - used, "%s", suffix);
+  }
+  return text;
+}
 
 static const opt_spec options[] = {
     {"input", 'i', OPT_FILE, .required = true, FIELD(input), .metavar = "IN", .group = "Files",
@@ -87,23 +116,24 @@ static const opt_spec options[] = {
     {"preset", .kind = OPT_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .choices_from = preset_names,
      .help = "the recipe that all options start from"},
     {"latent", .kind = OPT_INT, FIELD(latent), .metavar = "D", .group = "Model", .min = 1, .max = COMP_MAX_LATENT,
-     .unset = PRESET, .help = "dimensions of the representation"},
-    {"hidden", .kind = OPT_STRING, FIELD(hidden), .metavar = "LIST", .group = "Model", .unset = PRESET,
+     .unset_from = preset_default, .help = "dimensions of the representation"},
+    {"hidden", .kind = OPT_STRING, FIELD(hidden), .metavar = "LIST", .group = "Model", .unset_from = preset_default,
      .help = "widths of the encoder's layers, as in 512,512,512; the decoder has them in reverse"},
     {"scale", .kind = OPT_REAL, FIELD(scale), .metavar = "S", .group = "Model", .min = 0.001, .max = 100,
-     .unset = PRESET, .help = "standard deviation of every posterior"},
+     .unset_from = preset_default, .help = "standard deviation of every posterior"},
     {"learn-scale", .kind = OPT_FLAG, FIELD(learn_scale), .group = "Model",
      .help = "let the encoder give it for each sample instead"},
     {"likelihood", .kind = OPT_CHOICE, FIELD(likelihood), .metavar = "NAME", .group = "Model", .choices = likelihoods,
      .unset = "gaussian",
-     .help = "of the data: gaussian for logged or standardised values, nb (negative binomial) for raw counts"},
+     .help =
+         "how data is distributed: gaussian for logged or standardised values, nb (negative binomial) for raw counts"},
     {"encoder-without-condition", .kind = OPT_FLAG, FIELD(encoder_without_condition), .group = "Model",
      .help = "only the decoder sees the condition"},
 
     {"gamma", .kind = OPT_REAL, FIELD(gamma), .metavar = "G", .group = "Objective", .min = 0, .max = 1e9,
-     .unset = PRESET, .help = "weight of the penalty: more aligns more"},
-    {"beta", .kind = OPT_REAL, FIELD(beta), .metavar = "B", .group = "Objective", .min = 0, .max = 1e9, .unset = PRESET,
-     .help = "weight of the KL divergence from the prior"},
+     .unset_from = preset_default, .help = "weight of the penalty: more aligns more"},
+    {"beta", .kind = OPT_REAL, FIELD(beta), .metavar = "B", .group = "Objective", .min = 0, .max = 1e9,
+     .unset_from = preset_default, .help = "weight of the KL divergence from the prior"},
     {"kl-target", .kind = OPT_REAL, FIELD(kl_target), .metavar = "L", .group = "Objective", .min = 0, .max = 1e6,
      .unset = "gamma stays as it is", .help = "adjust gamma so that the penalty stays near L"},
     {"penalty", .kind = OPT_CHOICE, FIELD(penalty), .metavar = "NAME", .group = "Objective", .choices = penalties,
@@ -119,31 +149,31 @@ static const opt_spec options[] = {
      .choices = reductions, .unset = "sum", .help = "over features; gamma and beta are on this scale"},
 
     {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .min = 0, .max = 9e15,
-     .help = "of everything random"},
+     .help = "seed of all random numbers"},
     {"epochs", .kind = OPT_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
      .unset = "by preset and data: some 2,500 steps", .help = "passes over the data"},
-    {"batch", .kind = OPT_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9, .unset = PRESET,
-     .help = "samples a step"},
+    {"batch", .kind = OPT_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9,
+     .unset_from = preset_default, .help = "samples a step"},
     {"lr", .kind = OPT_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,
-     .unset = PRESET, .help = "learning rate"},
+     .unset_from = preset_default, .help = "learning rate"},
     {"schedule", .kind = OPT_CHOICE, FIELD(schedule), .metavar = "NAME", .group = "Training", .choices = schedules,
-     .unset = PRESET, .help = "of the learning rate"},
+     .unset_from = preset_default, .help = "how the learning rate changes"},
     {"warmup", .kind = OPT_REAL, FIELD(warmup), .metavar = "SHARE", .group = "Training", .min = 0, .max = 0.99,
-     .unset = PRESET, .help = "share of the steps in which the rate of the cosine schedule rises"},
+     .unset_from = preset_default, .help = "share of the steps in which the rate of the cosine schedule rises"},
     {"weight-decay", .kind = OPT_REAL, FIELD(weight_decay), .metavar = "W", .group = "Training", .min = 0, .max = 1,
      .help = "decoupled weight decay"},
     {"clip", .kind = OPT_REAL, FIELD(clip), .metavar = "NORM", .group = "Training", .min = 0, .max = 1e30,
      .help = "largest norm of the gradient; 0 is no limit"},
     {"patience", .kind = OPT_INT, FIELD(patience), .metavar = "N", .group = "Training", .min = 0, .max = 1e9,
-     .unset = PRESET, .help = "stop after N epochs without a better validation loss; 0 never stops early"},
+     .unset_from = preset_default, .help = "stop after N epochs without a better validation loss; 0 never stops early"},
     {"max-time", .kind = OPT_REAL, FIELD(max_time), .metavar = "SECONDS", .group = "Training", .min = 0.001, .max = 1e9,
      .unset = "no limit", .help = "stop after this time"},
     {"validation", .kind = OPT_REAL, FIELD(validation), .metavar = "SHARE", .group = "Training", .min = 0, .max = 0.5,
-     .help = "of the samples held out to choose the model"},
+     .help = "share of the samples held out to choose the model"},
     {"select", .kind = OPT_CHOICE, FIELD(select), .metavar = "WHICH", .group = "Training", .choices = selections,
-     .unset = PRESET, .help = "weights to keep: those with the best validation loss, or the last"},
+     .unset_from = preset_default, .help = "weights to keep: those with the best validation loss, or the last"},
     {"precision", .kind = OPT_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .choices = precisions,
-     .help = "of the matrix products; auto takes what is faster here"},
+     .help = "how matrices are multiplied; auto takes what is faster here"},
 
     {"resume", .kind = OPT_FLAG, FIELD(resume), .group = "Interruption",
      .help = "go on from MODEL.checkpoint, if it is there, to the same bytes as an unbroken run"},
@@ -223,13 +253,20 @@ static void override_training(comp_train_options *t, const train_options *o) {
   t->log = o->log;
 }
 
-/* Trains and saves. A model that a stopped or diverged run left is saved too, and the failure told all the same. */
+/* Trains and saves. A model that a stopped or diverged run left is saved too, unless an earlier one would be lost by
+ * it, and the failure told all the same. */
+static bool same_file(const char *a, const char *b) {
+  struct stat x, y;
+  if (strcmp(a, b) == 0) return true;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static int train_and_save(cli_session *session, const train_options *o, const comp_train_options *t,
                           const comp_dataset *dataset) {
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, t);
   int code = status == COMP_OK ? 0 : cli_fail(session, status);
-  if (model) {
+  if (model && (status == COMP_OK || access(o->output, F_OK) != 0)) {
     comp_status saved = comp_model_save(model, o->output);
     if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);
     if (saved == COMP_OK && comp_model_finished(model)) unlink(t->checkpoint);
@@ -252,6 +289,9 @@ static int run(cli_session *session, const void *values) {
   if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", o->output) >= sizeof checkpoint)
     return cli_error(session, EXIT_USAGE, "--output: the name is too long");
   t.checkpoint = checkpoint;
+  if (same_file(o->output, o->input)) return cli_usage_error(session, "--output: it is the input file");
+  if (o->log && (same_file(o->log, o->output) || same_file(o->log, o->input) || same_file(o->log, checkpoint)))
+    return cli_usage_error(session, "--log: it is a file that is used for something else");
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.metadata = o->metadata;
   read.layer = o->layer;

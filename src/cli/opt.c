@@ -405,5 +405,6 @@ char *opt_default(char *buffer, size_t size, const opt_spec *spec, const void *d
     snprintf(buffer, size, "%s", *(const char *const *)field);
   }
   if (!buffer[0] && spec->unset) snprintf(buffer, size, "%s", spec->unset);
+  if (!buffer[0] && spec->unset_from) snprintf(buffer, size, "%s", spec->unset_from(spec));
   return buffer;
 }

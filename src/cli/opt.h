@@ -61,6 +61,8 @@ typedef struct opt_spec {
   const char *const *(*choices_from)(void); /* the same from a function, where a table elsewhere knows them */
   double min, max;                          /* of a number, both allowed; 0, 0: any; INFINITY as max: no upper limit */
   const char *unset;                        /* in words, what happens when the option is not given */
+  /* The same from a function, where something elsewhere knows it; a text that stays valid until the next call. */
+  const char *(*unset_from)(const struct opt_spec *spec);
 } opt_spec;
 
 #define OPT_FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)

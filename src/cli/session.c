@@ -14,8 +14,7 @@ const cli_common cli_common_defaults = {.quiet = false, .verbose = false, .threa
 
 const opt_spec cli_common_options[] = {
     {"threads", .kind = OPT_INT, OPT_FIELD(cli_common, threads), .metavar = "N", .group = "Common options",
-     .help = "number of threads; 0: all CPUs that this process may use. Results do not depend on it",
-     .max = COMP_MAX_THREADS},
+     .help = "number of threads; 0: all CPUs that this process may use", .max = COMP_MAX_THREADS},
     {"quiet", 'q', OPT_FLAG, OPT_FIELD(cli_common, quiet), .group = "Common options",
      .help = "nothing on stderr but errors"},
     {"verbose", 'v', OPT_FLAG, OPT_FIELD(cli_common, verbose), .group = "Common options",

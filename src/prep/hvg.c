@@ -162,7 +162,7 @@ static comp_status check_data(comp_context *context, const comp_dataset *d, cons
   const char *name = flavors[o->flavor].name;
   if (flavors[o->flavor].wants_counts && look.kind != COMP_DATA_COUNTS)
     return comp__error(COMP_ERR_DATA,
-                       "hvg: flavor %s needs counts, and X does not look like it (%s); use force to do "
+                       "hvg: flavor %s needs counts, and X does not look like it (%s); --force does "
                        "it nevertheless",
                        name, look.reason);
   if (o->flavor == COMP_HVG_SEURAT && look.kind != COMP_DATA_LOG)

@@ -75,10 +75,10 @@ static comp_status check_counts(comp_context *context, const comp_dataset *datas
     return comp__error(COMP_ERR_DATA, "cannot normalise totals: X is not counts (%s)", look.reason);
   if (force) return COMP_OK;
   if (comp__record_has(dataset, "normalize_total"))
-    return comp__error(COMP_ERR_DATA, "X has been normalised already, as its record says; use force to do it again");
+    return comp__error(COMP_ERR_DATA, "X has been normalised already, as its record says; --force does it again");
   if (look.kind != COMP_DATA_COUNTS)
     return comp__error(COMP_ERR_DATA,
-                       "cannot normalise totals: X does not look like counts (%s); use force to do it nevertheless",
+                       "cannot normalise totals: X does not look like counts (%s); --force does it nevertheless",
                        look.reason);
   return COMP_OK;
 }
@@ -113,11 +113,11 @@ static comp_status check_not_logged(comp_context *context, const comp_dataset *d
   if (look.min <= -1.0) return comp__error(COMP_ERR_DATA, "cannot take log(1 + x): X holds %g", look.min);
   if (force) return COMP_OK;
   if (comp__record_has(dataset, "log1p"))
-    return comp__error(COMP_ERR_DATA, "X has been logged already, as its record says; use force to do it again");
+    return comp__error(COMP_ERR_DATA, "X has been logged already, as its record says; --force does it again");
   /* Counts normalised to a small total look like logs: what we normalised ourselves is known not to be. */
   bool ours = comp__record_has(dataset, "normalize_total");
   if (look.kind == COMP_DATA_CENTERED || (look.kind == COMP_DATA_LOG && !ours))
-    return comp__error(COMP_ERR_DATA, "X looks logged already (%s); use force to log it nevertheless", look.reason);
+    return comp__error(COMP_ERR_DATA, "X looks logged already (%s); --force logs it nevertheless", look.reason);
   return COMP_OK;
 }
 

@@ -106,15 +106,15 @@ static void keep_best(comp__run *run) {
   run->has_best = true;
 }
 
-static void write_log(comp__run *run, json_t *entry) {
-  if (!run->log) return;
+static comp_status write_log(comp__run *run, json_t *entry) {
+  if (!run->log) return COMP_OK;
   json_t *line = json_copy(entry);
   json_object_set_new(line, "seconds", json_real(comp__seconds() - run->started));
   char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(line);
-  if (text) fprintf(run->log, "%s\n", text);
-  fflush(run->log);
+  bool good = text && fprintf(run->log, "%s\n", text) > 0 && fflush(run->log) == 0;
   free(text);
+  return good ? COMP_OK : comp__error_errno("cannot write '%s'", run->options->log);
 }
 
 /* Plateau: half the rate when nothing got better for this many epochs. */
@@ -159,8 +159,9 @@ static comp_status end_epoch(comp__run *run) {
     json_decref(entry);
     return comp__error(COMP_ERR_MEMORY, "out of memory");
   }
-  write_log(run, entry);
+  comp_status status = write_log(run, entry);
   json_decref(entry);
+  if (status != COMP_OK) return status;
   follow_validation(run, held.total);
   now->sums = (comp__losses){0};
   now->samples = 0;

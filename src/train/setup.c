@@ -21,6 +21,9 @@ enum { AIM_STEPS = 2500, LEAST_EPOCHS = 15, MOST_EPOCHS = 400 };
 /* Values beyond this are no expression data; their squares would not fit in f32 sums. */
 static const float LARGEST_VALUE = 1e6f;
 
+/* More conditions than this are taken for a mistake: a column of numbers, or of names. */
+enum { MOST_LEVELS = 256 };
+
 static comp_status read_condition(comp_groups *out, comp_context *context, const comp_dataset *dataset,
                                   const char *name) {
   size_t column;
@@ -38,6 +41,12 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   size_t missing = 0;
   for (size_t i = 0; i < out->rows; i++) missing += out->codes[i] < 0;
   if (missing > 0) comp__warn(context, "%zu samples have no value in '%s' and are left out", missing, name);
+  if (out->n_levels > MOST_LEVELS) {
+    status =
+        comp__error(COMP_ERR_DATA, "column '%s' has %zu different values: that is no condition", name, out->n_levels);
+    comp_groups_release(out);
+    return status;
+  }
   for (size_t k = 0; k < out->n_levels; k++)
     if (out->counts[k] < 10)
       comp__warn(context, "condition '%s' has only %zu sample%s: do not trust what the model says of it",
@@ -52,20 +61,26 @@ typedef struct survey {
   double *sums;    /* [features] */
   float *totals;   /* [samples] library sizes; counts only */
   uint64_t digest; /* tells a checkpoint of other data */
+  bool fractions;  /* X holds a number that is not whole */
+  float largest;
 } survey;
 
 static size_t row_begin(const comp_matrix *x, size_t i) {
   return x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
 }
 
-static comp_status check_values(const survey *s, const comp_matrix *x, size_t first) {
+static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
   size_t row, col, n = comp_matrix_nnz(x);
   bool counts = s->likelihood == COMP_LIKELIHOOD_NB;
   if (comp__matrix_find_nonfinite(&row, &col, s->context, x))
     return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu",
                        first + row, col);
   float largest = 0.0f;
-  for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf(x->values[i]));
+  for (size_t i = 0; i < n; i++) {
+    largest = fmaxf(largest, fabsf(x->values[i]));
+    s->fractions |= x->values[i] != floorf(x->values[i]);
+  }
+  s->largest = fmaxf(s->largest, largest);
   if (largest > LARGEST_VALUE)
     return comp__error(
         COMP_ERR_DATA,
@@ -130,6 +145,11 @@ static comp_status look_at_data(comp_model *model, uint64_t *digest, comp_contex
     COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
   else
     COMP__TRY(survey_block(&s, x, 0));
+  if (s.likelihood == COMP_LIKELIHOOD_GAUSSIAN && !s.fractions && s.largest > 20.0f)
+    comp__warn(
+        context,
+        "X looks like raw counts (whole numbers up to %g): prepare it first (comp prep), or use the likelihood nb",
+        (double)s.largest);
   *digest = digest_bytes(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
   for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
   if (s.totals) {
