@@ -138,7 +138,7 @@ done:
 }
 
 bool comp__h5_array_is_raw(const comp__h5_array *array) {
-  return array->rank == 1 && array->number.kind == COMP__NUMBER_RAW && (array->direct || array->contiguous);
+  return array->rank <= 1 && array->number.kind == COMP__NUMBER_RAW && (array->direct || array->contiguous);
 }
 
 /* Reads what is stored in one piece, from the place in the file. */

@@ -74,8 +74,8 @@ typedef struct comp__h5_array {
 comp_status comp__h5_array_open(comp__h5_array *out, hid_t parent, const char *path);
 void comp__h5_array_close(comp__h5_array *array);
 
-/* A 1-D dataset of any type, to be read as it is stored (COMP__AS_RAW) when comp__h5_array_is_raw(). It should be
- * released via comp__h5_array_close(), also when it fails. */
+/* A 1-D dataset (or a single value) of any type, to be read as it is stored (COMP__AS_RAW) when
+ * comp__h5_array_is_raw(). It should be released via comp__h5_array_close(), also when it fails. */
 comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset);
 bool comp__h5_array_is_raw(const comp__h5_array *array);
 

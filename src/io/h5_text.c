@@ -102,7 +102,7 @@ static comp_status append_references(comp__strings *out, comp__h5_heap *heap, co
   return COMP_OK;
 }
 
-/* Values first .. first + n - 1 through HDF5: small datasets in an object header, a single value, odd filters. */
+/* Values first .. first + n - 1 through HDF5: small datasets in an object header, odd filters. */
 static comp_status read_by_hdf5(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
   hsize_t start = first, count = n;
   comp_status status;
@@ -122,6 +122,9 @@ static comp_status read_by_hdf5(comp__strings *out, const text_source *s, void *
 static comp_status read_batch(comp__strings *out, comp_context *context, text_source *s, void *buffer, size_t first,
                               size_t n) {
   bool raw = comp__h5_array_is_raw(&s->stored) && s->from_heap == s->variable;
+  if (!raw && s->variable && s->from_heap) /* HDF5 would trust what may be damaged; nobody is known to write it */
+    return comp__error(COMP_ERR_UNAVAILABLE,
+                       "it is stored in an unusual way; write the file again with h5py or AnnData");
   if (!raw) return read_by_hdf5(out, s, buffer, first, n);
   comp_status status = comp__h5_array_read(context, &s->stored, COMP__AS_RAW, first, n, buffer);
   if (status != COMP_OK) return status;

@@ -120,7 +120,7 @@ static void put_slot(recipe *r, hid_t file, const char *path, unsigned rows, uns
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  recipe r = {data, size};
+  recipe r = {data, size, size % 2 == 1};
   int fd;
   const char *path = recipe_path(&fd);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

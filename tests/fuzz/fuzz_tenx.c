@@ -12,7 +12,7 @@ static void put_version3(recipe *r, hid_t group, unsigned genes) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  recipe r = {data, size};
+  recipe r = {data, size, size % 2 == 1};
   int fd;
   const char *path = recipe_path(&fd);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
