@@ -160,12 +160,13 @@ comp_status comp_dataset_set(comp_dataset *dataset, comp_slot slot, const char *
   if (!entry) {
     COMP__TRY(comp__grow(&s->entries, &s->capacity, s->count, s->count + 1, sizeof *s->entries));
     entry = &s->entries[s->count];
-    *entry = (comp__named_matrix){NULL, NULL};
+    *entry = (comp__named_matrix){NULL, NULL, false};
     COMP__TRY(comp__strdup(&entry->name, name));
     s->count++;
   }
   comp_matrix_free(entry->matrix);
   entry->matrix = matrix;
+  entry->from_file = false;
   return COMP_OK;
 done:
   comp_matrix_free(matrix);
@@ -195,6 +196,7 @@ static comp_status select_slot(comp_dataset *to, comp_slot slot, comp_context *c
         comp_matrix_select(&matrix, context, entry->matrix, rows, n_rows, layer ? cols : NULL, layer ? n_cols : 0);
     if (status == COMP_OK) status = comp_dataset_set(to, slot, entry->name, matrix);
     if (status != COMP_OK) return status;
+    find_entry(to, slot, entry->name)->from_file = entry->from_file && !rows && !(layer && cols);
   }
   return COMP_OK;
 }

@@ -8,6 +8,7 @@
 typedef struct comp__named_matrix {
   char *name;
   comp_matrix *matrix;
+  bool from_file; /* still what a file holds: a writer may copy it from there */
 } comp__named_matrix;
 
 typedef struct comp__slot {

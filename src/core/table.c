@@ -1,5 +1,5 @@
 /* table.c: columns of strings, categories, numbers and bools. */
-#include "comp/table.h"
+#include "core/table.h"
 
 #include <assert.h>
 #include <math.h>
@@ -15,6 +15,8 @@ typedef struct column {
   char *name;
   comp_column_kind kind;
   bool integer;
+  bool ordered;
+  bool from_file;
   comp__strings strings; /* the values of a string column, the levels of a categorical one */
   int32_t *codes;
   double *numbers;
@@ -23,6 +25,7 @@ typedef struct column {
 
 struct comp_table {
   size_t rows;
+  bool from_file;
   column *columns;
   size_t count;
   size_t capacity;
@@ -232,6 +235,7 @@ static comp_status select_column(column *out, const column *c, const size_t *row
   comp_status status;
   out->kind = c->kind;
   out->integer = c->integer;
+  out->ordered = c->ordered;
   COMP__TRY(comp__strdup(&out->name, c->name));
   switch (c->kind) {
   case COMP_COLUMN_STRING:
@@ -256,14 +260,24 @@ done:
   return status;
 }
 
+static bool selects_all(const comp_table *table, const size_t *rows, size_t n_rows) {
+  if (n_rows != table->rows) return false;
+  for (size_t i = 0; i < n_rows; i++)
+    if (rows[i] != i) return false;
+  return true;
+}
+
 comp_status comp_table_select(comp_table **out, const comp_table *table, const size_t *rows, size_t n_rows) {
   *out = NULL;
   comp_table *selected;
   comp_status status = comp_table_new(&selected, n_rows);
   if (status != COMP_OK) return status;
+  bool all = selects_all(table, rows, n_rows);
+  selected->from_file = all && table->from_file;
   for (size_t i = 0; i < table->count; i++) {
     column c = {0};
     COMP__TRY(select_column(&c, &table->columns[i], rows, n_rows));
+    c.from_file = all && table->columns[i].from_file;
     COMP__TRY(place(selected, &c));
   }
   *out = selected;
@@ -305,6 +319,28 @@ const char *comp_table_format(const comp_table *table, size_t i, size_t row, cha
     break;
   }
   return buffer;
+}
+
+void comp__table_mark_file(comp_table *table) {
+  table->from_file = true;
+  for (size_t i = 0; i < table->count; i++) table->columns[i].from_file = true;
+}
+
+bool comp__table_from_file(const comp_table *table) {
+  return table->from_file;
+}
+
+bool comp__table_column_from_file(const comp_table *table, size_t i) {
+  return get(table, i)->from_file;
+}
+
+void comp__table_set_ordered(comp_table *table, size_t i, bool ordered) {
+  assert(i < table->count);
+  table->columns[i].ordered = ordered;
+}
+
+bool comp__table_ordered(const comp_table *table, size_t i) {
+  return get(table, i)->ordered;
 }
 
 /* For sorting distinct values: by number when the column holds numbers, else by bytes. */

@@ -34,9 +34,12 @@ static size_t lzf_filter(unsigned flags, size_t n_cd, const unsigned cd[], size_
     if (!unpack || errno != E2BIG || out_size == 0) return 0;
   }
   if (used == 0) return 0;
+  /* HDF5 takes the capacity for the size of a chunk when it copies text, and clears that much of a buffer of its own:
+   * it must not be more. */
+  void *fitted = realloc(out, used);
   free(*data);
-  *data = out;
-  *capacity = out_size;
+  *data = fitted ? fitted : out;
+  *capacity = used;
   return used;
 }
 

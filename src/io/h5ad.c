@@ -9,6 +9,7 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/table.h"
 #include "io/format.h"
 #include "io/h5ad_write.h"
 
@@ -171,6 +172,17 @@ done:
   return status;
 }
 
+/* What a writer may copy as it is: tables in the layout of AnnData 0.8, and matrices. */
+static void mark_from_file(comp_dataset *dataset, hid_t file, const comp_read_options *options) {
+  if (!comp__h5ad_is_legacy(file, "obs") && comp__h5_find(file, "obs/__categories") == COMP__H5_NONE)
+    comp__table_mark_file(dataset->obs);
+  if (!options->raw && !comp__h5ad_is_legacy(file, "var") && comp__h5_find(file, "var/__categories") == COMP__H5_NONE)
+    comp__table_mark_file(dataset->var);
+  if (comp__h5ad_is_legacy(file, "obs")) return;
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < dataset->slots[slot].count; i++) dataset->slots[slot].entries[i].from_file = true;
+}
+
 static comp_status read_h5ad(comp_dataset **out, comp_context *context, const char *path,
                              const comp_read_options *options) {
   comp__h5_file file = COMP__H5_FILE_INIT;
@@ -189,6 +201,7 @@ static comp_status read_h5ad(comp_dataset **out, comp_context *context, const ch
     COMP__TRY(read_slot(dataset, context, file.id, COMP_SLOT_OBSM, NULL));
   }
   COMP__TRY(read_record(dataset, context, file.id));
+  mark_from_file(dataset, file.id, options);
   *out = dataset;
 done:
   if (status != COMP_OK) comp_dataset_free(dataset);

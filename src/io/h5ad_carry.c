@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "io/h5ad.h"
 #include "io/h5ad_write.h"
 
@@ -94,7 +95,9 @@ done:
 }
 
 static comp_status carry_root_member(carrying *c, const char *name) {
-  if (strcmp(name, "X") == 0 || strcmp(name, "obs") == 0 || strcmp(name, "var") == 0) return COMP_OK;
+  if (strcmp(name, "X") == 0) return COMP_OK;
+  if (strcmp(name, "obs") == 0) return c->same_obs && comp__table_from_file(c->dataset->obs) ? copy(c, name) : COMP_OK;
+  if (strcmp(name, "var") == 0) return c->same_var && comp__table_from_file(c->dataset->var) ? copy(c, name) : COMP_OK;
   bool group = comp__h5_find(c->from, name) == COMP__H5_GROUP, fits = true;
   if (strcmp(name, "layers") == 0) fits = c->same_obs && c->same_var;
   if (strcmp(name, "obsm") == 0 || strcmp(name, "obsp") == 0 || strncmp(name, "raw", 3) == 0) fits = c->same_obs;

@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "io/h5ad.h"
 
 /* A table that is being read. */
@@ -84,12 +85,33 @@ done:
   return status;
 }
 
+/* The attribute is a bool of h5py's, or a number. */
+static bool is_ordered(hid_t group) {
+  int8_t value = 0;
+  if (H5Aexists(group, "ordered") <= 0) return false;
+  hid_t attribute = H5Aopen(group, "ordered", H5P_DEFAULT), type = H5Aget_type(attribute),
+        space = H5Aget_space(attribute);
+  hid_t truth = comp__h5_bool_type();
+  if (H5Sget_simple_extent_npoints(space) == 1) {
+    if (H5Tget_class(type) == H5T_ENUM)
+      H5Aread(attribute, truth, &value);
+    else if (H5Tget_class(type) == H5T_INTEGER)
+      H5Aread(attribute, H5T_NATIVE_INT8, &value);
+  }
+  comp__h5_close(&truth);
+  comp__h5_close(&space);
+  comp__h5_close(&type);
+  comp__h5_close(&attribute);
+  return value != 0;
+}
+
 /* AnnData 0.8: a group of codes and categories. */
 static comp_status read_categorical(const reading *r, hid_t group, const char *name) {
   hid_t levels = H5I_INVALID_HID;
   comp_status status;
   COMP__TRY(comp__h5_open_dataset(&levels, group, "categories"));
   COMP__TRY(add_codes(r, name, group, "codes", levels));
+  comp__table_set_ordered(r->table, comp_table_find(r->table, name), is_ordered(group));
 done:
   comp__h5_close(&levels);
   return status;

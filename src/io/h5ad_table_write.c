@@ -5,6 +5,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "io/h5_sink.h"
 #include "io/h5ad.h"
 #include "io/h5ad_write.h"
@@ -42,11 +43,12 @@ done:
   return status;
 }
 
-static comp_status write_categorical_group(const writing *w, const int32_t *codes, const comp__strings *levels) {
+static comp_status write_categorical_group(const writing *w, const int32_t *codes, const comp__strings *levels,
+                                           bool ordered) {
   hid_t group = H5I_INVALID_HID;
   comp_status status;
   COMP__TRY(comp__h5_make_group(&group, w->group, w->name, "categorical", "0.2.0"));
-  COMP__TRY(comp__h5_put_bool(group, "ordered", false));
+  COMP__TRY(comp__h5_put_bool(group, "ordered", ordered));
   COMP__TRY(comp__h5_write_texts(group, "categories", levels));
   COMP__TRY(write_codes(w, group, codes, levels->count));
 done:
@@ -65,7 +67,7 @@ static comp_status write_categorical(const writing *w) {
   }
   COMP__TRY(comp__alloc(&codes, w->rows, sizeof *codes));
   for (size_t i = 0; i < w->rows; i++) codes[i] = comp_table_code(w->table, w->column, i);
-  COMP__TRY(write_categorical_group(w, codes, &levels));
+  COMP__TRY(write_categorical_group(w, codes, &levels, comp__table_ordered(w->table, w->column)));
 done:
   comp__free(codes);
   comp__strings_release(&levels);
@@ -80,7 +82,7 @@ static comp_status write_texts_as_categories(const writing *w) {
   COMP__TRY(comp_table_groups(&groups, w->table, w->column));
   for (size_t l = 0; l < groups.n_levels; l++)
     COMP__TRY(comp__strings_append(&levels, groups.levels[l], strlen(groups.levels[l])));
-  COMP__TRY(write_categorical_group(w, groups.codes, &levels));
+  COMP__TRY(write_categorical_group(w, groups.codes, &levels, false));
 done:
   comp__strings_release(&levels);
   comp_groups_release(&groups);
@@ -203,9 +205,11 @@ static comp_status write_column(const writing *w) {
   return status == COMP_OK ? status : comp__error_context(status, "column '%s'", w->name);
 }
 
-static comp_status write_columns(comp_context *context, hid_t group, const comp_table *table, int level) {
+/* `all`: also the columns that are still what a file holds, which are there already otherwise. */
+static comp_status write_columns(comp_context *context, hid_t group, const comp_table *table, int level, bool all) {
   comp_status status = COMP_OK;
   for (size_t i = 0; i < comp_table_columns(table) && status == COMP_OK; i++) {
+    if (!all && comp__table_column_from_file(table, i)) continue;
     writing w = {context, group, table, i, comp_table_name(table, i), comp_table_rows(table), level};
     status = write_column(&w);
   }
@@ -225,7 +229,7 @@ comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char
   for (size_t i = 0; table && i < comp_table_columns(table); i++)
     COMP__TRY(comp__strings_append(&order, comp_table_name(table, i), strlen(comp_table_name(table, i))));
   COMP__TRY(comp__h5_put_texts(group, "column-order", &order));
-  if (table) COMP__TRY(write_columns(context, group, table, compression));
+  if (table) COMP__TRY(write_columns(context, group, table, compression, true));
 done:
   comp__strings_release(&order);
   comp__h5_close(&group);
@@ -263,12 +267,13 @@ comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char
   COMP__TRY(comp__h5_get_texts(&order, &found, group, "column-order"));
   for (size_t i = 0; i < comp_table_columns(table); i++) {
     const char *name = comp_table_name(table, i);
+    if (comp__table_column_from_file(table, i)) continue;
     if (strcmp(name, index) == 0 || strcmp(name, "__categories") == 0)
       COMP__FAIL(COMP_ERR_DATA, "a new column cannot be called '%s': that name is taken", name);
     COMP__TRY(drop_column(group, name));
     if (!contains(&order, name)) COMP__TRY(comp__strings_append(&order, name, strlen(name)));
   }
-  COMP__TRY(write_columns(context, group, table, compression));
+  COMP__TRY(write_columns(context, group, table, compression, false));
   if (found) COMP__TRY(comp__h5_put_texts(group, "column-order", &order));
 done:
   comp__free(index);

@@ -27,13 +27,14 @@ static comp_status write_matrix(comp_context *context, comp__h5ad_writer *writer
 }
 
 comp_status comp__h5ad_write_matrices(comp_context *context, comp__h5ad_writer *writer, const comp_dataset *dataset,
-                                      bool x) {
+                                      bool x, bool carrying) {
   static const char *const folders[2] = {"layers/", "obsm/"};
   comp_status status = COMP_OK;
   if (x) COMP__TRY(write_matrix(context, writer, "", "X", dataset->x));
   for (int slot = 0; slot < 2; slot++)
     for (size_t i = 0; i < dataset->slots[slot].count; i++) {
       const comp__named_matrix *entry = &dataset->slots[slot].entries[i];
+      if (carrying && entry->from_file) continue; /* it will be copied */
       COMP__TRY(write_matrix(context, writer, folders[slot], entry->name, entry->matrix));
     }
 done:
@@ -47,7 +48,7 @@ comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset,
   comp__h5ad_tables tables = {&dataset->obs_names, dataset->obs, &dataset->var_names, dataset->var, dataset->record};
   comp_status status;
   COMP__TRY(comp__h5ad_writer_create(&writer, path, dataset->samples, dataset->features, options->compression));
-  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL));
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL, options->carry_from != NULL));
   if (options->carry_from)
     COMP__TRY(comp__h5ad_carry(context, comp__h5ad_writer_file(writer), options->carry_from, dataset));
   COMP__TRY(comp__h5ad_writer_finish(context, writer, &tables));
@@ -136,7 +137,7 @@ comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results
   COMP__TRY(copy_file(out_path, in_path));
   COMP__TRY(comp__h5ad_writer_edit(&writer, out_path, results->samples, features, defaults.compression));
   hid_t file = comp__h5ad_writer_file(writer);
-  COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false));
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false, false));
   COMP__TRY(comp__h5ad_add_columns(context, file, "obs", results->obs, defaults.compression));
   COMP__TRY(comp__h5ad_write_record(file, results->record));
   COMP__TRY(comp__h5ad_writer_end(context, writer));

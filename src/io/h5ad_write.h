@@ -21,7 +21,7 @@ comp_status comp__h5ad_writer_end(comp_context *context, comp__h5ad_writer *writ
 
 /* Writes the layers and obsm of a data set, and X when `x`. */
 comp_status comp__h5ad_write_matrices(comp_context *context, comp__h5ad_writer *writer, const comp_dataset *dataset,
-                                      bool x);
+                                      bool x, bool carrying);
 
 /* Replaces uns/comp/record. NULL: nothing. */
 comp_status comp__h5ad_write_record(hid_t file, const char *record);

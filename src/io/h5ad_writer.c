@@ -246,8 +246,14 @@ static comp_status write_tables(comp_context *context, comp__h5ad_writer *writer
     if (names[t]->count != counts[t])
       COMP__FAIL(COMP_ERR_ARGUMENT, "%zu names for %zu %s", names[t]->count, counts[t], t ? "features" : "samples");
   }
-  COMP__TRY(comp__h5ad_write_table(context, file, "obs", names[0], tables->obs, writer->level));
-  COMP__TRY(comp__h5ad_write_table(context, file, "var", names[1], tables->var, writer->level));
+  const comp_table *contents[2] = {tables->obs, tables->var};
+  static const char *const paths[2] = {"obs", "var"};
+  for (int t = 0; t < 2; t++) {
+    if (comp__h5_find(file, paths[t]) == COMP__H5_NONE)
+      COMP__TRY(comp__h5ad_write_table(context, file, paths[t], names[t], contents[t], writer->level));
+    else /* carried over from another file: what is new is added */
+      COMP__TRY(comp__h5ad_add_columns(context, file, paths[t], contents[t], writer->level));
+  }
   COMP__TRY(comp__h5ad_make_groups(file));
   COMP__TRY(comp__h5ad_write_record(file, tables->record));
 done:
