@@ -137,7 +137,7 @@ static int run(cli_session *session, const void *values) {
   }
   comp_de_free(de);
   comp_dataset_free(dataset);
-  return status == COMP_OK ? code : cli_fail(session, status);
+  return status == COMP_OK ? code : cli_fail_in(session, status, o->input.path);
 }
 
 const cli_command cli_de = {

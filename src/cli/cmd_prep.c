@@ -194,7 +194,7 @@ static int prepare(cli_session *session, const prep_options *o, const comp_read_
   if (status == COMP_OK) status = comp_prep(&dataset, session->context, &prep);
   if (status == COMP_OK) status = write_result(session, o, dataset, carry ? o->paths.items[0] : NULL);
   comp_dataset_free(dataset);
-  return status == COMP_OK ? 0 : cli_fail(session, status);
+  return status == COMP_OK ? 0 : cli_fail_in(session, status, o->paths.items[0]);
 }
 
 static int run(cli_session *session, const void *values) {
@@ -211,7 +211,8 @@ static int run(cli_session *session, const void *values) {
     if (read.metadata || read.layer || read.raw || read.transpose)
       return cli_usage_error(session, "--metadata, --layer, --raw and --transpose are not for tables");
     status = encode(session, o, &read);
-    return status == COMP_OK ? 0 : cli_fail(session, status);
+    if (status == COMP_OK) return 0;
+    return o->paths.count > 1 ? cli_fail(session, status) : cli_fail_in(session, status, o->paths.items[0]);
   }
   if (!counts) return cli_usage_error(session, "nothing to do: give a filter, --normalize-total, --log1p or --hvg");
   if (o->paths.count > 1) return cli_usage_error(session, "only tables can be given several times");

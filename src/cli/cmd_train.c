@@ -265,7 +265,7 @@ static int train_and_save(cli_session *session, const train_options *o, const co
                           const comp_dataset *dataset) {
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, t);
-  int code = status == COMP_OK ? 0 : cli_fail(session, status);
+  int code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input);
   if (model && (status == COMP_OK || access(o->output, F_OK) != 0)) {
     comp_status saved = comp_model_save(model, o->output);
     if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -50,6 +51,12 @@ int cli_usage_error(cli_session *session, const char *format, ...) {
   complain(session, format, arguments, hint);
   va_end(arguments);
   return EXIT_USAGE;
+}
+
+int cli_fail_in(cli_session *session, comp_status status, const char *path) {
+  const char *message = comp_error_message();
+  if (status != COMP_ERR_DATA || strstr(message, path)) return cli_fail(session, status);
+  return cli_error(session, EXIT_FAILED, "%s: %s", path, message);
 }
 
 int cli_fail(cli_session *session, comp_status status) {

@@ -40,6 +40,9 @@ void cli_session_end(cli_session *session, int code);
 /* Prints what the library said about its last failure, naming the command. Returns the exit code for it. */
 int cli_fail(cli_session *session, comp_status status);
 
+/* The same for a failure over the content of a file, which is named unless the message does so already. */
+int cli_fail_in(cli_session *session, comp_status status, const char *path);
+
 /* Prints "comp NAME: ..." as one line on stderr. Returns `code`. */
 int cli_error(cli_session *session, int code, const char *format, ...) COMP_PRINTF(3, 4);
 

@@ -73,6 +73,11 @@ comp_status comp__error_context(comp_status status, const char *format, ...) {
   return status;
 }
 
+comp_status comp__error_in_file(comp_status status, const char *path) {
+  if (strncmp(message, path, strlen(path)) == 0) return status;
+  return comp__error_context(status, "%s", path);
+}
+
 void comp__error_clear(void) {
   message[0] = '\0';
 }

@@ -21,6 +21,9 @@ comp_status comp__error_context(comp_status status, const char *format, ...) COM
 #define comp__error_context(status, ...) (comp__error_context(status, __VA_ARGS__), (status))
 #endif
 
+/* Puts "path: " before the message, unless it begins with that path already, and returns `status`. */
+comp_status comp__error_in_file(comp_status status, const char *path);
+
 /* Forgets the message. */
 void comp__error_clear(void);
 

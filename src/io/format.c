@@ -110,7 +110,7 @@ comp_status comp_file_format(const char **out, const char *path) {
   const comp__format *format;
   *out = NULL;
   comp_status status = comp__format_of_input(&format, path);
-  if (status != COMP_OK) return comp__error_context(status, "%s", path);
+  if (status != COMP_OK) return comp__error_in_file(status, path);
   *out = format->name;
   return COMP_OK;
 }
@@ -208,7 +208,7 @@ comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const c
   COMP__TRY(check_names(context, &dataset->obs_names, path, false));
   COMP__TRY(check_names(context, &dataset->var_names, path, true));
 done:
-  if (status != COMP_OK) comp__error_context(status, "%s", path);
+  if (status != COMP_OK) comp__error_in_file(status, path);
   /* Its errors name the table's file. */
   if (status == COMP_OK && options->metadata) status = comp_dataset_join_metadata(dataset, context, options->metadata);
   if (status != COMP_OK) {
@@ -232,7 +232,7 @@ comp_status comp_dataset_write(comp_context *context, const comp_dataset *datase
   COMP__TRY(comp__output_begin(&output, path));
   status = format->write(context, dataset, output.temporary, path, options);
   if (status != COMP_OK) {
-    comp__error_context(status, "%s", path);
+    comp__error_in_file(status, path);
     goto done;
   }
   COMP__TRY(comp__output_commit(&output));

@@ -136,7 +136,7 @@ static comp_status read_slot(comp_dataset *dataset, comp_context *context, hid_t
     if (can_hold(&why, group, name, slot))
       COMP__TRY(read_entry(dataset, context, group, name, slot));
     else
-      comp__info(context, "%s/%s is left out: %s", path, name, why);
+      comp__info(context, "%s/%s is not read: %s", path, name, why);
   }
 done:
   comp__h5_close(&group);

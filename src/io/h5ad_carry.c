@@ -51,6 +51,80 @@ static comp_status copy(const carrying *c, const char *path) {
   return comp__h5_error(COMP_ERR_FORMAT, "%s cannot be copied", path);
 }
 
+/* ---- what files from before AnnData 0.7 lack ---- */
+
+static void encode_dataset(hid_t dataset) {
+  hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+  bool scalar = H5Sget_simple_extent_type(space) == H5S_SCALAR;
+  H5T_class_t class = H5Tget_class(type);
+  if (class == H5T_STRING)
+    comp__h5_put_encoding(dataset, scalar ? "string" : "string-array", "0.2.0");
+  else if (class == H5T_COMPOUND)
+    comp__h5_put_encoding(dataset, "rec-array", "0.2.0");
+  else
+    comp__h5_put_encoding(dataset, scalar ? "numeric-scalar" : "array", "0.2.0");
+  comp__h5_close(&space);
+  comp__h5_close(&type);
+}
+
+/* A sparse matrix of old had its form and shape in attributes of other names. */
+static void encode_sparse(hid_t group) {
+  size_t shape[2];
+  bool found;
+  comp__h5_put_encoding(group, comp__h5_text_is(group, "h5sparse_format", "csc") ? "csc_matrix" : "csr_matrix",
+                        "0.1.0");
+  if (H5Aexists(group, "shape") > 0 || comp__h5_get_pair(shape, &found, group, "h5sparse_shape") != COMP_OK || !found)
+    return;
+  hsize_t two = 2;
+  uint64_t pair[2] = {shape[0], shape[1]};
+  hid_t space = H5Screate_simple(1, &two, NULL);
+  hid_t attribute = H5Acreate2(group, "shape", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+  if (attribute >= 0) H5Awrite(attribute, H5T_NATIVE_UINT64, pair);
+  comp__h5_close(&attribute);
+  comp__h5_close(&space);
+}
+
+static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info, void *arg) {
+  (void)arg;
+  hid_t object = H5Oopen(root, name, H5P_DEFAULT);
+  if (object < 0) return 0;
+  if (H5Aexists(object, "encoding-type") <= 0) {
+    if (info->type == H5O_TYPE_DATASET)
+      encode_dataset(object);
+    else if (H5Aexists(object, "h5sparse_format") > 0)
+      encode_sparse(object);
+    else
+      comp__h5_put_encoding(object, "dict", "0.1.0");
+  }
+  comp__h5_close(&object);
+  return 0;
+}
+
+/* Says in today's words what each thing below `path` is: AnnData warns otherwise. The values stay as they are. */
+static void encode_below(hid_t file, const char *path) {
+  hid_t group = H5Oopen(file, path, H5P_DEFAULT);
+#if H5_VERSION_GE(1, 12, 0)
+  H5Ovisit1(group, H5_INDEX_NAME, H5_ITER_NATIVE, encode_object, NULL);
+#else
+  H5Ovisit(group, H5_INDEX_NAME, H5_ITER_NATIVE, encode_object, NULL);
+#endif
+  comp__h5_close(&group);
+}
+
+/* Where neighbour graphs are kept today: AnnData moves them itself, with a warning. */
+static void move_graphs(hid_t file) {
+  static const char *const moves[][2] = {{"uns/neighbors/distances", "obsp/distances"},
+                                         {"uns/neighbors/connectivities", "obsp/connectivities"}};
+  hid_t links = comp__h5_link_list(), made = H5I_INVALID_HID;
+  if (comp__h5_find(file, "obsp") == COMP__H5_NONE) comp__h5_make_group(&made, file, "obsp", "dict", "0.1.0");
+  comp__h5_close(&made);
+  for (int i = 0; i < 2; i++)
+    if (comp__h5_find(file, "uns/neighbors") == COMP__H5_GROUP && comp__h5_find(file, moves[i][0]) == COMP__H5_GROUP &&
+        comp__h5_find(file, moves[i][1]) == COMP__H5_NONE)
+      H5Lmove(file, moves[i][0], file, moves[i][1], links, H5P_DEFAULT);
+  comp__h5_close(&links);
+}
+
 /* Before AnnData 0.7 the categories of a column were in uns; now they are with the column. */
 static bool is_old_categories(const carrying *c, const char *name) {
   static const char suffix[] = "_categories";
@@ -122,6 +196,10 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
   COMP__TRY(compare_names(&c.same_var, context, from.id, "var", &dataset->var_names));
   COMP__TRY(comp__h5_members(&members, from.id));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
+  if (comp__h5ad_is_legacy(from.id, "obs") && comp__h5_find(file, "uns") == COMP__H5_GROUP) {
+    encode_below(file, "uns");
+    if (c.same_obs) move_graphs(file);
+  }
   if (c.dropped[0]) comp__info(context, "%s: left behind, since samples or features have changed: %s", path, c.dropped);
 done:
   if (status != COMP_OK) comp__error_context(status, "%s", path);

@@ -63,6 +63,21 @@ static bool listed(const char *list, const char *value) {
   return false;
 }
 
+/* A value of the list that no row has: most likely misspelt. */
+static void warn_unmet(comp_context *context, const comp__merge *merge, const comp_table *table, size_t column) {
+  for (const char *at = merge->values; at;) {
+    const char *comma = strchr(at, ',');
+    int length = comma ? (int)(comma - at) : (int)strlen(at);
+    bool met = false;
+    for (size_t i = 0; !met && i < comp_table_rows(table); i++) {
+      const char *value = comp__text_of(table, column, i, NULL, 0);
+      met = value && strncmp(value, at, (size_t)length) == 0 && value[length] == '\0';
+    }
+    if (!met) comp__warn(context, "merge: no row has '%.*s' in column '%s'", length, at, merge->column);
+    at = comma ? comma + 1 : NULL;
+  }
+}
+
 comp_status comp__merge_apply(comp_table *table, comp_context *context, const char *text) {
   comp_status status;
   comp__merge merge = {0};
@@ -80,7 +95,10 @@ comp_status comp__merge_apply(comp_table *table, comp_context *context, const ch
     values[i] = merge.to;
     changed++;
   }
-  if (changed == 0) comp__warn(context, "merge: no row has one of '%s' in column '%s'", merge.values, merge.column);
+  if (changed == 0)
+    comp__warn(context, "merge: no row has one of '%s' in column '%s'", merge.values, merge.column);
+  else
+    warn_unmet(context, &merge, table, column);
   COMP__TRY(comp_table_add_strings(table, merge.column, values));
 done:
   comp__free(values);

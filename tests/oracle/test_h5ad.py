@@ -764,6 +764,76 @@ def categories_after_a_reference_were_carried():
     assert list(quiet_read_07(q).uns["colors"]) == ["#fff"]
 
 
+def comp(*args):
+    return subprocess.run([str(BUILD / "comp"), *map(str, args)], capture_output=True, text=True)
+
+
+def rich_sample():
+    """What a comp_table cannot hold: numbers beyond 2^53, ordered categories, categories that are numbers, 64-bit matrices."""
+    rng = np.random.default_rng(0)
+    n = 200
+    a = anndata.AnnData(rng.poisson(1.0, (n, 30)).astype("f4"))
+    a.obs["id"] = np.arange(n) + 2**60 + 1
+    a.obs["order"] = pd.Categorical(rng.choice(list("abc"), n), categories=list("cab"), ordered=True)
+    a.obs["day"] = pd.Categorical(rng.choice([0, 7.5, 15], n))
+    a.layers["wide"] = rng.normal(size=(n, 30))
+    a.obsm["X_pca"] = rng.normal(size=(n, 4))
+    a.uns["words"] = np.array(["a", "b", "c"], dtype=object)
+    a.raw = a
+    return a
+
+
+@test
+def prep_in_place_keeps_what_it_does_not_touch():
+    a, p = rich_sample(), TMP / "rich.h5ad"
+    for compression in ("gzip", "lzf", None):
+        a.write_h5ad(p, compression=compression)
+        r = comp("prep", "-i", p, "-o", p, "--normalize-total", "median", "--log1p")
+        assert r.returncode == 0, r.stderr
+        b = quiet_read(p)
+        assert (b.obs["id"].values == a.obs["id"].values).all()
+        assert b.obs["order"].cat.ordered and b.obs["day"].cat.categories.dtype == a.obs["day"].cat.categories.dtype
+        assert b.layers["wide"].dtype == np.float64 and (b.layers["wide"] == a.layers["wide"]).all()
+        assert (b.obsm["X_pca"] == a.obsm["X_pca"]).all() and list(b.uns["words"]) == ["a", "b", "c"]
+        assert "comp_library_size" in b.obs and b.raw is not None
+
+
+@test
+def a_choice_of_samples_keeps_the_order_of_categories():
+    a, p, q = rich_sample(), TMP / "rich.h5ad", TMP / "some.h5ad"
+    a.write_h5ad(p)
+    r = comp("prep", "-i", p, "-o", q, "--keep", "order=a,b", "--normalize-total", "median", "--log1p")
+    assert r.returncode == 0, r.stderr
+    b = quiet_read(q)
+    assert b.obs["order"].cat.ordered and list(b.obs["order"].cat.categories) == ["c", "a", "b"]
+    assert b.n_obs == a.obs["order"].isin(["a", "b"]).sum()
+
+
+@test
+def lzf_text_is_carried():
+    for n in (1, 2, 1000):
+        a, p, q = anndata.AnnData(np.ones((11, 3), "f4")), TMP / "m.h5ad", TMP / "mo.h5ad"
+        a.uns["x"] = np.array([f"word{i}" for i in range(n)], dtype=object)
+        a.write_h5ad(p, compression="lzf")
+        r = comp("convert", "-i", p, "-o", q)
+        assert r.returncode == 0, r.stderr
+        assert list(quiet_read(q).uns["x"]) == list(a.uns["x"])
+
+
+@test
+def a_legacy_file_becomes_one_that_is_read_without_a_warning():
+    p, q = DATA / "kang" / "scgen_valid_legacy.h5ad", TMP / "new.h5ad"
+    if not p.exists():
+        return "SKIP the real data is not here (COMP_DATA)"
+    r = comp("convert", "-i", p, "-o", q)
+    assert r.returncode == 0, r.stderr
+    old, new = quiet_read_07(p), quiet_read(q)
+    assert (old.X != new.X).nnz == 0 and list(old.obs_names) == list(new.obs_names)
+    assert (old.obsp["distances"] != new.obsp["distances"]).nnz == 0
+    assert list(old.uns["cell_type_colors"]) == list(new.uns["cell_type_colors"])
+    return None
+
+
 def quiet_read_07(p):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
