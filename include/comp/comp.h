@@ -8,6 +8,7 @@
  *   matrix.h    dense and sparse matrices
  *   table.h     columns of what is known of each sample or feature
  *   dataset.h   samples x features with both tables
+ *   suggest.h   the nearest name to a misspelt one
  *   file.h      complete files or none
  *   io.h        data files
  *   simulate.h  data whose truth is known
@@ -34,6 +35,7 @@
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
+#include "comp/suggest.h"
 #include "comp/table.h"
 #include "comp/train.h"
 

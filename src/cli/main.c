@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/streams.h"
-#include "cli/suggest.h"
+#include "comp/suggest.h"
 
 static int run_parsed(cli_session *session, const void *values) {
   const cli_command *command = session->command;
@@ -49,8 +49,8 @@ static int run_command(cli_session *session, int argc, char **argv) {
 
 static int unknown_command(cli_session *session, const char *name) {
   if (name[0] == '-') return cli_usage_error(session, "unknown option '%s'; options follow the command", name);
-  suggest search = {.word = name};
-  for (const char *const *known = cli_command_names(); *known; known++) suggest_offer(&search, *known);
+  comp_suggest search = {.word = name};
+  for (const char *const *known = cli_command_names(); *known; known++) comp_suggest_offer(&search, *known);
   if (search.best) return cli_usage_error(session, "unknown command '%s', did you mean '%s'?", name, search.best);
   return cli_usage_error(session, "unknown command '%s'", name);
 }

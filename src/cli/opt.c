@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/suggest.h"
 #include "cli/text.h"
+#include "comp/suggest.h"
 
 /* Where the parsing stands. */
 typedef struct parser {
@@ -142,11 +142,11 @@ static opt_outcome store_size(parser *p, const target *t, const char *text, void
 
 static opt_outcome check_choice(parser *p, const target *t, const char *text) {
   char name[64], list[512] = "";
-  suggest search = {.word = text};
+  comp_suggest search = {.word = text};
   size_t used = 0;
   for (const char *const *c = opt_choices(t->spec); *c; c++) {
     if (strcmp(*c, text) == 0) return OPT_PARSED;
-    suggest_offer(&search, *c);
+    comp_suggest_offer(&search, *c);
     int n = snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", *c);
     used = used + (size_t)n < sizeof list ? used + (size_t)n : sizeof list - 1;
   }
@@ -231,9 +231,9 @@ static bool find_letter(const parser *p, target *out, char letter) {
 
 /* `typed` is what to show, `name` what to look for among the long names. */
 static opt_outcome unknown(parser *p, const char *typed, const char *name) {
-  suggest search = {.word = name};
+  comp_suggest search = {.word = name};
   for (size_t s = 0; s < p->n_sets; s++)
-    for (const opt_spec *spec = p->sets[s].specs; spec->name; spec++) suggest_offer(&search, spec->name);
+    for (const opt_spec *spec = p->sets[s].specs; spec->name; spec++) comp_suggest_offer(&search, spec->name);
   if (search.best) return wrong(p, "unknown option '%s', did you mean '--%s'?", typed, search.best);
   return wrong(p, "unknown option '%s'", typed);
 }

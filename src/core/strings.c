@@ -2,10 +2,10 @@
 #include "core/strings.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/error.h"
 
@@ -95,47 +95,14 @@ void comp__string_index_release(comp__string_index *index) {
   *index = (comp__string_index){0};
 }
 
-enum { LONGEST_NAME = 64 };
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-/* Edits (insert, delete, replace, swap of neighbours) between two names, case ignored. */
-static size_t edit_distance(const char *a, const char *b) {
-  size_t n = strlen(a), m = strlen(b);
-  if (n > LONGEST_NAME || m > LONGEST_NAME) return SIZE_MAX;
-  size_t rows[3][LONGEST_NAME + 1];
-  for (size_t j = 0; j <= m; j++) rows[0][j] = j;
-  for (size_t i = 1; i <= n; i++) {
-    size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
-    now[0] = i;
-    for (size_t j = 1; j <= m; j++) {
-      int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
-      now[j] = smaller(smaller(now[j - 1], before[j]) + 1, before[j - 1] + (x != y));
-      if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]))
-        now[j] = smaller(now[j], older[j - 2] + 1);
-    }
-  }
-  return rows[n % 3][m];
-}
-
 const char *comp__nearest_name(const char *name, size_t n, const char *(*get)(const void *user, size_t i),
                                const void *user) {
-  const char *best = NULL;
-  size_t length = strlen(name), best_distance = length / 3 + 1;
+  comp_suggest search = {.word = name};
   for (size_t i = 0; i < n; i++) {
     const char *other = get(user, i);
-    if (!other) continue;
-    size_t distance = edit_distance(name, other);
-    bool prefix = length >= 2 && strncasecmp(name, other, length) == 0;
-    if (prefix && distance > 1) distance = 1; /* a name cut short is as near as a typing error */
-    if (distance < best_distance || (distance == best_distance && !best)) {
-      best = other;
-      best_distance = distance;
-    }
+    if (other) comp_suggest_offer(&search, other);
   }
-  return best;
+  return search.best;
 }
 
 /* Length of the sequence that a lead byte opens and the lowest code point that may need it; 0 when it opens none. */

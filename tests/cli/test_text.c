@@ -1,8 +1,8 @@
 /* test_text.c: wrapping, numbers for people, nearest names. */
 #include "testing.h"
 
-#include "cli/suggest.h"
 #include "cli/text.h"
+#include "comp/suggest.h"
 
 /* What a flow writes. */
 static void flows_to(int column, int indent, int width, const char *text, const char *expected) {
@@ -60,8 +60,8 @@ static void test_safe_text(void **state) {
 
 static const char *nearest(const char *word) {
   static const char *const names[] = {"seconds", "json", "threads", "train", "umap", "de", NULL};
-  suggest search = {.word = word};
-  for (const char *const *name = names; *name; name++) suggest_offer(&search, *name);
+  comp_suggest search = {.word = word};
+  for (const char *const *name = names; *name; name++) comp_suggest_offer(&search, *name);
   return search.best ? search.best : "(none)";
 }
 

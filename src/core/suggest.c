@@ -1,13 +1,19 @@
 /* suggest.c: the known name nearest to what was typed: by edit distance, or as a shortened form of it. */
-#include "cli/suggest.h"
+#include "comp/suggest.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 63 };
 
 static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
+}
+
+static bool same(char a, char b) {
+  return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Insertions, deletions, replacements and swaps of neighbours that lead from a to b; both at most LONGEST long. */
@@ -18,8 +24,9 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
   for (size_t i = 1; i <= n; i++) {
     now[0] = i;
     for (size_t j = 1; j <= m; j++) {
-      now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], before[j - 2] + 1);
+      now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same(a[i - 1], b[j - 1]));
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
+        now[j] = least(now[j], before[j - 2] + 1);
     }
     size_t *spare = before;
     before = last, last = now, now = spare;
@@ -34,14 +41,14 @@ static bool is_shortened(const char *word, const char *name) {
   return !*word;
 }
 
-void suggest_offer(suggest *search, const char *name) {
+void comp_suggest_offer(comp_suggest *search, const char *name) {
   size_t n = strlen(search->word), m = strlen(name);
   if (n == 0 || n > LONGEST || m > LONGEST) return;
   /* A third of the letters may be wrong; more than that is another word. A shortened name is near, however long. */
   size_t limit = (n + 2) / 3;
   size_t distance = edit_distance(search->word, n, name, m);
   if (n >= 3 && is_shortened(search->word, name)) distance = least(distance, limit);
-  if (n >= 2 && n < m && strncmp(search->word, name, n) == 0) distance = 1;
+  if (n >= 2 && n < m && strncasecmp(search->word, name, n) == 0) distance = 1;
   if (distance > limit || distance >= m) return;
   if (search->best && distance >= search->distance) return;
   search->best = name;
