@@ -49,7 +49,7 @@ void comp_suggest_offer(comp_suggest *search, const char *name) {
   size_t distance = edit_distance(search->word, n, name, m);
   if (n >= 3 && is_shortened(search->word, name)) distance = least(distance, limit);
   if (n >= 2 && n < m && strncasecmp(search->word, name, n) == 0) distance = 1;
-  if (distance > limit || distance >= m) return;
+  if (distance > limit || distance >= (n > m ? n : m)) return;
   if (search->best && distance >= search->distance) return;
   search->best = name;
   search->distance = distance;
