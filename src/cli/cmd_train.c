@@ -151,7 +151,7 @@ static const opt_spec options[] = {
     {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .min = 0, .max = 9e15,
      .help = "seed of all random numbers"},
     {"epochs", .kind = OPT_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
-     .unset = "by preset and data: some 2,500 steps", .help = "passes over the data"},
+     .unset = "by preset and data: some 1,400 steps", .help = "passes over the data"},
     {"batch", .kind = OPT_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9,
      .unset_from = preset_default, .help = "samples a step"},
     {"lr", .kind = OPT_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,

@@ -103,7 +103,7 @@ comp_status comp_train_options_init(comp_train_options *out, const char *model, 
   if (!model) model = "comp";
   if (!preset_name) preset_name = "default";
   *out = (comp_train_options){.batch = 512,
-                              .rate = 1e-3,
+                              .rate = 3e-3,
                               .schedule = COMP_SCHEDULE_COSINE,
                               .warmup = 0.1,
                               .validation = 0.1,

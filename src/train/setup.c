@@ -16,7 +16,7 @@
 #include "nn/vecmath.h"
 
 /* Steps that the default recipe aims for, and the bounds of its epochs. */
-enum { AIM_STEPS = 2500, LEAST_EPOCHS = 15, MOST_EPOCHS = 400 };
+enum { AIM_STEPS = 1400, LEAST_EPOCHS = 15, MOST_EPOCHS = 400 };
 
 /* Values beyond this are no expression data; their squares would not fit in f32 sums. */
 static const float LARGEST_VALUE = 1e6f;
