@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/streams.h"
 
 typedef struct bench_options {
   double seconds;
@@ -82,6 +83,7 @@ static int run(cli_session *session, const void *values) {
   rate rates[RATES];
   name_rates(rates, &measured);
   if (!o->json || !cli_output_is_stdout(o->json)) print_table(rates);
+  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   return o->json ? write_json(session, o->json, rates) : 0;
 }
 

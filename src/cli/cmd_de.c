@@ -5,6 +5,7 @@
 #include "cli/input.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/streams.h"
 
 typedef struct de_options {
   cli_input input;
@@ -109,6 +110,7 @@ static void put_json(FILE *out, const result *r) {
 static int show(cli_session *session, const result *r) {
   const char *json = r->options->json;
   if (!json || !cli_output_is_stdout(json)) print_table(r);
+  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   if (!json) return 0;
   cli_output output;
   if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
