@@ -1,5 +1,7 @@
-# No stream is open: nothing can be said, but the file is good.
+# No stream is open: nothing can be said. A result that goes to stdout fails and creates nothing; a file is good, with nothing of the streams in it.
 code=0
 "$COMP" bench --seconds 0.01 --json x.json <&- >&- 2>&- || code=$?
-tail -n 1 x.json
+"$COMP" simulate -o x.h5ad --cells 20 --genes 5 <&- >&- 2>&- || exit
+"$COMP" info -q x.h5ad >info && sed -n 2p info
+ls -A
 exit "$code"
