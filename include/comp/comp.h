@@ -15,6 +15,7 @@
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
+ *   neighbors.h nearest neighbours
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.

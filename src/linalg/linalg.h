@@ -1,0 +1,53 @@
+/*
+ * linalg.h: factorisations, the only door to LAPACK, and principal components.
+ *
+ * Everything here gives the same bytes at any number of threads: LAPACK runs on one thread a call. Matrices are
+ * row-major. Signs of vectors are fixed: the entry of largest magnitude is positive.
+ */
+#ifndef COMP_LINALG_LINALG_H
+#define COMP_LINALG_LINALG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "comp/context.h"
+#include "comp/matrix.h"
+
+/* Symmetric a [n, n] (destroyed: becomes the eigenvectors, one a row) with eigenvalues [n], largest first. */
+comp_status comp__eigen_symmetric(double *a, size_t n, double *values);
+
+/* The thin decomposition a [m, n] = u [m, r] diag(s) vt [r, n], r = min(m, n), s largest first. `a` is destroyed. */
+comp_status comp__svd(double *a, size_t m, size_t n, double *u, double *s, double *vt);
+
+/* Solves a x = b for symmetric positive definite a [n, n] (destroyed) and b [n, columns] (becomes x). A matrix that is
+ * not positive definite is COMP_ERR_ARGUMENT. */
+comp_status comp__solve_spd(double *a, size_t n, double *b, size_t columns);
+
+/* Least squares: x [n, columns] that minimises |a x - b|, of minimum norm where a [m, n] (destroyed) lacks rank.
+ * b [m, columns] is destroyed too. */
+comp_status comp__least_squares(double *x, double *a, size_t m, size_t n, double *b, size_t columns);
+
+typedef struct comp__pca_options {
+  size_t components;
+  bool scale;    /* divide features by their standard deviation (n - 1); constant ones become 0 */
+  double clip;   /* largest magnitude of a scaled value; 0: no limit. Makes sparse data dense inside */
+  uint64_t seed; /* of the random start of the subspace */
+} comp__pca_options;
+
+typedef struct comp__pca {
+  size_t rows, features, components;
+  float *scores;              /* [rows, components]: centred data times loadings */
+  float *loadings;            /* [components, features], orthonormal rows */
+  double *variances;          /* [components]: of the scores, n - 1 */
+  double total_variance;      /* of all features */
+  double *means, *deviations; /* [features]; deviations are 1 when not scaled */
+} comp__pca;
+
+/* Principal components of dense or CSR data, centred (and scaled) without making it dense; exact by the covariance when
+ * there are few features, else by random subspace iteration. It should be released via comp__pca_release(). */
+comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matrix *x,
+                          const comp__pca_options *options);
+void comp__pca_release(comp__pca *pca);
+
+#endif
