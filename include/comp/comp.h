@@ -16,6 +16,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: representations, counterfactuals, correction
+ *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
  *   machine.h   versions, and what this machine can do
  *
@@ -28,6 +29,7 @@
 #define COMP_H
 
 #include "comp/context.h"
+#include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
 #include "comp/io.h"
