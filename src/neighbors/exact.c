@@ -1,10 +1,10 @@
 /*
  * exact.c: exact search, a tile of points at a time, with a list of candidates for each query.
  *
- * A tile gives a lower bound of the distance for every pair, in f32: from differences while there are few dimensions,
- * else from a matrix product, |a|^2 + |b|^2 - 2 ab, whose rounding is bounded by the lengths. Only pairs whose bound
- * does not exceed the k-th distance so far are computed in f64 and may enter the list, so the result is that of f64
- * throughout. Of two at the same distance the lower index counts as nearer.
+ * A tile gives the squared distance of every pair in f32: from differences while there are few dimensions, else a lower
+ * bound of it from a matrix product, |a|^2 + |b|^2 - 2 ab, whose rounding is bounded by the lengths. Pairs that may be
+ * among the k nearest so far enter the list, with all that rounding could confuse with them; at the end those that are
+ * left are computed in f64, and the k nearest taken. So the result is that of f64 throughout.
  *
  * Points and queries are put in an order in which neighbours stand together. Near tiles come first, so that the k-th
  * distance is small soon; tiles that lie farther than that are left out.
@@ -77,92 +77,137 @@ typedef struct exact {
   bool direct;
   ordered points, queries;
   float *tiles;           /* direct: the points, [dims, TILE] one after the other */
-  size_t room;            /* candidates a query */
-  comp__candidate *lists; /* [threads, ROWS, room] */
+  size_t full, room;      /* candidates a query: when the list is cut, and what it can hold */
+  uint64_t *lists;        /* [threads, ROWS, room] */
+  comp__candidate *best;  /* [threads, room] */
   comp__candidate *turns; /* [threads, tiles]: the tiles in the order of their turn */
   double *least;          /* [threads, tiles] */
   float *products;        /* [threads, ROWS, TILE] */
-  uint16_t *hits;         /* [threads, ROWS, TILE] */
+  uint64_t *hits;         /* [threads, ROWS, TILE] */
 } exact;
 
-/* State of one query. */
+/* State of one query. Candidates are keys: the bits of a squared distance in f32, which order distances, above the
+ * index. */
 typedef struct listing {
-  comp__candidate *list;
-  size_t count, query;   /* query: its row */
-  comp__candidate worst; /* only candidates before this one can enter */
+  uint64_t *keys;
+  size_t count, query; /* query: its row */
+  float limit;         /* no squared distance beyond this belongs to one of the k nearest */
 } listing;
 
-/* A squared distance of f32 points that none with a true distance up to `worst` exceeds. */
-static double squared_limit(const exact *e, double worst) {
-  if (!e->question->points.inverse) return worst;
-  double d = sqrt(2.0 * worst + 1e-13) + 8.0 * ULP; /* directions were rounded to f32 */
-  return d * d;
+static inline uint64_t make_key(float squared, int32_t index) {
+  uint32_t bits;
+  memcpy(&bits, &squared, sizeof bits);
+  return ((uint64_t)bits << 32) | (uint32_t)index;
 }
 
-/* The largest value in a tile that may belong to a pair at the distance `worst`. */
-static float tile_limit(const exact *e, double worst, size_t place) {
-  double limit = squared_limit(e, worst);
-  if (e->direct)
-    limit *= 1.0 + 4.0 * (double)(e->question->points.dims + 4) * ULP;
-  else
-    limit -= (double)e->queries.lengths[place];
-  limit += fabs(limit) * 4.0 * ULP + (double)FLT_MIN;
+static inline float key_squared(uint64_t key) {
+  uint32_t bits = (uint32_t)(key >> 32);
+  float squared;
+  memcpy(&squared, &bits, sizeof squared);
+  return squared;
+}
+
+/* The largest f32 squared distance that a pair can show whose true distance does not exceed that of a pair that shows
+ * `squared`. */
+static float widen(const exact *e, float squared) {
+  double limit = (double)squared;
+  if (e->question->points.inverse) {
+    double d = sqrt(limit) + 32.0 * ULP; /* directions were rounded to f32 */
+    limit = d * d;
+  }
+  limit = limit * (1.0 + 4.0 * (double)(e->question->points.dims + 4) * ULP) + (double)FLT_MIN;
   return limit < (double)FLT_MAX ? nextafterf((float)limit, INFINITY) : INFINITY;
 }
 
-static void cut(const exact *e, listing *l) {
+/* The f32 squared distance that a key is made of, from f64. */
+static double squared_of(const exact *e, double distance) {
+  return e->question->points.inverse ? 2.0 * distance : distance;
+}
+
+/* Computes the candidates in f64 and keeps the k nearest, nearest first, in `best`. */
+static void resolve(const exact *e, comp__candidate *best, const listing *l) {
+  const comp__question *q = e->question;
+  for (size_t i = 0; i < l->count; i++) {
+    int32_t index = (int32_t)(l->keys[i] & UINT32_MAX);
+    best[i] = (comp__candidate){comp__points_distance(&q->queries, l->query, &q->points, (size_t)index), index};
+  }
+  comp__candidates_select(best, l->count, q->k);
+  comp__candidates_sort(best, q->k);
+}
+
+/* Leaves out what cannot be among the k nearest. Where very many are at the same distance as the k-th, the order of
+ * their indices decides, and it takes f64 to see it. */
+static void cut(const exact *e, listing *l, comp__candidate *best) {
   const size_t k = e->question->k;
   if (l->count < k) return;
-  comp__candidates_select(l->list, l->count, k);
+  comp__keys_select(l->keys, l->count, k);
+  l->limit = widen(e, key_squared(l->keys[k - 1]));
+  const uint64_t last = make_key(l->limit, -1);
+  size_t kept = k;
+  for (size_t i = k; i < l->count; i++) {
+    l->keys[kept] = l->keys[i];
+    kept += l->keys[i] <= last;
+  }
+  l->count = kept;
+  if (kept <= e->full) return;
+  resolve(e, best, l);
+  for (size_t i = 0; i < k; i++) l->keys[i] = make_key((float)squared_of(e, best[i].distance), best[i].index);
   l->count = k;
-  l->worst = l->list[k - 1];
 }
 
 /* Offers the hits of the tile that starts at the place `first` to the list of a query. */
-static void offer(const exact *e, listing *l, const uint16_t *hits, size_t n, size_t first) {
+static void offer(const exact *e, listing *l, const uint64_t *hits, size_t n, size_t first, comp__candidate *best) {
   const comp__question *q = e->question;
   const int32_t own = q->own ? q->own[l->query] : -1;
+  const bool exactly = !e->direct || q->points.inverse;
   for (size_t h = 0; h < n; h++) {
-    const int32_t index = e->points.order[first + hits[h]];
+    const int32_t index = e->points.order[first + (hits[h] & UINT32_MAX)];
     if (index == own) continue;
-    const double distance = comp__points_distance(&q->queries, l->query, &q->points, (size_t)index);
-    if (distance < l->worst.distance || (distance == l->worst.distance && index < l->worst.index))
-      l->list[l->count++] = (comp__candidate){distance, index};
+    uint64_t key = (hits[h] & ~(uint64_t)UINT32_MAX) | (uint32_t)index;
+    if (exactly) { /* products give only bounds, and points without a direction are not where tiles have them */
+      double distance = comp__points_distance(&q->queries, l->query, &q->points, (size_t)index);
+      float squared = (float)squared_of(e, distance);
+      if (squared > l->limit) continue;
+      key = make_key(squared, index);
+    }
+    l->keys[l->count++] = key;
   }
-  if (l->count > q->k + q->k / 4 + 16) cut(e, l);
+  if (l->count > e->full) cut(e, l, best);
 }
 
-static void finish(const exact *e, listing *l) {
+static void finish(const exact *e, listing *l, comp__candidate *best) {
   const size_t k = e->question->k;
-  cut(e, l);
-  comp__candidates_sort(l->list, k);
+  cut(e, l, best);
+  resolve(e, best, l);
   for (size_t j = 0; j < k; j++) {
-    double distance = l->list[j].distance;
-    e->indices[l->query * k + j] = l->list[j].index;
-    e->distances[l->query * k + j] = (float)(e->question->points.inverse ? distance : sqrt(distance));
+    e->indices[l->query * k + j] = best[j].index;
+    e->distances[l->query * k + j] = (float)(e->question->points.inverse ? best[j].distance : sqrt(best[j].distance));
   }
 }
 
 /* The points of a tile that may be near to each of the rows. */
-static comp_status find_hits(const exact *e, uint16_t *hits, size_t *counts, float *products, const listing *lists,
+static comp_status find_hits(const exact *e, uint64_t *hits, size_t *counts, float *products, const listing *lists,
                              size_t place, size_t rows, size_t first) {
   const size_t n = e->question->points.n - first < TILE ? e->question->points.n - first : TILE;
   const size_t dims = e->question->points.dims;
   const float *queries = e->queries.rows + place * dims;
   float limits[ROWS];
-  for (size_t i = 0; i < rows; i++) limits[i] = tile_limit(e, lists[i].worst.distance, place + i);
   if (e->direct) {
+    for (size_t i = 0; i < rows; i++) limits[i] = lists[i].limit;
     e->kernels->near(hits, counts, queries, rows, e->tiles + first * dims, TILE, dims, limits);
   } else {
     comp_status status = comp__matmul_f32(e->context, products, TILE, queries, dims, e->points.rows + first * dims,
                                           dims, rows, n, dims, COMP__TRANS_B);
     if (status != COMP_OK) return status;
-    for (size_t i = 0; i < rows; i++)
-      counts[i] =
-          e->kernels->near_products(hits + i * TILE, products + i * TILE, e->points.lengths + first, TILE, limits[i]);
+    for (size_t i = 0; i < rows; i++) {
+      double limit = (double)lists[i].limit - (double)e->queries.lengths[place + i];
+      limit += fabs(limit) * 4.0 * ULP;
+      counts[i] = e->kernels->near_products(hits + i * TILE, products + i * TILE, e->points.lengths + first, TILE,
+                                            (float)limit);
+    }
   }
   for (size_t i = 0; n < TILE && i < rows; i++) /* what pads the last tile is no point; hits ascend */
-    while (counts[i] && hits[i * TILE + counts[i] - 1] >= n) counts[i]--;
+    while (counts[i] && (hits[i * TILE + counts[i] - 1] & UINT32_MAX) >= n) counts[i]--;
   return COMP_OK;
 }
 
@@ -176,10 +221,10 @@ static void take_turns(const exact *e, comp__candidate *turns, double *least, si
   comp__candidates_sort(turns, tiles);
 }
 
-static double farthest(const exact *e, const listing *lists, size_t rows) {
-  double high = 0.0;
-  for (size_t i = 0; i < rows; i++) high = fmax(high, lists[i].worst.distance);
-  return squared_limit(e, high);
+static float farthest(const listing *lists, size_t rows) {
+  float high = 0.0f;
+  for (size_t i = 0; i < rows; i++) high = lists[i].limit > high ? lists[i].limit : high;
+  return high;
 }
 
 static comp_status search_rows(void *arg, size_t begin, size_t end, int thread) {
@@ -187,22 +232,23 @@ static comp_status search_rows(void *arg, size_t begin, size_t end, int thread) 
   const size_t rows = end - begin, place = e->first + begin, tiles = e->points.places.count, t = (size_t)thread;
   comp__candidate *turns = e->turns + t * tiles;
   double *least = e->least + t * tiles;
-  uint16_t *hits = e->hits + t * ROWS * TILE;
+  uint64_t *hits = e->hits + t * ROWS * TILE;
+  comp__candidate *best = e->best + t * e->room;
   listing lists[ROWS];
   size_t counts[ROWS];
   for (size_t i = 0; i < rows; i++) {
     size_t query = (size_t)e->queries.order[place + i];
-    lists[i] = (listing){e->lists + (t * ROWS + i) * e->room, 0, query, {INFINITY, INT32_MAX}};
+    lists[i] = (listing){e->lists + (t * ROWS + i) * e->room, 0, query, INFINITY};
   }
   take_turns(e, turns, least, place / ROWS);
   for (size_t turn = 0; turn < tiles; turn++) {
     const size_t tile = (size_t)turns[turn].index;
-    if (least[tile] > farthest(e, lists, rows)) continue;
+    if (least[tile] > (double)farthest(lists, rows)) continue;
     comp_status status = find_hits(e, hits, counts, e->products + t * ROWS * TILE, lists, place, rows, tile * TILE);
     if (status != COMP_OK) return status;
-    for (size_t i = 0; i < rows; i++) offer(e, &lists[i], hits + i * TILE, counts[i], tile * TILE);
+    for (size_t i = 0; i < rows; i++) offer(e, &lists[i], hits + i * TILE, counts[i], tile * TILE, best);
   }
-  for (size_t i = 0; i < rows; i++) finish(e, &lists[i]);
+  for (size_t i = 0; i < rows; i++) finish(e, &lists[i], best);
   return COMP_OK;
 }
 
@@ -287,8 +333,10 @@ done:
 static comp_status make_scratch(exact *e) {
   const size_t threads = (size_t)comp_context_threads(e->context), k = e->question->k, tiles = e->points.places.count;
   comp_status status;
-  e->room = k + k / 4 + 16 + TILE;
+  e->full = k + k / 2 + 64;
+  e->room = e->full + TILE;
   COMP__TRY(comp__alloc(&e->lists, threads * ROWS, e->room * sizeof *e->lists));
+  COMP__TRY(comp__alloc(&e->best, threads, e->room * sizeof *e->best));
   COMP__TRY(comp__alloc(&e->turns, threads, tiles * sizeof *e->turns));
   COMP__TRY(comp__alloc(&e->least, threads, tiles * sizeof *e->least));
   COMP__TRY(comp__calloc(&e->products, threads * ROWS * TILE, sizeof *e->products));
@@ -331,6 +379,7 @@ done:
   release_ordered(&e.queries);
   comp__free(e.tiles);
   comp__free(e.lists);
+  comp__free(e.best);
   comp__free(e.turns);
   comp__free(e.least);
   comp__free(e.products);

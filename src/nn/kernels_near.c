@@ -27,8 +27,13 @@ INLINE unsigned lanes_within(vf a, vf b) {
 #endif
 }
 
-INLINE size_t append(uint16_t *hits, size_t count, unsigned bits, size_t j) {
-  for (; bits; bits &= bits - 1) hits[count++] = (uint16_t)(j + (size_t)__builtin_ctz(bits));
+/* A hit is the bits of its value, which order values that are not negative, above its column. */
+INLINE size_t append(uint64_t *hits, size_t count, unsigned bits, vf values, size_t j) {
+  const vu words = (vu)values;
+  for (; bits; bits &= bits - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(bits);
+    hits[count++] = ((uint64_t)words[lane] << 32) | (uint64_t)(j + lane);
+  }
   return count;
 }
 
@@ -51,7 +56,7 @@ INLINE int any_within(vf sum[ROWS][WIDE], const vf *limit) {
   return bits != 0;
 }
 
-void KERNEL(near)(uint16_t *hits, size_t *counts, const float *x, size_t rows, const float *x_t, size_t tile,
+void KERNEL(near)(uint64_t *hits, size_t *counts, const float *x, size_t rows, const float *x_t, size_t tile,
                   size_t dims, const float *limits) {
   for (size_t i = 0; i < rows; i += ROWS) {
     const float *group[ROWS];
@@ -63,7 +68,8 @@ void KERNEL(near)(uint16_t *hits, size_t *counts, const float *x, size_t rows, c
       limit[r] = vf_splat(i + r < rows ? limits[row] : -1.0f);
     }
     for (size_t j = 0; j < tile; j += WIDE * SIMD_WIDTH) {
-      vf sum[ROWS][WIDE] = {{{0}}};
+      vf sum[ROWS][WIDE];
+      for (int r = 0; r < ROWS; r++) sum[r][0] = sum[r][1] = vf_splat(0.0f);
       size_t d = 0;
       int within = 1;
       for (; within && d + CHECK_EVERY <= dims; d += CHECK_EVERY) {
@@ -74,18 +80,19 @@ void KERNEL(near)(uint16_t *hits, size_t *counts, const float *x, size_t rows, c
       add_squares(sum, group, x_t + j, tile, d, dims - d);
       for (size_t r = 0; r < ROWS && i + r < rows; r++)
         for (size_t w = 0; w < WIDE; w++)
-          count[r] = append(hits + (i + r) * tile, count[r], lanes_within(sum[r][w], limit[r]), j + w * SIMD_WIDTH);
+          count[r] =
+              append(hits + (i + r) * tile, count[r], lanes_within(sum[r][w], limit[r]), sum[r][w], j + w * SIMD_WIDTH);
     }
     for (size_t r = 0; r < ROWS && i + r < rows; r++) counts[i + r] = count[r];
   }
 }
 
-size_t KERNEL(near_products)(uint16_t *hits, const float *products, const float *lengths, size_t tile, float limit) {
+size_t KERNEL(near_products)(uint64_t *hits, const float *products, const float *lengths, size_t tile, float limit) {
   size_t count = 0;
   const vf high = vf_splat(limit), two = vf_splat(2.0f);
   for (size_t j = 0; j < tile; j += SIMD_WIDTH) {
     const vf value = vf_load(lengths + j) - two * vf_load(products + j);
-    count = append(hits, count, lanes_within(value, high), j);
+    count = append(hits, count, lanes_within(value, high), value, j);
   }
   return count;
 }
