@@ -34,6 +34,7 @@
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/model.h"
+#include "comp/neighbors.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
