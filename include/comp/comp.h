@@ -16,6 +16,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
+ *   pca.h       principal components
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -33,6 +34,7 @@
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/model.h"
+#include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
