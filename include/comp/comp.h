@@ -16,6 +16,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
+ *   score.h     how well embeddings mix conditions and keep labels apart
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -35,6 +36,7 @@
 #include "comp/model.h"
 #include "comp/neighbors.h"
 #include "comp/prep.h"
+#include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
