@@ -18,6 +18,7 @@
  *   task.h      using a model: representations, counterfactuals, correction
  *   neighbors.h nearest neighbours
  *   pca.h       principal components
+ *   score.h     how well embeddings mix conditions and keep labels apart
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -38,6 +39,7 @@
 #include "comp/neighbors.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
+#include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
