@@ -16,6 +16,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
+ *   baseline.h  the methods that CoMP is set against
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -26,6 +27,7 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/baseline.h"
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
