@@ -17,6 +17,7 @@
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: representations, counterfactuals, correction
  *   neighbors.h nearest neighbours
+ *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
  *   machine.h   versions, and what this machine can do
  *
@@ -37,6 +38,7 @@
 #include "comp/matrix.h"
 #include "comp/model.h"
 #include "comp/neighbors.h"
+#include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"

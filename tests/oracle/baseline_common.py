@@ -57,7 +57,7 @@ def tcga():
     if not raw:
         return None
     path = os.path.join(pc.folder(), "tcga.h5ad")
-    message = comp("convert", "-q", raw, path, "--metadata", pc.data_file("tcga_paired", "samples.tsv.gz"))
+    message = comp("convert", "-q", "-i", raw, "-o", path, "--metadata", pc.data_file("tcga_paired", "samples.tsv.gz"))
     return path if message == "" else None
 
 
