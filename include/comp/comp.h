@@ -19,6 +19,7 @@
  *   neighbors.h nearest neighbours
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
+ *   baseline.h  the methods that CoMP is set against
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -29,6 +30,7 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/baseline.h"
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
