@@ -18,6 +18,9 @@
  *   task.h      using a model: representations, counterfactuals, correction
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
+ *   pca.h       principal components
+ *   score.h     how well embeddings mix conditions and keep labels apart
+ *   baseline.h  the methods that CoMP is set against
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -28,6 +31,7 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/baseline.h"
 #include "comp/context.h"
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
@@ -36,7 +40,10 @@
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/model.h"
+#include "comp/neighbors.h"
+#include "comp/pca.h"
 #include "comp/prep.h"
+#include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
