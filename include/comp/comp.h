@@ -16,6 +16,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
+ *   pca.h       principal components
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -34,6 +35,7 @@
 #include "comp/matrix.h"
 #include "comp/model.h"
 #include "comp/neighbors.h"
+#include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
