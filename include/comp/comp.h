@@ -16,6 +16,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
+ *   umap.h      layouts in two dimensions
  *   pca.h       principal components
  *   machine.h   versions, and what this machine can do
  *
@@ -42,5 +43,6 @@
 #include "comp/suggest.h"
 #include "comp/table.h"
 #include "comp/train.h"
+#include "comp/umap.h"
 
 #endif
