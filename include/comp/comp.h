@@ -18,6 +18,7 @@
  *   task.h      using a model: representations, counterfactuals, correction
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
+ *   umap.h      layouts in two dimensions
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
  *   baseline.h  the methods that CoMP is set against
@@ -50,5 +51,6 @@
 #include "comp/table.h"
 #include "comp/task.h"
 #include "comp/train.h"
+#include "comp/umap.h"
 
 #endif
