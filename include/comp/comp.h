@@ -22,6 +22,7 @@
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
  *   baseline.h  the methods that CoMP is set against
+ *   classify.h  how well a column can be told from an embedding; fairness
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -33,6 +34,7 @@
 #define COMP_H
 
 #include "comp/baseline.h"
+#include "comp/classify.h"
 #include "comp/context.h"
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
