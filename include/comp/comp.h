@@ -17,6 +17,7 @@
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
  *   score.h     how well embeddings mix conditions and keep labels apart
+ *   pca.h       principal components
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -35,6 +36,7 @@
 #include "comp/matrix.h"
 #include "comp/model.h"
 #include "comp/neighbors.h"
+#include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/score.h"
 #include "comp/simulate.h"
