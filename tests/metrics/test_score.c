@@ -288,7 +288,7 @@ static void mistakes(void **state) {
   assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "did you mean 'kbet'");
   o = options_of("kbet");
   o.k = N;
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "there are 300 samples");
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "there are 300 samples");
   o = options_of("m_kbet");
   o.label = NULL;
   assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "needs a label");
@@ -298,6 +298,9 @@ static void mistakes(void **state) {
   o = options_of("pcr");
   o.before = "X_pca";
   assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "X_pca");
+  o = options_of("asw_label");
+  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = 1e25f;
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "too large");
   comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = NAN;
   o = options_of("paper");
   assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2', dimension 1");
