@@ -15,9 +15,12 @@
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
+ *   task.h      using a model: representations, counterfactuals, correction
+ *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
  *   score.h     how well embeddings mix conditions and keep labels apart
  *   pca.h       principal components
+ *   baseline.h  the methods that CoMP is set against
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -28,7 +31,9 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/baseline.h"
 #include "comp/context.h"
+#include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
 #include "comp/io.h"
@@ -43,6 +48,7 @@
 #include "comp/status.h"
 #include "comp/suggest.h"
 #include "comp/table.h"
+#include "comp/task.h"
 #include "comp/train.h"
 
 #endif
