@@ -21,6 +21,7 @@
  *   umap.h      layouts in two dimensions
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
+ *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
  *   machine.h   versions, and what this machine can do
