@@ -17,6 +17,7 @@
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: representations, counterfactuals, correction
  *   neighbors.h nearest neighbours
+ *   score.h     how well embeddings mix conditions and keep labels apart
  *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
  *   machine.h   versions, and what this machine can do
@@ -40,6 +41,7 @@
 #include "comp/neighbors.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
+#include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"

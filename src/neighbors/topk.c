@@ -89,6 +89,55 @@ void comp__candidates_select(comp__candidate *list, size_t n, size_t k) {
   insertion_sort(list, n);
 }
 
+static void sort_keys(uint64_t *keys, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    uint64_t key = keys[i];
+    size_t j = i;
+    for (; j > 0 && key < keys[j - 1]; j--) keys[j] = keys[j - 1];
+    keys[j] = key;
+  }
+}
+
+static uint64_t median(uint64_t a, uint64_t b, uint64_t c) {
+  uint64_t low = a < b ? a : b, high = a < b ? b : a;
+  return c < low ? low : c > high ? high : c;
+}
+
+/* Those below the pivot first; returns how many. Every step swaps, wanted or not: a branch would often be mispredicted.
+ */
+static size_t partition_keys(uint64_t *keys, size_t n, uint64_t pivot) {
+  size_t below = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t key = keys[i];
+    keys[i] = keys[below];
+    keys[below] = key;
+    below += key < pivot;
+  }
+  return below;
+}
+
+void comp__keys_select(uint64_t *keys, size_t n, size_t k) {
+  size_t target = k - 1;
+  while (n > FEW) {
+    uint64_t pivot = median(keys[n / 4], keys[n / 2], keys[n - 1 - n / 4]);
+    size_t below = partition_keys(keys, n, pivot);
+    if (below > target) {
+      n = below;
+      continue;
+    }
+    /* Equal ones next: each round leaves the pivot out at least. */
+    keys += below;
+    n -= below;
+    target -= below;
+    size_t equal = pivot == UINT64_MAX ? n : partition_keys(keys, n, pivot + 1);
+    if (equal > target) return;
+    keys += equal;
+    n -= equal;
+    target -= equal;
+  }
+  sort_keys(keys, n);
+}
+
 static void quick_sort(comp__candidate *list, size_t n, int depth) {
   while (n > FEW) {
     if (depth-- == 0) {

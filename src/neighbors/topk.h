@@ -14,6 +14,9 @@ typedef struct comp__candidate {
 /* Reorders so that the k first (1 <= k <= n) are the k best, in any order, with the worst of them at k - 1. */
 void comp__candidates_select(comp__candidate *list, size_t n, size_t k);
 
+/* The same for whole numbers, without branches that depend on them: faster. */
+void comp__keys_select(uint64_t *keys, size_t n, size_t k);
+
 /* Sorts, best first. Indices must differ. */
 void comp__candidates_sort(comp__candidate *list, size_t n);
 
