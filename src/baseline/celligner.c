@@ -13,8 +13,11 @@
 #include <string.h>
 
 #include "baseline/baseline.h"
-#include "baseline/kmeans.h"
 #include "baseline/mutual.h"
+#include "cluster/connectivity.h"
+#include "cluster/kmeans.h"
+#include "cluster/leiden.h"
+#include "comp/neighbors.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -23,16 +26,16 @@
 #include "linalg/linalg.h"
 #include "nn/matmul.h"
 
-/* The published values, but for the number of clusters, which came from Seurat. */
+/* The published values; clusters were Seurat's. */
 enum {
-  REMOVED = 4,      /* contrastive components */
-  K_REFERENCE = 50, /* reference samples near a sample of another set */
-  K_OTHER = 5,      /* the other way round */
-  TOP_GENES = 1000, /* that tell clusters apart, of each set */
-  BLOCK = 16,       /* directions that the search for components carries along */
+  REMOVED = 4,          /* contrastive components */
+  K_REFERENCE = 50,     /* reference samples near a sample of another set */
+  K_OTHER = 5,          /* the other way round */
+  TOP_GENES = 1000,     /* that tell clusters apart, of each set */
+  GRAPH_NEIGHBORS = 20, /* of the graph that is clustered */
+  RESOLUTION = 5,
+  BLOCK = 16, /* directions that the search for components carries along */
   STEPS = 300,
-  KMEANS_STARTS = 5,
-  KMEANS_STEPS = 100,
   MIN_SAMPLES = 10
 };
 
@@ -77,28 +80,60 @@ done:
   return status;
 }
 
+/* The number of clusters for k-means: as asked for, else the root of half the samples. */
 static size_t count_clusters(const celligner *c, size_t n) {
   size_t asked = c->run->options->clusters;
   if (asked) return asked < n / 2 ? asked : n / 2;
-  double k = nearbyint(sqrt((double)n / 2.0));
-  return (size_t)fmin(fmax(k, 2.0), 50.0);
+  return (size_t)fmin(fmax(nearbyint(sqrt((double)n / 2.0)), 2.0), 50.0);
 }
 
-/* labels [n] of a set: k-means on its own principal components. */
-static comp_status cluster_set(int32_t *labels, const celligner *c, const comp_matrix *x, size_t clusters) {
+static comp_status cluster_by_means(int32_t *labels, size_t *clusters, const celligner *c, const comp_matrix *points) {
+  comp__kmeans_options options = COMP__KMEANS_OPTIONS_INIT;
+  options.clusters = *clusters = count_clusters(c, points->rows);
+  options.seed = c->run->options->seed;
+  return comp__kmeans(labels, NULL, NULL, c->context, points->values, points->rows, points->cols, &options);
+}
+
+#ifdef COMP_HAS_IGRAPH
+static comp_status cluster_by_graph(int32_t *labels, size_t *clusters, const celligner *c, const comp_matrix *points) {
+  comp_status status;
+  comp_neighbors *near = NULL;
+  comp__weighted_graph graph = {0};
+  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  options.k = GRAPH_NEIGHBORS < points->rows ? GRAPH_NEIGHBORS : points->rows - 1;
+  options.search = COMP_SEARCH_EXACT;
+  COMP__TRY(comp_neighbors_find(&near, c->context, points, &options));
+  COMP__TRY(comp__connectivity(&graph, c->context, comp_neighbors_indices(near), comp_neighbors_distances(near),
+                               points->rows, options.k, options.k));
+  COMP__TRY(comp__leiden(labels, clusters, &graph, RESOLUTION, c->run->options->seed));
+done:
+  comp_neighbors_free(near);
+  comp__weighted_graph_release(&graph);
+  return status;
+}
+#else
+#define cluster_by_graph cluster_by_means
+#endif
+
+/* labels [n] of a set, 0 .. *clusters - 1, on its own principal components: Leiden's where the build has it, unless a
+ * number of clusters is asked for. */
+static comp_status cluster_set(int32_t *labels, size_t *clusters, const celligner *c, const comp_matrix *x) {
   comp_status status;
   comp__pca pca = {0};
-  float *centroids = NULL;
+  comp_matrix *points = NULL;
   size_t most = x->rows - 1 < x->cols ? x->rows - 1 : x->cols;
-  size_t components = c->run->components < most ? c->run->components : most;
-  comp__pca_options options = {.components = components, .seed = c->run->options->seed};
+  comp__pca_options options = {.components = c->run->components < most ? c->run->components : most,
+                               .seed = c->run->options->seed};
   COMP__TRY(comp__pca_fit(&pca, c->context, x, &options));
-  COMP__TRY(comp__alloc(&centroids, clusters, components * sizeof *centroids));
-  COMP__TRY(comp__kmeans(centroids, labels, c->context, pca.scores, x->rows, components, clusters, KMEANS_STARTS,
-                         KMEANS_STEPS, c->run->options->seed));
+  COMP__TRY(comp__matrix_new_dense_raw(&points, x->rows, pca.components));
+  memcpy(points->values, pca.scores, x->rows * pca.components * sizeof(float));
+  if (c->run->options->clusters)
+    COMP__TRY(cluster_by_means(labels, clusters, c, points));
+  else
+    COMP__TRY(cluster_by_graph(labels, clusters, c, points));
 done:
-  comp__free(centroids);
   comp__pca_release(&pca);
+  comp_matrix_free(points);
   return status;
 }
 
@@ -145,15 +180,15 @@ done:
 static comp_status study_set(celligner *c, size_t b) {
   comp_status status;
   const comp_matrix *x = c->x[b];
-  size_t clusters = count_clusters(c, x->rows), genes = c->genes;
+  size_t clusters = 0, genes = c->genes;
   int32_t *labels = NULL;
   double *means = NULL, *counts = NULL, *between = NULL, *within = NULL;
   COMP__TRY(comp__alloc(&labels, x->rows, sizeof *labels));
+  COMP__TRY(cluster_set(labels, &clusters, c, x));
   COMP__TRY(comp__alloc(&means, clusters, genes * sizeof *means));
   COMP__TRY(comp__alloc(&counts, clusters, sizeof *counts));
   COMP__TRY(comp__calloc(&between, genes, sizeof *between));
   COMP__TRY(comp__calloc(&within, genes, sizeof *within));
-  COMP__TRY(cluster_set(labels, c, x, clusters));
   cluster_means(means, counts, x, labels, clusters);
   float *out = c->within->values + c->start[b] * genes;
   double scale = 1.0 / sqrt((double)x->rows - 1.0);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "baseline/baseline.h"
-#include "baseline/kmeans.h"
+#include "cluster/kmeans.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -440,21 +440,19 @@ static void release(harmony *h) {
 
 static comp_status place_start(harmony *h, const comp_matrix *given) {
   comp_status status;
-  float *centroids = NULL;
-  size_t n = h->k * h->d;
+  comp__kmeans_options options = {h->k, KMEANS_STARTS, KMEANS_STEPS, h->o->seed};
+  int32_t *labels = NULL;
   if (given) {
     if (given->kind != COMP_DENSE || given->rows != h->k || given->cols != h->d)
       COMP__FAIL(COMP_ERR_ARGUMENT, "centroids: %zu x %zu, and %zu x %zu are needed", given->rows, given->cols, h->k,
                  h->d);
-    for (size_t j = 0; j < n; j++) h->y_sum[j] = given->values[j];
+    for (size_t j = 0; j < h->k * h->d; j++) h->y_sum[j] = given->values[j];
     return COMP_OK;
   }
-  COMP__TRY(comp__alloc(&centroids, n, sizeof *centroids));
-  COMP__TRY(
-      comp__kmeans(centroids, NULL, h->context, h->unit, h->n, h->d, h->k, KMEANS_STARTS, KMEANS_STEPS, h->o->seed));
-  for (size_t j = 0; j < n; j++) h->y_sum[j] = centroids[j];
+  COMP__TRY(comp__alloc(&labels, h->n, sizeof *labels));
+  COMP__TRY(comp__kmeans(labels, h->y_sum, NULL, h->context, h->unit, h->n, h->d, &options));
 done:
-  comp__free(centroids);
+  comp__free(labels);
   return status;
 }
 
