@@ -15,6 +15,7 @@
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
+ *   task.h      using a model: representations, counterfactuals, correction
  *   neighbors.h nearest neighbours
  *   machine.h   versions, and what this machine can do
  *
@@ -38,6 +39,7 @@
 #include "comp/status.h"
 #include "comp/suggest.h"
 #include "comp/table.h"
+#include "comp/task.h"
 #include "comp/train.h"
 
 #endif
