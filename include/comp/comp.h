@@ -17,6 +17,7 @@
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: representations, counterfactuals, correction
  *   neighbors.h nearest neighbours
+ *   pca.h       principal components
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -34,6 +35,7 @@
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/model.h"
+#include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
