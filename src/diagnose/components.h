@@ -10,6 +10,7 @@
 #define COMP_DIAGNOSE_COMPONENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "comp/context.h"

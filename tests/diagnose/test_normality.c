@@ -17,10 +17,10 @@ static void special_functions(void **state) {
     if (x > -37 && x < 8) assert_near(comp__normal_logcdf(x), log(0.5 * erfc(-x * M_SQRT1_2)), 1e-9);
     if (x > -7 && x < 7) assert_near(comp__normal_quantile(comp__normal_cdf(x)), x, x > 3 ? 1e-3 : 1e-12);
   }
-  assert_near(comp__normal_logcdf(-100), -5005.524208655469, 1e-12);
+  assert_near(comp__normal_logcdf(-100), -5005.524208694205, 1e-12);
   assert_near(comp__chi_square_sf(3, 2), exp(-1.5), 1e-13);
   assert_near(comp__chi_square_sf(30, 2), exp(-15), 1e-13);
-  assert_near(comp__chi_square_sf(11700, 11480), 0.0731, 2e-3); /* nearly normal: z by Wilson and Hilferty */
+  assert_near(comp__chi_square_sf(11700, 11480), 0.0739315832668171, 1e-9);
   assert_near(comp__kolmogorov_sf(1.3580986393225507), 0.05, 1e-10);
 }
 
@@ -36,23 +36,23 @@ enum { SETS = 1000, N = 200, DIMS = 4, TESTS = 7 };
 static const char *const test_names[TESTS] = {"Anderson-Darling", "Lilliefors",    "Shapiro-Wilk", "Mardia skewness",
                                               "Mardia kurtosis",  "Henze-Zirkler", "energy"};
 
-typedef double (*source)(comp__rng rng, uint64_t column);
+typedef double (*source)(comp__rng rng, uint64_t column); /* of mean 0 */
 
 static double normal(comp__rng rng, uint64_t column) {
   return comp__rng_normal(rng, column);
 }
 static double uniform(comp__rng rng, uint64_t column) {
-  return comp__rng_uniform(rng, column);
+  return comp__rng_uniform(rng, column) - 0.5;
 }
 static double mixture(comp__rng rng, uint64_t column) {
   return comp__rng_normal(rng, column) + (comp__rng_uniform(rng, 100000 + column) < 0.5 ? -2 : 2);
 }
 static double skewed(comp__rng rng, uint64_t column) {
-  return -log(comp__rng_uniform(rng, column));
+  return -log(comp__rng_uniform(rng, column)) - 1;
 }
 
 /* One data set [N, DIMS] of correlated variables; adds to the rejections at 5 % of each test. */
-static void reject(size_t *rejected, comp_context *context, source draw, uint64_t set, bool energy) {
+static void reject(size_t *rejected, comp_context *context, source draw, uint64_t set) {
   static double x[N * DIMS], y[N * DIMS], column[N];
   comp__rng rng = comp__rng_at(21, COMP__RNG_TEST, set, 0);
   for (size_t i = 0; i < N; i++) {
@@ -73,9 +73,10 @@ static void reject(size_t *rejected, comp_context *context, source draw, uint64_
   tests[4] = m.kurtosis;
   tests[5] = m.henze_zirkler;
   tests[6].p = 1;
-  for (size_t i = N / 2; i < N; i++)
-    for (size_t d = 0; d < DIMS; d++) y[i * DIMS + d] = -y[i * DIMS + d];
-  if (energy) assert_ok(comp__energy_test(&tests[6], context, y, N, N / 2, DIMS, 99, set));
+  /* Is it like its mirror image? The centre is known here: an estimated one makes the test cautious. */
+  for (size_t i = 0; i < N; i++)
+    for (size_t d = 0; d < DIMS; d++) x[i * DIMS + d] = (x[i * DIMS + d] - 7) * (i < N / 2 ? 1 : -1);
+  assert_ok(comp__energy_test(&tests[6], context, x, N, N / 2, DIMS, 99, set));
   for (int t = 0; t < TESTS; t++) rejected[t] += tests[t].p <= 0.05;
 }
 
@@ -83,7 +84,7 @@ static void false_alarms(void **state) {
   (void)state;
   size_t rejected[TESTS] = {0};
   comp_context *context = test_context(2);
-  for (uint64_t set = 0; set < SETS; set++) reject(rejected, context, normal, set, true);
+  for (uint64_t set = 0; set < SETS; set++) reject(rejected, context, normal, set);
   for (int t = 0; t < TESTS; t++) {
     print_message("# false alarms at 5 %%: %s %.1f %%\n", test_names[t], (double)rejected[t] / SETS * 100);
     if (rejected[t] < 0.03 * SETS || rejected[t] > 0.07 * SETS)
@@ -103,7 +104,7 @@ static void power(void **state) {
   comp_context *context = test_context(2);
   for (int r = 0; r < 3; r++) {
     size_t rejected[TESTS] = {0}, sets = 100;
-    for (uint64_t set = 0; set < sets; set++) reject(rejected, context, rows[r].draw, set, true);
+    for (uint64_t set = 0; set < sets; set++) reject(rejected, context, rows[r].draw, set);
     for (int t = 0; t < TESTS; t++) print_message("# power, %s: %s %zu %%\n", rows[r].name, test_names[t], rejected[t]);
     size_t one = rejected[0] > rejected[2] ? rejected[0] : rejected[2];
     size_t many = rejected[4] > rejected[5] ? rejected[4] : rejected[5];
@@ -125,7 +126,7 @@ static void components(void **state) {
   for (size_t i = 0; i < ROWS; i++) {
     double s[WIDTH];
     for (size_t d = 0; d < WIDTH; d++) s[d] = normal(rng, i * WIDTH + d);
-    s[0] = uniform(rng, 1000000 + i) * 3;
+    s[0] = 3 * uniform(rng, 1000000 + i);
     s[1] = skewed(rng, 2000000 + i);
     s[2] = mixture(rng, 3000000 + i);
     for (size_t d = 0; d < WIDTH; d++)
