@@ -35,6 +35,7 @@
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/model.h"
+#include "comp/neighbors.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/simulate.h"
