@@ -17,6 +17,7 @@
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
  *   pca.h       principal components
+ *   classify.h  how well a column can be told from an embedding; fairness
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -27,6 +28,7 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/classify.h"
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
