@@ -18,6 +18,7 @@
  *   task.h      using a model: representations, counterfactuals, correction
  *   neighbors.h nearest neighbours
  *   pca.h       principal components
+ *   classify.h  how well a column can be told from an embedding; fairness
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -28,6 +29,7 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/classify.h"
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/file.h"
