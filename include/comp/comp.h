@@ -19,6 +19,7 @@
  *   neighbors.h nearest neighbours
  *   pca.h       principal components
  *   classify.h  how well a column can be told from an embedding; fairness
+ *   diagnose.h  whether a model can be trusted
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -32,6 +33,7 @@
 #include "comp/classify.h"
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "comp/diagnose.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
