@@ -24,6 +24,8 @@
  *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
+ *   classify.h  how well a column can be told from an embedding; fairness
+ *   diagnose.h  whether a model can be trusted
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -39,6 +41,7 @@
 #include "comp/context.h"
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
+#include "comp/diagnose.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
