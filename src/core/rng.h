@@ -23,7 +23,8 @@ typedef enum comp__purpose {
   COMP__RNG_UMAP = 8,
   COMP__RNG_METRICS = 9,
   COMP__RNG_BASELINE = 10,
-  COMP__RNG_DIAGNOSE = 11
+  COMP__RNG_DIAGNOSE = 11,
+  COMP__RNG_REPORT = 20
 } comp__purpose;
 
 /* A stream: everything but the column, which counts along it. */
