@@ -16,6 +16,8 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   neighbors.h nearest neighbours
+ *   figure.h    figures for print
+ *   report.h    one page that shows what came out
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -28,12 +30,14 @@
 
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
 #include "comp/model.h"
 #include "comp/prep.h"
+#include "comp/report.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
