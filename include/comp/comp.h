@@ -26,6 +26,8 @@
  *   classify.h  how well a column can be told from an embedding; fairness
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
+ *   figure.h    figures for print
+ *   report.h    one page that shows what came out
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -42,6 +44,7 @@
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/diagnose.h"
+#include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
@@ -51,6 +54,7 @@
 #include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/score.h"
+#include "comp/report.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
