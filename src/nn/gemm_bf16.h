@@ -3,8 +3,7 @@
  * calls; nothing here allocates or knows of threads.
  *
  * oneDNN packs B again for every tile that it is given. Here B is packed once for a whole product and shared, and A is
- * read as it lies. Each element of C is summed in blocks of COMP__GEMM_DEPTH of k, in order, and within a block pair by
- * pair: the same bytes however the product is cut.
+ * read as it lies. Each element of C is summed in even blocks of k, in order, and within a block pair by pair: the same bytes however the product is cut.
  */
 #ifndef COMP_NN_GEMM_BF16_H
 #define COMP_NN_GEMM_BF16_H
@@ -16,7 +15,7 @@
 enum {
   COMP__GEMM_COLS = 64,   /* columns of a panel of packed B */
   COMP__GEMM_ROWS = 6,    /* rows of A that the innermost loop works on */
-  COMP__GEMM_DEPTH = 512, /* k of a block; even */
+  COMP__GEMM_DEPTH = 768, /* k of a block, at most; even */
 };
 
 /* Whether this CPU is one of those. */
