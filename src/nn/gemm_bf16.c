@@ -163,11 +163,10 @@ INLINE void micro(const int rows, float *c, size_t ldc, size_t cols, factor a, c
                   bool add) {
   __m512 sum[ROWS][4];
   const uint16_t *at = a.at;
-  UNROLL for (int r = 0; r < rows; r++)
-    UNROLL for (int v = 0; v < 4; v++) {
-      sum[r][v] = _mm512_setzero_ps();
-      _mm_prefetch((const char *)(c + (size_t)r * ldc + 16 * v), _MM_HINT_T0); /* wanted in the end */
-    }
+  UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 4; v++) {
+    sum[r][v] = _mm512_setzero_ps();
+    _mm_prefetch((const char *)(c + (size_t)r * ldc + 16 * v), _MM_HINT_T0); /* wanted in the end */
+  }
   for (size_t p = 0; p < depth / 2; p++, at += a.pair, b += 2 * COLS) {
     __m512bh right[4];
     UNROLL for (int v = 0; v < 4; v++) right[v] = (__m512bh)_mm512_loadu_si512(b + 32 * v);
@@ -181,8 +180,8 @@ INLINE void micro(const int rows, float *c, size_t ldc, size_t cols, factor a, c
   if (depth % 2) /* half a pair: what stands behind it is not A's, and may be anything */
     UNROLL for (int r = 0; r < rows; r++) {
       const __m512bh left = (__m512bh)_mm512_set1_epi32(at[(size_t)r * a.row]);
-      UNROLL for (int v = 0; v < 4; v++)
-        sum[r][v] = _mm512_dpbf16_ps(sum[r][v], left, (__m512bh)_mm512_loadu_si512(b + 32 * v));
+      UNROLL for (int v = 0; v < 4; v++) sum[r][v] =
+          _mm512_dpbf16_ps(sum[r][v], left, (__m512bh)_mm512_loadu_si512(b + 32 * v));
     }
   UNROLL for (int v = 0; v < 4; v++) {
     const size_t first = 16 * (size_t)v;
@@ -198,12 +197,24 @@ INLINE void micro(const int rows, float *c, size_t ldc, size_t cols, factor a, c
 TARGET static void micro_rows(size_t rows, float *c, size_t ldc, size_t cols, factor a, const uint16_t *b, size_t depth,
                               bool add) {
   switch (rows) {
-    case 1: micro(1, c, ldc, cols, a, b, depth, add); break;
-    case 2: micro(2, c, ldc, cols, a, b, depth, add); break;
-    case 3: micro(3, c, ldc, cols, a, b, depth, add); break;
-    case 4: micro(4, c, ldc, cols, a, b, depth, add); break;
-    case 5: micro(5, c, ldc, cols, a, b, depth, add); break;
-    default: micro(6, c, ldc, cols, a, b, depth, add); break;
+  case 1:
+    micro(1, c, ldc, cols, a, b, depth, add);
+    break;
+  case 2:
+    micro(2, c, ldc, cols, a, b, depth, add);
+    break;
+  case 3:
+    micro(3, c, ldc, cols, a, b, depth, add);
+    break;
+  case 4:
+    micro(4, c, ldc, cols, a, b, depth, add);
+    break;
+  case 5:
+    micro(5, c, ldc, cols, a, b, depth, add);
+    break;
+  default:
+    micro(6, c, ldc, cols, a, b, depth, add);
+    break;
   }
 }
 

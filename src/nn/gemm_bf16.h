@@ -3,7 +3,8 @@
  * calls; nothing here allocates or knows of threads.
  *
  * oneDNN packs B again for every tile that it is given. Here B is packed once for a whole product and shared, and A is
- * read as it lies. Each element of C is summed in even blocks of k, in order, and within a block pair by pair: the same bytes however the product is cut.
+ * read as it lies. Each element of C is summed in even blocks of k, in order, and within a block pair by pair: the same
+ * bytes however the product is cut.
  */
 #ifndef COMP_NN_GEMM_BF16_H
 #define COMP_NN_GEMM_BF16_H
@@ -21,7 +22,8 @@ enum {
 /* Whether this CPU is one of those. */
 bool comp__gemm_bf16_has(void);
 
-/* Elements of packed B[k, n]: panels of COMP__GEMM_COLS columns, each [pairs of k][columns][2], filled up with zeros. */
+/* Elements of packed B[k, n]: panels of COMP__GEMM_COLS columns, each [pairs of k][columns][2], filled up with zeros.
+ */
 size_t comp__gemm_bf16_packed(size_t n, size_t k);
 
 /* Packs pairs first .. last - 1 (of (k + 1) / 2) of all panels. B is stored [k, n], or [n, k] when `transposed`. */
