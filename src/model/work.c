@@ -47,9 +47,11 @@ static size_t widest_layer(const comp__network *n) {
   return widest;
 }
 
-static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__dense *dense) {
+/* `next` is the hidden layer that reads this one; NULL: other layers do, or the penalty does, all in f32. */
+static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__dense *dense, const comp__dense *next) {
+  const bool only_half = next && comp__dense_half(w, next);
   layer->xhat = piece(w, true, w->rows, dense->out, sizeof(float));
-  layer->act = piece(w, true, w->rows, dense->out, sizeof(float));
+  layer->act = piece(w, !only_half, w->rows, dense->out, sizeof(float));
   layer->act_half = piece(w, w->bf16, w->rows, dense->out, sizeof(uint16_t));
   layer->inv_std = piece(w, true, 1, dense->out, sizeof(float));
 }
@@ -61,8 +63,9 @@ static void lay_out(comp__work *w, const comp__network *n) {
   const size_t panel = most_panel_rows(rows, n->features);
   const bool training = w->training, nb = o->likelihood == COMP_LIKELIHOOD_NB;
   for (size_t l = 0; l < o->n_hidden; l++) {
-    hidden_pieces(w, &w->encoder[l], &n->encoder[l].dense);
-    hidden_pieces(w, &w->decoder[l], &n->decoder[l].dense);
+    const bool last = l == o->n_hidden - 1, read = last || (l == 0 && o->place == COMP_PLACE_HIDDEN);
+    hidden_pieces(w, &w->encoder[l], &n->encoder[l].dense, last ? NULL : &n->encoder[l + 1].dense);
+    hidden_pieces(w, &w->decoder[l], &n->decoder[l].dense, read ? NULL : &n->decoder[l + 1].dense);
   }
   const bool half_input = comp__dense_half(w, &n->encoder[0].dense);
   w->x_half = piece(w, half_input, rows, n->features, sizeof(uint16_t));

@@ -8,7 +8,7 @@
 
 typedef struct comp__layer_work {
   float *xhat;        /* [rows, out]: the dense product, then normalised */
-  float *act;         /* [rows, out] */
+  float *act;         /* [rows, out]; NULL when only act_half is read */
   uint16_t *act_half; /* [rows, out] or NULL */
   float *inv_std;     /* [out] */
 } comp__layer_work;

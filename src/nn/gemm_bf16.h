@@ -16,7 +16,7 @@
 enum {
   COMP__GEMM_COLS = 64,   /* columns of a panel of packed B */
   COMP__GEMM_ROWS = 6,    /* rows of A that the innermost loop works on */
-  COMP__GEMM_DEPTH = 768, /* k of a block, at most; even */
+  COMP__GEMM_DEPTH = 512, /* k of a block, at most; even */
 };
 
 /* Whether this CPU is one of those. */
