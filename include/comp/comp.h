@@ -24,6 +24,7 @@
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
+ *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
  *   machine.h   versions, and what this machine can do
@@ -42,6 +43,7 @@
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/diagnose.h"
+#include "comp/experiment.h"
 #include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
