@@ -21,6 +21,7 @@
  *   score.h     how well embeddings mix conditions and keep labels apart
  *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
+ *   classify.h  how well a column can be told from an embedding; fairness
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -32,6 +33,7 @@
 #define COMP_H
 
 #include "comp/baseline.h"
+#include "comp/classify.h"
 #include "comp/context.h"
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
