@@ -102,14 +102,14 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp score -i cells.h5ad -c stim -l cell_type", "the paper's metrics of X_comp"},
-    {"comp score -i cells.h5ad -u X_comp,X_pca -c batch -l cell_type -m all --json scores.json",
+    {"comp score -i cells.h5ad -c stim -l type", "the paper's metrics of X_comp"},
+    {"comp score -i cells.h5ad -u X_comp,X_pca -c batch -l type -m all --json s.json",
      "all metrics of two embeddings side by side"},
-    {"comp score -i cells.h5ad -c stim -l cell_type --small-labels shrink --per-label",
+    {"comp score -i cells.h5ad -c stim -l type --small-labels shrink --per-label",
      "labels of at least 150 cells, each by itself"},
     {"comp score -i adult.h5ad -c sex --predict sex --predict income --fairness",
      "what a representation still tells of the sex, and of the income"},
-    {"comp score -i out.h5ad -c stim -l cell_type --counterfactual counterfactual_STIM --from CTRL --to STIM",
+    {"comp score -i out.h5ad -c stim --counterfactual cf --from CTRL --to STIM",
      "how good predictions are, beside two simple ones"},
     {NULL, NULL},
 };
