@@ -21,9 +21,7 @@
  *   umap.h      layouts in two dimensions
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
- *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
- *   classify.h  how well a column can be told from an embedding; fairness
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
  *   figure.h    figures for print
@@ -53,8 +51,8 @@
 #include "comp/neighbors.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
-#include "comp/score.h"
 #include "comp/report.h"
+#include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
