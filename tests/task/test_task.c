@@ -322,10 +322,10 @@ static void bad_requests(void **state) {
   comp_matrix *x, *z;
   assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "to:");
   o.to = "B";
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_DATA, "did you mean 'b'?");
+  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "did you mean 'b'?");
   o.to = "b";
   o.from = "zebra";
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_DATA, "it knows 'a', 'b', 'c'");
+  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "it knows 'a', 'b', 'c'");
   o.from = NULL;
   o.samples = 1;
   assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "samples:");
