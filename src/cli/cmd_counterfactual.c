@@ -26,10 +26,10 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp counterfactual -i ready.h5ad -m model.comp -o out.h5ad --to STIM --from CTRL",
+    {"comp counterfactual -i in.h5ad -m m.comp -o out.h5ad --to STIM --from CTRL",
      "control cells as if stimulated, to layers/counterfactual_STIM"},
-    {"comp counterfactual -i ready.h5ad -m model.comp -o out.h5ad --to STIM --samples 100 --interval 0.9",
-     "with the spread over 100 draws from each posterior"},
+    {"comp counterfactual -i in.h5ad -m m.comp -o out.h5ad --to STIM --samples 99",
+     "with the spread over 99 draws from each posterior"},
     {NULL, NULL},
 };
 
