@@ -18,9 +18,14 @@
  *   task.h      using a model: representations, counterfactuals, correction
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
+ *   umap.h      layouts in two dimensions
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
  *   baseline.h  the methods that CoMP is set against
+ *   classify.h  how well a column can be told from an embedding; fairness
+ *   diagnose.h  whether a model can be trusted
+ *   figure.h    figures for print
+ *   report.h    one page that shows what came out
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -32,9 +37,12 @@
 #define COMP_H
 
 #include "comp/baseline.h"
+#include "comp/classify.h"
 #include "comp/context.h"
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
+#include "comp/diagnose.h"
+#include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
@@ -43,6 +51,7 @@
 #include "comp/neighbors.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
+#include "comp/report.h"
 #include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
@@ -50,5 +59,6 @@
 #include "comp/table.h"
 #include "comp/task.h"
 #include "comp/train.h"
+#include "comp/umap.h"
 
 #endif

@@ -10,9 +10,8 @@
 #include "linalg/linalg.h"
 
 static const comp__baseline *const methods[] = {
-    &comp__baseline_pca,
-    &comp__baseline_combat,
-    &comp__baseline_harmony,
+    &comp__baseline_pca, &comp__baseline_combat,    &comp__baseline_harmony,
+    &comp__baseline_mnn, &comp__baseline_celligner,
 };
 
 enum { N_METHODS = sizeof methods / sizeof *methods };
@@ -137,17 +136,21 @@ static comp_status check_data(comp_context *context, const comp_matrix *x) {
 
 /* ---- What methods share ---- */
 
+comp_status comp__baseline_check_components(const comp__baseline_run *run, const comp_matrix *x) {
+  size_t most = x->rows - 1 < x->cols ? x->rows - 1 : x->cols;
+  if (run->components <= most) return COMP_OK;
+  return comp__error(COMP_ERR_DATA,
+                     "%zu principal components cannot be had of %zu samples x %zu features: ask for %zu or fewer "
+                     "(components)",
+                     run->components, x->rows, x->cols, most);
+}
+
 comp_status comp__baseline_scores(comp_matrix **out, comp__baseline_run *run, const comp_matrix *x) {
   *out = NULL;
   comp_status status;
   comp__pca pca = {0};
   comp__pca_options options = {.components = run->components, .seed = run->options->seed};
-  size_t most = x->rows - 1 < x->cols ? x->rows - 1 : x->cols;
-  if (run->components > most)
-    COMP__FAIL(
-        COMP_ERR_DATA,
-        "%zu principal components cannot be had of %zu samples x %zu features: ask for %zu or fewer (components)",
-        run->components, x->rows, x->cols, most);
+  COMP__TRY(comp__baseline_check_components(run, x));
   COMP__TRY(comp__pca_fit(&pca, run->context, x, &options));
   COMP__TRY(comp__matrix_new_dense_raw(out, x->rows, run->components));
   memcpy((*out)->values, pca.scores, x->rows * run->components * sizeof(float));

@@ -21,13 +21,17 @@ typedef struct comp__baseline {
   comp_status (*run)(comp__baseline_run *run);
 } comp__baseline;
 
-extern const comp__baseline comp__baseline_pca, comp__baseline_combat, comp__baseline_harmony;
+extern const comp__baseline comp__baseline_pca, comp__baseline_combat, comp__baseline_harmony, comp__baseline_mnn,
+    comp__baseline_celligner;
 
 /* The groups of an obs column in which no value may be missing. They should be released via comp_groups_release(). */
 comp_status comp__baseline_groups(comp_groups *out, const comp_dataset *dataset, const char *column);
 
 /* The level of that name, or an error that suggests the nearest. */
 comp_status comp__baseline_level(size_t *out, const comp_groups *groups, const char *value, const char *column);
+
+/* Whether so many principal components are to be had of x; else an error that says how many are. */
+comp_status comp__baseline_check_components(const comp__baseline_run *run, const comp_matrix *x);
 
 /* The first run->components principal components of x, [rows, components] dense. It should be freed via
  * comp_matrix_free(). */

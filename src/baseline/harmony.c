@@ -439,9 +439,9 @@ static void release(harmony *h) {
 }
 
 static comp_status place_start(harmony *h, const comp_matrix *given) {
-  comp_status status = COMP_OK;
-  int32_t *assignment = NULL;
+  comp_status status;
   comp__kmeans_options options = {h->k, KMEANS_STARTS, KMEANS_STEPS, h->o->seed};
+  int32_t *labels = NULL;
   if (given) {
     if (given->kind != COMP_DENSE || given->rows != h->k || given->cols != h->d)
       COMP__FAIL(COMP_ERR_ARGUMENT, "centroids: %zu x %zu, and %zu x %zu are needed", given->rows, given->cols, h->k,
@@ -449,10 +449,10 @@ static comp_status place_start(harmony *h, const comp_matrix *given) {
     for (size_t j = 0; j < h->k * h->d; j++) h->y_sum[j] = given->values[j];
     return COMP_OK;
   }
-  COMP__TRY(comp__alloc(&assignment, h->n, sizeof *assignment));
-  COMP__TRY(comp__kmeans(assignment, h->y_sum, NULL, h->context, h->unit, h->n, h->d, &options));
+  COMP__TRY(comp__alloc(&labels, h->n, sizeof *labels));
+  COMP__TRY(comp__kmeans(labels, h->y_sum, NULL, h->context, h->unit, h->n, h->d, &options));
 done:
-  comp__free(assignment);
+  comp__free(labels);
   return status;
 }
 

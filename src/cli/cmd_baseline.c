@@ -9,14 +9,15 @@
 typedef struct baseline_options {
   cli_input input;
   const char *name, *output, *condition;
-  const char *covariates, *rep;
-  int64_t components, seed, clusters, max_iter, max_cluster;
+  const char *covariates, *rep, *order, *reference;
+  int64_t components, k, seed, clusters, max_iter, max_cluster;
   double theta, sigma, lambda, tau, block;
   bool nonparametric, mean_only;
 } baseline_options;
 
 static const baseline_options defaults = {.input = CLI_INPUT_INIT,
                                           .components = OPT_UNSET_INT,
+                                          .k = OPT_UNSET_INT,
                                           .seed = OPT_UNSET_INT,
                                           .clusters = OPT_UNSET_INT,
                                           .max_iter = OPT_UNSET_INT,
@@ -87,6 +88,12 @@ static const opt_spec options[] = {
              "it"},
     {"rep", .kind = OPT_STRING, FIELD(rep), .metavar = "NAME", .group = "Method", .unset = "principal components of X",
      .help = "start from this entry of obsm"},
+    {"k", 'k', OPT_INT, FIELD(k), .metavar = "N", .group = "Method", .min = 1, .max = 10000, .unset = "20",
+     .help = "neighbours among which mutual ones are sought"},
+    {"order", .kind = OPT_STRING, FIELD(order), .metavar = "A,B,...", .group = "Method", .unset = "the largest first",
+     .help = "the order in which conditions are merged: all of them"},
+    {"reference", 'r', OPT_STRING, FIELD(reference), .metavar = "VALUE", .group = "Method", .unset = "the largest",
+     .help = "the condition that the others are moved to"},
     {"nonparametric", .kind = OPT_FLAG, FIELD(nonparametric), .group = "Method",
      .help = "take the effects on all other genes as the prior, in place of fitted distributions"},
     {"mean-only", .kind = OPT_FLAG, FIELD(mean_only), .group = "Method",
@@ -102,7 +109,8 @@ static const opt_spec options[] = {
     {"block", .kind = OPT_REAL, FIELD(block), .metavar = "SHARE", .group = "Method", .min = 1e-4, .max = 1,
      .unset_from = preset, .help = "share of the samples that is assigned at once"},
     {"clusters", .kind = OPT_INT, FIELD(clusters), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
-     .unset = "samples / 30, at most 100", .help = "clusters"},
+     .unset = "harmony: samples / 30, at most 100; celligner: as Leiden finds them",
+     .help = "number of clusters; in celligner of each condition, by k-means"},
     {"max-iter", .kind = OPT_INT, FIELD(max_iter), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
      .unset_from = preset, .help = "rounds of clustering and correction, at most"},
     {"max-cluster", .kind = OPT_INT, FIELD(max_cluster), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
@@ -151,6 +159,7 @@ static const char *stray_option(const comp_baseline_method *method, const baseli
 static void fill(comp_baseline_options *b, const baseline_options *o) {
   b->condition = o->condition;
   if (o->components != OPT_UNSET_INT) b->components = (size_t)o->components;
+  if (o->k != OPT_UNSET_INT) b->k = (size_t)o->k;
   if (o->seed != OPT_UNSET_INT) b->seed = (uint64_t)o->seed;
   if (o->clusters != OPT_UNSET_INT) b->clusters = (size_t)o->clusters;
   if (o->max_iter != OPT_UNSET_INT) b->max_iter = (size_t)o->max_iter;
@@ -161,6 +170,7 @@ static void fill(comp_baseline_options *b, const baseline_options *o) {
   if (!isnan(o->tau)) b->tau = o->tau;
   if (!isnan(o->block)) b->block = o->block;
   b->rep = o->rep;
+  b->reference = o->reference;
   b->nonparametric = o->nonparametric;
   b->mean_only = o->mean_only;
 }
@@ -181,23 +191,27 @@ static int run(cli_session *session, const void *values) {
   comp_read_options read;
   const comp_baseline_method *method;
   comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
-  const char *covariates[MOST_ITEMS];
+  const char *covariates[MOST_ITEMS], *order[MOST_ITEMS];
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_baseline_find(&method, o->name) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
   const char *stray = stray_option(method, o);
   if (stray) return cli_usage_error(session, "--%s: %s does not take it", stray, o->name);
   fill(&b, o);
-  char *text = o->covariates ? strdup(o->covariates) : NULL;
-  if (text) {
+  char *texts[] = {o->covariates ? strdup(o->covariates) : NULL, o->order ? strdup(o->order) : NULL};
+  if (texts[0]) {
     b.covariates = covariates;
-    b.n_covariates = split(covariates, text);
+    b.n_covariates = split(covariates, texts[0]);
+  }
+  if (texts[1]) {
+    b.order = order;
+    b.n_order = split(order, texts[1]);
   }
   int code = 0;
   if (comp_baseline_options_check(method, &b) != COMP_OK) code = cli_usage_error(session, "%s", comp_error_message());
   if (code == 0 && comp_file_check_writable(o->output) != COMP_OK) code = cli_fail(session, COMP_ERR_IO);
   read.skip_slots = !o->rep;
   if (code == 0) code = run_method(session, o, &b, &read);
-  free(text);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
   return code;
 }
 

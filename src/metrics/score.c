@@ -96,17 +96,20 @@ done:
 comp_status comp_score_options_check(const comp_score_options *o) {
   comp_status status;
   char *how = NULL;
+  comp__strings names = {0};
   COMP__TRY(comp__alloc(&how, comp__metrics_count(), 1));
   if (!o->condition || !o->condition[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
   if (o->k == 0) COMP__FAIL(COMP_ERR_ARGUMENT, "k: 0 is less than 1");
   if (!(o->alpha > 0.0 && o->alpha < 1.0)) COMP__FAIL(COMP_ERR_ARGUMENT, "alpha: %g is not between 0 and 1", o->alpha);
   if (!o->metrics || !o->metrics[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: a name is needed");
+  if (o->embeddings) COMP__TRY(split(&names, o->embeddings, "embeddings"));
   if (!o->before || !o->before[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "before: a name is needed");
   COMP__TRY(choose(how, o->metrics));
   for (size_t m = 0; m < comp__metrics_count(); m++)
     if (how[m] == CHOSEN_BY_NAME && comp__metric_at(m)->info.needs_label && !o->label)
       COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: %s needs a label", comp__metric_at(m)->info.name);
 done:
+  comp__strings_release(&names);
   comp__free(how);
   return status;
 }
@@ -181,8 +184,8 @@ comp_status comp__view_neighbors(const comp_neighbors **out, comp__scoring *s, c
 comp_status comp__view_neighborhoods(comp__neighborhoods *out, comp__scoring *s, comp__view *view, size_t k) {
   const comp_neighbors *neighbors;
   if (k >= view->n)
-    return comp__error(COMP_ERR_ARGUMENT,
-                       "k: %zu neighbours are asked for, but there are %zu samples; give a smaller k", k, view->n);
+    return comp__error(COMP_ERR_DATA, "k: %zu neighbours are asked for, but there are %zu samples; give a smaller k", k,
+                       view->n);
   comp_status status = comp__view_neighbors(&neighbors, s, view, k);
   if (status != COMP_OK) return status;
   *out = (comp__neighborhoods){.n = view->n,
@@ -394,13 +397,21 @@ static void release_scoring(comp__scoring *s) {
   comp__free(s->leiden);
 }
 
-static comp_status check_finite(comp_context *context, const comp_matrix *matrix, const char *name,
+/* Beyond this, squares of distances are no numbers any more. */
+static const float LARGEST = 1e15f;
+
+static comp_status check_values(comp_context *context, const comp_matrix *matrix, const char *name,
                                 const comp_dataset *d) {
   size_t row, col;
-  if (!comp__matrix_find_nonfinite(&row, &col, context, matrix)) return COMP_OK;
-  return comp__error(COMP_ERR_DATA,
-                     "embedding '%s' has a value that is not a finite number: sample '%s', dimension %zu", name,
-                     comp_dataset_obs_name(d, row), col);
+  if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
+    return comp__error(COMP_ERR_DATA,
+                       "embedding '%s' has a value that is not a finite number: sample '%s', dimension %zu", name,
+                       comp_dataset_obs_name(d, row), col);
+  for (size_t i = 0; i < comp_matrix_nnz(matrix); i++)
+    if (fabsf(matrix->values[i]) > LARGEST)
+      return comp__error(COMP_ERR_DATA, "embedding '%s' has the value %g, which is too large to take distances from",
+                         name, (double)matrix->values[i]);
+  return COMP_OK;
 }
 
 static comp_status score_embedding(comp_score *score, comp_context *context, const comp_dataset *d,
@@ -426,7 +437,7 @@ static comp_status score_embedding(comp_score *score, comp_context *context, con
   }
   score->dims[e] = matrix->cols;
   if (matrix->cols == 0) COMP__FAIL(COMP_ERR_DATA, "embedding '%s' has no dimensions", name);
-  COMP__TRY(check_finite(context, matrix, name, d));
+  COMP__TRY(check_values(context, matrix, name, d));
   s.points = matrix;
   COMP__TRY(make_views(&s, score, matrix));
   s.n_chosen = score->n_metrics;
@@ -435,7 +446,7 @@ static comp_status score_embedding(comp_score *score, comp_context *context, con
     const comp__metric *metric = comp__metric_at(score->chosen[m]);
     if (metric->run == comp__metric_pcr && !s.before) {
       if (strcmp(o->before, "X") != 0 || d->x) COMP__TRY(find_matrix(&s.before, d, o->before));
-      if (s.before) COMP__TRY(check_finite(context, s.before, o->before, d));
+      if (s.before) COMP__TRY(check_values(context, s.before, o->before, d));
     }
     s.n_chosen = m; /* what totals may look at */
     cells[m].value = NAN;

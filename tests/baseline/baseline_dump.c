@@ -74,19 +74,28 @@ int main(int argc, char **argv) {
     char *name = argv[i], *value = strchr(name, '=');
     if (!value) die(name);
     *value++ = '\0';
-    if (strcmp(name, "rep") == 0) o.rep = value;
-    else if (strcmp(name, "reference") == 0) o.reference = value;
-    else if (strcmp(name, "components") == 0) o.components = strtoul(value, NULL, 10);
-    else if (strcmp(name, "clusters") == 0) o.clusters = strtoul(value, NULL, 10);
-    else if (strcmp(name, "seed") == 0) o.seed = strtoul(value, NULL, 10);
-    else if (strcmp(name, "threads") == 0) co.threads = atoi(value);
-    else if (strcmp(name, "centroids") == 0) o.centroids = centroids = get_centroids(value, o.clusters);
-    else if (strcmp(name, "orders") == 0) orders = value;
+    if (strcmp(name, "rep") == 0)
+      o.rep = value;
+    else if (strcmp(name, "reference") == 0)
+      o.reference = value;
+    else if (strcmp(name, "components") == 0)
+      o.components = strtoul(value, NULL, 10);
+    else if (strcmp(name, "clusters") == 0)
+      o.clusters = strtoul(value, NULL, 10);
+    else if (strcmp(name, "seed") == 0)
+      o.seed = strtoul(value, NULL, 10);
+    else if (strcmp(name, "threads") == 0)
+      co.threads = atoi(value);
+    else if (strcmp(name, "centroids") == 0)
+      o.centroids = centroids = get_centroids(value, o.clusters);
+    else if (strcmp(name, "orders") == 0)
+      orders = value;
     else if (strcmp(name, "covariate") == 0) {
       covariate = value;
       o.covariates = &covariate;
       o.n_covariates = 1;
-    } else die(name);
+    } else
+      die(name);
   }
   must(comp_context_new(&context, &co));
   must(comp_dataset_read(&dataset, context, argv[1], NULL));
