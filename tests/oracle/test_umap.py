@@ -52,21 +52,20 @@ digits = load_digits().data.astype(np.float32)
 copies = np.vstack([digits[:300], digits[:40]])  # duplicates: distances of 0
 for name, x, k, metric in (("digits", digits, 15, "euclidean"), ("digits", digits, 100, "euclidean"), ("digits", digits, 15, "cosine"),
                            ("with copies", copies + np.float32(0), 10, "euclidean")):
-    distance, index = NearestNeighbors(n_neighbors=k - 1, algorithm="brute", metric=metric).fit(x.astype(np.float64)).kneighbors()
-    distance = np.where(distance < 1e-6, 0, distance)  # scikit-learn's distances of equal points are its rounding
-    distance = np.hstack([np.zeros((len(x), 1)), distance]).astype(np.float32)
+    # Our neighbours for both: where two points are equally far from a third, either may be the last (test_neighbors.py compares them).
+    index, distance = comp.neighbors(x, k - 1, metric)[:2]
+    distance = np.hstack([np.zeros((len(x), 1), np.float32), distance])
     index = np.hstack([np.arange(len(x))[:, None], index])
     graph = fuzzy_simplicial_set(x, k, np.random.RandomState(0), metric, knn_indices=index, knn_dists=distance)[0].toarray()
     edges = comp.umap_print("graph", write_points(comp.path("points"), x), k, metric)
     ours = np.zeros_like(graph)
     ours[edges[:, 0].astype(int), edges[:, 1].astype(int)] = edges[:, 2]
-    # Where two points are equally far from a third, either may be the last of its neighbours.
-    differ = np.abs(ours - graph) > 1e-4
-    ok(differ.sum() <= (0 if name == "digits" and metric == "cosine" else 0.002 * (graph > 0).sum()),
-       f"graph of {name}, {k} neighbours, {metric}: {differ.sum()} of {(graph > 0).sum()} weights differ by more than 1e-4")
+    worst = np.abs(ours - graph).max()
+    ok(worst <= 1e-4, f"graph of {name}, {k} neighbours, {metric}: {(graph > 0).sum()} weights differ by {worst:.1e} at most")
 
-score = trustworthiness(digits, digits[:, ::7][:, :2] + 0.0)
-ok(abs(score - sklearn_trustworthiness(digits, digits[:, ::7][:, :2], n_neighbors=15)) < 0.02, "our measure is that of scikit-learn, ties apart")
+plain = np.random.default_rng(5).normal(size=(1500, 6))
+score, theirs = trustworthiness(plain, plain[:, :2]), sklearn_trustworthiness(plain, plain[:, :2], n_neighbors=15)
+ok(abs(score - theirs) < 1e-3, f"our measure of trustworthiness is scikit-learn's: {score:.4f}, {theirs:.4f}")
 
 rng = np.random.default_rng(0)
 t = 1.5 * np.pi * (1 + 2 * rng.random(3000))
