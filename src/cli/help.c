@@ -109,6 +109,17 @@ static void list_examples(FILE *out, const cli_command *command, int width) {
   }
 }
 
+static void list_items(FILE *out, const cli_command *command, int left_width, int width) {
+  const char *name, *text;
+  if (!command->list) return;
+  fprintf(out, "\n%s:\n", command->list_title);
+  for (size_t i = 0; command->list(i, &name, &text); i++) {
+    text_flow flow = start_entry(out, name, left_width, width);
+    text_flow_add(&flow, text);
+    text_flow_end(&flow);
+  }
+}
+
 void cli_help_command(FILE *out, const cli_command *command) {
   char synopsis[512];
   int width = page_width(out);
@@ -118,6 +129,7 @@ void cli_help_command(FILE *out, const cli_command *command) {
   fprintf(out, "Usage: comp %s%s\n\n", command->name, cli_help_synopsis(synopsis, sizeof synopsis, command));
   paragraph(out, command->description, 0, width);
   list_positionals(out, command, left_width, width);
+  list_items(out, command, left_width, width);
   list_options(out, cli_rows(command->options), command->defaults, left_width, width);
   list_options(out, cli_common_options, &cli_common_defaults, left_width, width);
   list_examples(out, command, width);

@@ -28,11 +28,18 @@ comp_status comp__solve_spd(double *a, size_t n, double *b, size_t columns);
  * b [m, columns] is destroyed too. */
 comp_status comp__least_squares(double *x, double *a, size_t m, size_t n, double *b, size_t columns);
 
+/* The rows of a [k, n], k <= n, become orthonormal: row i lies in the span of the first i + 1, on the side where it
+ * was. Rows that depend on earlier ones become any vectors that complete the set. */
+comp_status comp__orthonormalize(double *a, size_t k, size_t n);
+
+/* Turns the rows of a [rows, n] so that each one's entry of largest magnitude is positive. */
+void comp__fix_signs(double *a, size_t rows, size_t n);
+
 typedef struct comp__pca_options {
-  size_t components;
-  bool scale;    /* divide features by their standard deviation (n - 1); constant ones become 0 */
-  double clip;   /* largest magnitude of a scaled value; 0: no limit. Makes sparse data dense inside */
-  uint64_t seed; /* of the random start of the subspace */
+  size_t components; /* 1 .. min(rows, features) */
+  bool scale;        /* divide features by their standard deviation (n - 1); constant ones become 0 */
+  double clip;       /* largest magnitude of a scaled value; 0: no limit */
+  uint64_t seed;     /* of the random start of the subspace */
 } comp__pca_options;
 
 typedef struct comp__pca {
@@ -41,11 +48,17 @@ typedef struct comp__pca {
   float *loadings;            /* [components, features], orthonormal rows */
   double *variances;          /* [components]: of the scores, n - 1 */
   double total_variance;      /* of all features */
-  double *means, *deviations; /* [features]; deviations are 1 when not scaled */
+  double *means, *deviations; /* [features]; deviations are 1 when not scaled, or constant */
+  double *offsets;            /* [features]: means of what clipping leaves, 0 without it. A row is scored as
+                                 (min(max((x - means) / deviations, -clip), clip) - offsets) loadings^T */
 } comp__pca;
 
-/* Principal components of dense or CSR data, centred (and scaled) without making it dense; exact by the covariance when
- * there are few features, else by random subspace iteration. It should be released via comp__pca_release(). */
+/* Principal components of dense or CSR data, centred (and scaled) block of rows by block of rows, so that sparse data
+ * is never made dense as a whole. Exact by the covariance when there are few features (512), by the Gram matrix when
+ * there are few rows (512), else by filtered subspace iteration from a random start until the residuals of all
+ * components are below 1e-4 of their variances, or at what rounding leaves of them. Data with a value that is not
+ * finite, fewer than 2 rows, or more components than rows or features, is an error. It should be released via
+ * comp__pca_release(). */
 comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matrix *x,
                           const comp__pca_options *options);
 void comp__pca_release(comp__pca *pca);

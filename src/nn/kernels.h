@@ -49,7 +49,8 @@ typedef struct comp__pairs {
 typedef struct comp__kernels {
   const char *name; /* of the instruction set */
 
-  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half (may be NULL) is act in bf16. */
+  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half is act in bf16; one of the
+   * two may be NULL. */
   void (*batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
                             size_t count);
   /* The same with the running statistics; y is not kept. */
@@ -91,7 +92,19 @@ typedef struct comp__kernels {
                     size_t rows, size_t first, size_t columns);
   /* k(d2) = mean_s exp(-d2 * inverse[s]): returns the sum of k over d2 [n], and turns each into weight * dk/d(d2). */
   float (*rbf)(float *d2, const float *inverse, size_t scales, float weight, size_t n);
+
+  /* For each row of x [rows, dims] the points of a tile x_t [dims, tile] whose squared distance is at most its limit:
+   * hits [rows, tile], each the bits of the distance (upper half) and the column, and how many, counts [rows]. tile is
+   * a multiple of COMP__NEAR_PAD; rounding is relative, at most dims + 3 units of f32. */
+  void (*near)(uint64_t *hits, size_t *counts, const float *x, size_t rows, const float *x_t, size_t tile, size_t dims,
+               const float *limits);
+  /* The same for one row by its products with the points: lengths[j] - 2 products[j] <= limit. Returns how many. */
+  size_t (*near_products)(uint64_t *hits, const float *products, const float *lengths, size_t tile, float limit);
+  /* The squared distance of two points; dims is a multiple of COMP__NEAR_PAD. */
+  float (*squared)(const float *a, const float *b, size_t dims);
 } comp__kernels;
+
+enum { COMP__NEAR_PAD = 32 };
 
 /* The best set for this CPU. */
 const comp__kernels *comp__kernels_get(void);

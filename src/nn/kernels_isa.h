@@ -34,4 +34,10 @@ void KERNEL(distances)(float *out, size_t stride, const float *x, const float *x
                        size_t rows, size_t first, size_t columns);
 float KERNEL(rbf)(float *d2, const float *inverse, size_t scales, float weight, size_t n);
 
+/* kernels_near.c */
+void KERNEL(near)(uint64_t *hits, size_t *counts, const float *x, size_t rows, const float *x_t, size_t tile,
+                  size_t dims, const float *limits);
+size_t KERNEL(near_products)(uint64_t *hits, const float *products, const float *lengths, size_t tile, float limit);
+float KERNEL(squared)(const float *a, const float *b, size_t dims);
+
 #endif

@@ -1,0 +1,129 @@
+/*
+ * task.h: using a trained model: representations, counterfactuals, correction.
+ *
+ *     comp_model *model;
+ *     comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
+ *     comp_matrix *z;
+ *     if (comp_model_load(&model, "model.comp") != COMP_OK) ...
+ *     if (comp_embed(&z, NULL, context, model, dataset, &options) != COMP_OK) ...
+ *
+ * The data need not be what the model was trained on. Before anything else it is fitted to the model:
+ *
+ *   preparation  what the model's file says was done to its data (totals, logs; genes dropped by name) is done again,
+ *                unless the data's own record says that it is done, or the values look like it (with a warning)
+ *   features     are found by name, in any order. Those that the data lacks are filled with their mean in the training
+ *                data, those that the model does not know are ignored; both are counted in a message. With fewer than
+ *                half of the model's features the data is refused
+ *   conditions   are read from the column that the model was trained with, where the model needs them (the encoder of
+ *                `vae` does not). A value that the model does not know is an error
+ *
+ * The data set itself stays as it is. Everything runs in blocks of rows on all threads; sparse data stays sparse, and
+ * besides a prepared copy of X no memory is used that grows with the number of samples, but for the results. Results
+ * are the same bytes at any number of threads.
+ */
+#ifndef COMP_TASK_H
+#define COMP_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "comp/context.h"
+#include "comp/dataset.h"
+#include "comp/io.h"
+#include "comp/train.h"
+
+/* ---- Data as a model reads it ---------------------------------------------------------------------------------- */
+
+/* A new data set with the features of the model, in its order: X is prepared and aligned as said above, what was
+ * lacking is filled in, and var gets the bool column "comp_in_data" when something was. obs and the record go along;
+ * layers and obsm do not. For negative binomial models X is counts. It should be freed via comp_dataset_free(). */
+COMP_API comp_status comp_model_read(comp_dataset **out, comp_context *context, const comp_model *model,
+                                     const comp_dataset *dataset);
+
+/* ---- Representations ------------------------------------------------------------------------------------------- */
+
+typedef struct comp_embed_options {
+  bool sample;              /* one draw from each posterior in place of its mean */
+  uint64_t seed;            /* of the draw */
+  comp_precision precision; /* of the products: f32 or bf16 (faster on some CPUs, some 3 digits); auto is f32 */
+} comp_embed_options;
+
+#define COMP_EMBED_OPTIONS_INIT                                                                                        \
+  { false, 0, COMP_PRECISION_F32 }
+
+/* z [samples, latent]: the posterior means, or draws. `scales` (may be NULL) gets the standard deviations of the
+ * posteriors, of the same shape. Both should be freed via comp_matrix_free(). */
+COMP_API comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
+                                const comp_dataset *dataset, const comp_embed_options *options);
+
+/* ---- Counterfactuals and correction ---------------------------------------------------------------------------- */
+
+typedef struct comp_counterfactual_options {
+  const char *to;           /* the condition to decode under: a level of the model */
+  const char *from;         /* predict the samples of this condition only; NULL: all */
+  size_t samples;           /* draws from each posterior, 2 .. COMP_MAX_DRAWS; 0: the posterior mean is decoded */
+  double interval;          /* share of the draws between lower and upper, 0 < interval < 1 */
+  bool residual;            /* x + decoded(z, to) - decoded(z, own condition) in place of decoded(z, to) */
+  bool borrow;              /* with residual: where few samples of `to` are near in z, take the change of samples that
+                               have them near (src/task/borrow.h); the data must hold samples of `to` */
+  bool clip;                /* what is below 0 becomes 0 */
+  uint64_t seed;            /* of the draws */
+  comp_precision precision; /* as in comp_embed_options */
+} comp_counterfactual_options;
+
+#define COMP_COUNTERFACTUAL_OPTIONS_INIT                                                                               \
+  { NULL, NULL, 0, 0.95, false, false, false, 0, COMP_PRECISION_F32 }
+
+#define COMP_MAX_DRAWS 10000
+
+/* Checks every field that does not depend on a model; the message names the first bad one. */
+COMP_API comp_status comp_counterfactual_options_check(const comp_counterfactual_options *options);
+
+/* What is predicted: dense matrices [samples, features of the model], on the scale that the model was trained on;
+ * expected counts, at each sample's own library size, for a negative binomial model. Rows that are not predicted
+ * (`from`) hold their own values, as the model reads them. */
+typedef struct comp_prediction {
+  comp_matrix *values; /* the decoded mean; with draws: the mean over the draws */
+  comp_matrix *sd;     /* standard deviation over the draws (n - 1); NULL without draws. 0 where nothing is predicted */
+  comp_matrix *lower; /* quantiles (1 -+ interval) / 2 over the draws, interpolated as numpy does; NULL without draws */
+  comp_matrix *upper;
+  int8_t *predicted; /* [samples]: 1 or 0 */
+  size_t n_predicted;
+} comp_prediction;
+
+/* Encodes every sample under its own condition and decodes it under another. The spread over the draws is that of the
+ * expected values, given what the encoder says of z: not that of single measurements. With a model whose decoder does
+ * not see the condition a warning says that nothing but a reconstruction is to be had. The result should be released
+ * via comp_prediction_release(). */
+COMP_API comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
+                                         const comp_dataset *dataset, const comp_counterfactual_options *options);
+
+/* Frees what a comp_prediction holds. */
+COMP_API void comp_prediction_release(comp_prediction *prediction);
+
+/* ---- From file to file ----------------------------------------------------------------------------------------- */
+
+/*
+ * The same for data files; `out_path` is an .h5ad. Results are added to the user's file, in which nothing else changes;
+ * in_path and out_path may be the same.
+ *
+ *   embed           obsm/KEY ("X_comp"), and obsm/KEY_scale with `scales`
+ *   counterfactual  layers/KEY, and with draws layers/KEY_sd, KEY_lower, KEY_upper; with `from` the bool obs column
+ *                   KEY_predicted. KEY is "counterfactual_TO" when NULL (a '/' in it becomes '_')
+ *
+ * A layer has the shape of X. When the features of the file are not those of the model (in any order), there is no
+ * honest value for the others: then `out_path` becomes a new file with the features of the model, in which X is the
+ * data as the model reads it, and obs, obsm and uns are the user's. It may not be the input then.
+ *
+ * A text table whose model was trained on an encoded table (comp_tabular_encode()) is encoded the same way, and written
+ * as a new .h5ad.
+ */
+COMP_API comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path,
+                                     const char *out_path, const comp_read_options *read,
+                                     const comp_embed_options *options, const char *key, bool scales);
+COMP_API comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
+                                              const char *out_path, const comp_read_options *read,
+                                              const comp_counterfactual_options *options, const char *key);
+
+#endif

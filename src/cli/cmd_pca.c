@@ -1,0 +1,135 @@
+/* cmd_pca.c: `comp pca`: principal components into obsm. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/streams.h"
+
+typedef struct pca_options {
+  cli_input input;
+  comp_pca_options pca;
+  const char *output;
+  int64_t components, seed;
+  int compression;
+  const char *json;
+} pca_options;
+
+static const pca_options defaults = {
+    .input = CLI_INPUT_INIT, .pca = COMP_PCA_OPTIONS_INIT, .components = 50, .compression = 4};
+
+static const opt_spec options[] = {
+    CLI_INPUT_FILE(pca_options, input),
+    {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(pca_options, output), .metavar = "OUT",
+     .help = "the .h5ad to write: the data with the scores in obsm"},
+    {"components", 'n', OPT_INT, OPT_FIELD(pca_options, components), .metavar = "N", .min = 1, .max = 30000,
+     .help = "how many; at most the number of samples, and of features"},
+    {"scale", .kind = OPT_FLAG, OPT_FIELD(pca_options, pca.scale),
+     .help = "divide every feature by its standard deviation"},
+    {"clip", .kind = OPT_REAL, OPT_FIELD(pca_options, pca.clip), .metavar = "X", .max = 1e30,
+     .help = "with --scale: the largest magnitude of a scaled value, such as 10; 0: no limit"},
+    {"use", .kind = OPT_STRING, OPT_FIELD(pca_options, pca.layer), .metavar = "LAYER",
+     .help = "compute on this layer; X and the layers are written as they were", .unset = "X"},
+    {"key", .kind = OPT_STRING, OPT_FIELD(pca_options, pca.key), .metavar = "NAME",
+     .help = "the name of the scores in obsm"},
+    {"seed", .kind = OPT_INT, OPT_FIELD(pca_options, seed), .metavar = "N", .max = 9e15,
+     .help = "of the random start of the iteration, with more than 512 samples and features"},
+    {"compression", .kind = OPT_INT, OPT_FIELD(pca_options, compression), .metavar = "N", .max = 9,
+     .help = "gzip level of the .h5ad, 0 (none) to 9"},
+    {"json", .kind = OPT_FILE, OPT_FIELD(pca_options, json), .metavar = "FILE",
+     .help = "also write the variances to this file, as JSON; '-' writes them to stdout in place of the table"},
+    CLI_INPUT_ROWS(pca_options, input),
+    {0},
+};
+
+static const cli_example examples[] = {
+    {"comp pca -i ready.h5ad -o ready.h5ad", "50 components of the data, added to the file"},
+    {"comp pca -i people.h5ad -o pca.h5ad -n 9 --key X_pca9", "9 components under another name"},
+    {NULL, NULL},
+};
+
+static void print_table(const comp_pca *pca) {
+  double sum = 0.0;
+  fputs("component\tvariance\tvariance_ratio\tcumulative_ratio\n", stdout);
+  for (size_t i = 0; i < pca->components; i++) {
+    sum += pca->ratios[i];
+    printf("%zu\t%.6g\t%.6g\t%.6g\n", i + 1, pca->variances[i], pca->ratios[i], sum);
+  }
+}
+
+static void put_list(FILE *out, const char *name, const double *values, size_t n) {
+  fprintf(out, ",\n  \"%s\": [", name);
+  for (size_t i = 0; i < n; i++) {
+    if (i) fputs(", ", out);
+    json_put_number(out, values[i]);
+  }
+  fputc(']', out);
+}
+
+static void put_json(FILE *out, const comp_pca *pca, const char *key) {
+  fputs("{\n  \"key\": ", out);
+  json_put_string(out, key);
+  fprintf(out, ",\n  \"components\": %zu,\n  \"features\": %zu,\n  \"total_variance\": ", pca->components,
+          pca->features);
+  json_put_number(out, pca->total_variance);
+  put_list(out, "variance", pca->variances, pca->components);
+  put_list(out, "variance_ratio", pca->ratios, pca->components);
+  fputs("\n}\n", out);
+}
+
+static int show(cli_session *session, const comp_pca *pca, const pca_options *o) {
+  if (!o->json || !cli_output_is_stdout(o->json)) print_table(pca);
+  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why */
+  if (!o->json) return 0;
+  cli_output output;
+  if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  put_json(output.file, pca, o->pca.key);
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  return 0;
+}
+
+static int run(cli_session *session, const void *values) {
+  const pca_options *o = values;
+  comp_read_options read;
+  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
+  comp_pca_options wanted = o->pca;
+  wanted.components = (size_t)o->components;
+  wanted.seed = (uint64_t)o->seed;
+  if (comp_pca_options_check(&wanted) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  const char *format;
+  comp_dataset *dataset = NULL;
+  comp_pca pca = {0};
+  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  write.compression = o->compression;
+  comp_status status = comp_file_check_writable(o->output);
+  if (status == COMP_OK) status = comp_file_format(&format, o->input.path);
+  if (status != COMP_OK) return cli_fail(session, status);
+  if (strcmp(format, "h5ad") == 0 && !read.raw) write.carry_from = o->input.path;
+  status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, &wanted);
+  int code = status == COMP_OK ? show(session, &pca, o) : 0;
+  if (status == COMP_OK && code == 0) status = comp_dataset_write(session->context, dataset, o->output, &write);
+  comp_pca_release(&pca);
+  comp_dataset_free(dataset);
+  return status == COMP_OK ? code : cli_fail_in(session, status, o->input.path);
+}
+
+const cli_command cli_pca = {
+    .name = "pca",
+    .group = "Data",
+    .summary = "principal components",
+    .description =
+        "Computes principal components of the data, centred and if asked for scaled, and keeps the scores in obsm of "
+        "the file that it writes. Prints the variance of each component and its share, with tabs between the columns. "
+        "Sparse data is not made dense as a whole. The sign of a component is such that its largest loading is "
+        "positive.",
+    .examples = examples,
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof defaults,
+    .computes = true,
+    .run = run,
+};

@@ -1,0 +1,388 @@
+/*
+ * exact.c: exact search, a tile of points at a time, with a list of candidates for each query.
+ *
+ * A tile gives the squared distance of every pair in f32: from differences while there are few dimensions, else a lower
+ * bound of it from a matrix product, |a|^2 + |b|^2 - 2 ab, whose rounding is bounded by the lengths. Pairs that may be
+ * among the k nearest so far enter the list, with all that rounding could confuse with them; at the end those that are
+ * left are computed in f64, and the k nearest taken. So the result is that of f64 throughout.
+ *
+ * Points and queries are put in an order in which neighbours stand together. Near tiles come first, so that the k-th
+ * distance is small soon; tiles that lie farther than that are left out.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "neighbors/order.h"
+#include "neighbors/search.h"
+#include "neighbors/topk.h"
+#include "nn/kernels.h"
+#include "nn/matmul.h"
+
+enum { ROWS = 32, TILE = 256, DIRECT_DIMS = 64 };
+
+static const double ULP = 0x1p-24; /* relative error of one rounding to f32 */
+
+double comp__points_distance(const comp__points *a, size_t i, const comp__points *b, size_t j) {
+  const size_t dims = a->dims;
+  const float *x = a->x + i * dims, *y = b->x + j * dims;
+  const double u = a->inverse ? a->inverse[i] : 1.0, v = a->inverse ? b->inverse[j] : 1.0;
+  if (u == 0.0 || v == 0.0) return 1.0;
+  /* Four sums, so that one does not wait for another. */
+  double s[4] = {0.0, 0.0, 0.0, 0.0};
+  size_t d = 0;
+  if (a->inverse) {
+    for (; d + 4 <= dims; d += 4)
+      for (size_t l = 0; l < 4; l++) {
+        double difference = (double)x[d + l] * u - (double)y[d + l] * v;
+        s[l] += difference * difference;
+      }
+    for (; d < dims; d++) {
+      double difference = (double)x[d] * u - (double)y[d] * v;
+      s[0] += difference * difference;
+    }
+    return 0.5 * ((s[0] + s[1]) + (s[2] + s[3])); /* |a - b|^2 = 2 - 2 cos for directions, without its cancellation */
+  }
+  for (; d + 4 <= dims; d += 4)
+    for (size_t l = 0; l < 4; l++) {
+      double difference = (double)x[d + l] - (double)y[d + l];
+      s[l] += difference * difference;
+    }
+  for (; d < dims; d++) {
+    double difference = (double)x[d] - (double)y[d];
+    s[0] += difference * difference;
+  }
+  return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/* Points or queries as tiles want them. */
+typedef struct ordered {
+  int32_t *order; /* [n]: row that stands at a place */
+  float *rows;    /* [n, dims] in that order; directions for cosine; centred for products */
+  float *lengths; /* product: [n, padded to TILE] lowered squared lengths */
+  comp__places places;
+} ordered;
+
+/* One search, and scratch memory for each thread. */
+typedef struct exact {
+  const comp__question *question;
+  comp_context *context;
+  const comp__kernels *kernels;
+  int32_t *indices;
+  float *distances;
+  size_t first; /* place of the query where the present piece starts */
+  bool direct;
+  ordered points, queries;
+  float *tiles;           /* direct: the points, [dims, TILE] one after the other */
+  size_t full, room;      /* candidates a query: when the list is cut, and what it can hold */
+  uint64_t *lists;        /* [threads, ROWS, room] */
+  comp__candidate *best;  /* [threads, room] */
+  comp__candidate *turns; /* [threads, tiles]: the tiles in the order of their turn */
+  double *least;          /* [threads, tiles] */
+  float *products;        /* [threads, ROWS, TILE] */
+  uint64_t *hits;         /* [threads, ROWS, TILE] */
+} exact;
+
+/* State of one query. Candidates are keys: the bits of a squared distance in f32, which order distances, above the
+ * index. */
+typedef struct listing {
+  uint64_t *keys;
+  size_t count, query; /* query: its row */
+  float limit;         /* no squared distance beyond this belongs to one of the k nearest */
+} listing;
+
+static inline uint64_t make_key(float squared, int32_t index) {
+  uint32_t bits;
+  memcpy(&bits, &squared, sizeof bits);
+  return ((uint64_t)bits << 32) | (uint32_t)index;
+}
+
+static inline float key_squared(uint64_t key) {
+  uint32_t bits = (uint32_t)(key >> 32);
+  float squared;
+  memcpy(&squared, &bits, sizeof squared);
+  return squared;
+}
+
+/* The largest f32 squared distance that a pair can show whose true distance does not exceed that of a pair that shows
+ * `squared`. */
+static float widen(const exact *e, float squared) {
+  double limit = (double)squared;
+  if (e->question->points.inverse) {
+    double d = sqrt(limit) + 32.0 * ULP; /* directions were rounded to f32 */
+    limit = d * d;
+  }
+  limit = limit * (1.0 + 4.0 * (double)(e->question->points.dims + 4) * ULP) + (double)FLT_MIN;
+  return limit < (double)FLT_MAX ? nextafterf((float)limit, INFINITY) : INFINITY;
+}
+
+/* The f32 squared distance that a key is made of, from f64. */
+static double squared_of(const exact *e, double distance) {
+  return e->question->points.inverse ? 2.0 * distance : distance;
+}
+
+/* Computes the candidates in f64 and keeps the k nearest, nearest first, in `best`. */
+static void resolve(const exact *e, comp__candidate *best, const listing *l) {
+  const comp__question *q = e->question;
+  for (size_t i = 0; i < l->count; i++) {
+    int32_t index = (int32_t)(l->keys[i] & UINT32_MAX);
+    best[i] = (comp__candidate){comp__points_distance(&q->queries, l->query, &q->points, (size_t)index), index};
+  }
+  comp__candidates_select(best, l->count, q->k);
+  comp__candidates_sort(best, q->k);
+}
+
+/* Leaves out what cannot be among the k nearest. Where very many are at the same distance as the k-th, the order of
+ * their indices decides, and it takes f64 to see it. */
+static void cut(const exact *e, listing *l, comp__candidate *best) {
+  const size_t k = e->question->k;
+  if (l->count < k) return;
+  comp__keys_select(l->keys, l->count, k);
+  l->limit = widen(e, key_squared(l->keys[k - 1]));
+  const uint64_t last = make_key(l->limit, -1);
+  size_t kept = k;
+  for (size_t i = k; i < l->count; i++) {
+    l->keys[kept] = l->keys[i];
+    kept += l->keys[i] <= last;
+  }
+  l->count = kept;
+  if (kept <= e->full) return;
+  resolve(e, best, l);
+  for (size_t i = 0; i < k; i++) l->keys[i] = make_key((float)squared_of(e, best[i].distance), best[i].index);
+  l->count = k;
+}
+
+/* Offers the hits of the tile that starts at the place `first` to the list of a query. */
+static void offer(const exact *e, listing *l, const uint64_t *hits, size_t n, size_t first, comp__candidate *best) {
+  const comp__question *q = e->question;
+  const int32_t own = q->own ? q->own[l->query] : -1;
+  const bool exactly = !e->direct || q->points.inverse;
+  for (size_t h = 0; h < n; h++) {
+    const int32_t index = e->points.order[first + (hits[h] & UINT32_MAX)];
+    if (index == own) continue;
+    uint64_t key = (hits[h] & ~(uint64_t)UINT32_MAX) | (uint32_t)index;
+    if (exactly) { /* products give only bounds, and points without a direction are not where tiles have them */
+      double distance = comp__points_distance(&q->queries, l->query, &q->points, (size_t)index);
+      float squared = (float)squared_of(e, distance);
+      if (squared > l->limit) continue;
+      key = make_key(squared, index);
+    }
+    l->keys[l->count++] = key;
+  }
+  if (l->count > e->full) cut(e, l, best);
+}
+
+static void finish(const exact *e, listing *l, comp__candidate *best) {
+  const size_t k = e->question->k;
+  cut(e, l, best);
+  resolve(e, best, l);
+  for (size_t j = 0; j < k; j++) {
+    e->indices[l->query * k + j] = best[j].index;
+    e->distances[l->query * k + j] = (float)(e->question->points.inverse ? best[j].distance : sqrt(best[j].distance));
+  }
+}
+
+/* The points of a tile that may be near to each of the rows. */
+static comp_status find_hits(const exact *e, uint64_t *hits, size_t *counts, float *products, const listing *lists,
+                             size_t place, size_t rows, size_t first) {
+  const size_t n = e->question->points.n - first < TILE ? e->question->points.n - first : TILE;
+  const size_t dims = e->question->points.dims;
+  const float *queries = e->queries.rows + place * dims;
+  float limits[ROWS];
+  if (e->direct) {
+    for (size_t i = 0; i < rows; i++) limits[i] = lists[i].limit;
+    e->kernels->near(hits, counts, queries, rows, e->tiles + first * dims, TILE, dims, limits);
+  } else {
+    comp_status status = comp__matmul_f32(e->context, products, TILE, queries, dims, e->points.rows + first * dims,
+                                          dims, rows, n, dims, COMP__TRANS_B);
+    if (status != COMP_OK) return status;
+    for (size_t i = 0; i < rows; i++) {
+      double limit = (double)lists[i].limit - (double)e->queries.lengths[place + i];
+      limit += fabs(limit) * 4.0 * ULP;
+      counts[i] = e->kernels->near_products(hits + i * TILE, products + i * TILE, e->points.lengths + first, TILE,
+                                            (float)limit);
+    }
+  }
+  for (size_t i = 0; n < TILE && i < rows; i++) /* what pads the last tile is no point; hits ascend */
+    while (counts[i] && (hits[i * TILE + counts[i] - 1] & UINT32_MAX) >= n) counts[i]--;
+  return COMP_OK;
+}
+
+/* Tiles in the order of their turn for the queries of a piece: by the distance of centres. */
+static void take_turns(const exact *e, comp__candidate *turns, double *least, size_t piece) {
+  const size_t tiles = e->points.places.count;
+  for (size_t t = 0; t < tiles; t++) {
+    turns[t].distance = comp__places_between(&least[t], &e->queries.places, piece, &e->points.places, t);
+    turns[t].index = (int32_t)t;
+  }
+  comp__candidates_sort(turns, tiles);
+}
+
+static float farthest(const listing *lists, size_t rows) {
+  float high = 0.0f;
+  for (size_t i = 0; i < rows; i++) high = lists[i].limit > high ? lists[i].limit : high;
+  return high;
+}
+
+static comp_status search_rows(void *arg, size_t begin, size_t end, int thread) {
+  const exact *e = arg;
+  const size_t rows = end - begin, place = e->first + begin, tiles = e->points.places.count, t = (size_t)thread;
+  comp__candidate *turns = e->turns + t * tiles;
+  double *least = e->least + t * tiles;
+  uint64_t *hits = e->hits + t * ROWS * TILE;
+  comp__candidate *best = e->best + t * e->room;
+  listing lists[ROWS];
+  size_t counts[ROWS];
+  for (size_t i = 0; i < rows; i++) {
+    size_t query = (size_t)e->queries.order[place + i];
+    lists[i] = (listing){e->lists + (t * ROWS + i) * e->room, 0, query, INFINITY};
+  }
+  take_turns(e, turns, least, place / ROWS);
+  for (size_t turn = 0; turn < tiles; turn++) {
+    const size_t tile = (size_t)turns[turn].index;
+    if (least[tile] > (double)farthest(lists, rows)) continue;
+    comp_status status = find_hits(e, hits, counts, e->products + t * ROWS * TILE, lists, place, rows, tile * TILE);
+    if (status != COMP_OK) return status;
+    for (size_t i = 0; i < rows; i++) offer(e, &lists[i], hits + i * TILE, counts[i], tile * TILE, best);
+  }
+  for (size_t i = 0; i < rows; i++) finish(e, &lists[i], best);
+  return COMP_OK;
+}
+
+/* Points as f32 for the tiles, in the order of the places when there is one: directions for cosine. */
+static void copy_points(float *out, const comp__points *points, const int32_t *order) {
+  const size_t dims = points->dims;
+  for (size_t i = 0; i < points->n; i++) {
+    const size_t row = order ? (size_t)order[i] : i;
+    for (size_t d = 0; d < dims; d++) {
+      float x = points->x[row * dims + d];
+      out[i * dims + d] = points->inverse ? (float)((double)x * points->inverse[row]) : x;
+    }
+  }
+}
+
+static comp_status put_in_order(ordered *out, const comp__points *points, size_t piece) {
+  comp_status status;
+  COMP__TRY(comp__alloc(&out->order, points->n, sizeof *out->order));
+  COMP__TRY(comp__alloc(&out->rows, points->n, points->dims * sizeof *out->rows));
+  copy_points(out->rows, points, NULL);
+  COMP__TRY(comp__order_points(out->order, out->rows, points->n, points->dims, TILE, ROWS));
+  copy_points(out->rows, points, out->order);
+  COMP__TRY(comp__places_init(&out->places, out->rows, points->n, points->dims, piece));
+done:
+  return status;
+}
+
+static void transpose_tiles(float *out, const float *x, size_t n, size_t dims) {
+  for (size_t first = 0; first < n; first += TILE)
+    for (size_t j = 0; j < TILE; j++)
+      for (size_t d = 0; d < dims; d++)
+        out[first * dims + d * TILE + j] = first + j < n ? x[(first + j) * dims + d] : 0.0f;
+}
+
+static void column_means(double *out, const float *x, size_t n, size_t dims) {
+  for (size_t d = 0; d < dims; d++) out[d] = 0.0;
+  for (size_t i = 0; i < n; i++)
+    for (size_t d = 0; d < dims; d++) out[d] += (double)x[i * dims + d];
+  for (size_t d = 0; d < dims; d++) out[d] /= (double)n;
+}
+
+/* Takes `centre` off, as shorter points round less, and gives |a|^2, lowered by all that the product can be wrong by:
+ * with unit rounding u the product's error is at most dims u |a| |b|, and 2 |a| |b| <= |a|^2 + |b|^2; the other
+ * roundings add less than 10 u (|a|^2 + |b|^2). */
+static comp_status centre_rows(ordered *o, size_t n, size_t dims, const double *centre) {
+  const double lower = 1.0 - 2.0 * (double)(dims + 10) * ULP;
+  comp_status status = comp__calloc(&o->lengths, (n + TILE - 1) / TILE * TILE, sizeof *o->lengths);
+  if (status != COMP_OK) return status;
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (size_t d = 0; d < dims; d++) {
+      float value = (float)((double)o->rows[i * dims + d] - centre[d]);
+      o->rows[i * dims + d] = value;
+      sum += (double)value * (double)value;
+    }
+    o->lengths[i] = (float)(sum * lower);
+  }
+  return COMP_OK;
+}
+
+static comp_status prepare(exact *e) {
+  const comp__question *q = e->question;
+  const size_t n = q->points.n, dims = q->points.dims;
+  double *centre = NULL;
+  comp_status status;
+  COMP__TRY(put_in_order(&e->points, &q->points, TILE));
+  COMP__TRY(put_in_order(&e->queries, &q->queries, ROWS));
+  if (e->direct) {
+    COMP__TRY(comp__alloc(&e->tiles, e->points.places.count * TILE, dims * sizeof *e->tiles));
+    transpose_tiles(e->tiles, e->points.rows, n, dims);
+  } else {
+    COMP__TRY(comp__alloc(&centre, dims, sizeof *centre));
+    column_means(centre, e->points.rows, n, dims);
+    COMP__TRY(centre_rows(&e->points, n, dims, centre));
+    COMP__TRY(centre_rows(&e->queries, q->queries.n, dims, centre));
+  }
+done:
+  comp__free(centre);
+  return status;
+}
+
+static comp_status make_scratch(exact *e) {
+  const size_t threads = (size_t)comp_context_threads(e->context), k = e->question->k, tiles = e->points.places.count;
+  comp_status status;
+  e->full = k + k / 2 + 64;
+  e->room = e->full + TILE;
+  COMP__TRY(comp__alloc(&e->lists, threads * ROWS, e->room * sizeof *e->lists));
+  COMP__TRY(comp__alloc(&e->best, threads, e->room * sizeof *e->best));
+  COMP__TRY(comp__alloc(&e->turns, threads, tiles * sizeof *e->turns));
+  COMP__TRY(comp__alloc(&e->least, threads, tiles * sizeof *e->least));
+  COMP__TRY(comp__calloc(&e->products, threads * ROWS * TILE, sizeof *e->products));
+  COMP__TRY(comp__alloc(&e->hits, threads * ROWS * TILE, sizeof *e->hits));
+done:
+  return status;
+}
+
+static void release_ordered(ordered *o) {
+  comp__free(o->order);
+  comp__free(o->rows);
+  comp__free(o->lengths);
+  comp__places_release(&o->places);
+}
+
+comp_status comp__search_exact(int32_t *indices, float *distances, comp_context *context,
+                               const comp__question *question) {
+  const size_t n = question->points.n, m = question->queries.n, dims = question->points.dims;
+  exact e = {.question = question,
+             .context = context,
+             .kernels = comp__kernels_get(),
+             .indices = indices,
+             .distances = distances,
+             .direct = dims <= DIRECT_DIMS};
+  comp_status status;
+  COMP__TRY(prepare(&e));
+  COMP__TRY(make_scratch(&e));
+  comp__progress_begin(context, "finding neighbours", "points", m);
+  /* Pieces small enough to report and to stop in between. */
+  const size_t piece = (((size_t)1 << 32) / (n + 1) / dims / ROWS + 8 * (size_t)comp_context_threads(context)) * ROWS;
+  for (; e.first < m; e.first += piece) {
+    COMP__TRY(comp__check_interrupt(context));
+    size_t count = m - e.first < piece ? m - e.first : piece;
+    COMP__TRY(comp__parallel_try(context, count, ROWS, search_rows, &e));
+    comp__progress_update(context, e.first + count, NULL);
+  }
+  comp__progress_end(context);
+done:
+  release_ordered(&e.points);
+  release_ordered(&e.queries);
+  comp__free(e.tiles);
+  comp__free(e.lists);
+  comp__free(e.best);
+  comp__free(e.turns);
+  comp__free(e.least);
+  comp__free(e.products);
+  comp__free(e.hits);
+  return status;
+}

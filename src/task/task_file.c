@@ -1,0 +1,411 @@
+/* task_file.c: the tasks from file to file, and the data as a model reads it. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "comp/file.h"
+#include "comp/prep.h"
+#include "comp/task.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "core/table.h"
+#include "core/threads.h"
+#include "task/coder.h"
+
+/* ---- Data as a model reads it ---- */
+
+typedef struct align_job {
+  const comp__fitted *fitted;
+  comp_matrix *out;
+  float *rows; /* [threads, features] */
+  bool *there; /* [threads, features]: entries of a sparse row; all false between rows */
+} align_job;
+
+static void align_dense(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const align_job *job = arg;
+  for (size_t i = begin; i < end; i++) comp__fitted_row(job->out->values + i * job->out->cols, job->fitted, i);
+}
+
+static void align_sparse(void *arg, size_t begin, size_t end, int thread) {
+  const align_job *job = arg;
+  const comp__fitted *f = job->fitted;
+  const size_t features = job->out->cols;
+  float *row = job->rows + (size_t)thread * features;
+  bool *there = job->there + (size_t)thread * features;
+  for (size_t i = begin; i < end; i++) {
+    comp__fitted_row(row, f, i);
+    for (int64_t k = f->x->indptr[i]; k < f->x->indptr[i + 1]; k++)
+      if (f->place[f->x->indices[k]] >= 0) there[f->place[f->x->indices[k]]] = true;
+    for (size_t m = 0; m < f->n_missing; m++) there[f->missing[m]] = row[f->missing[m]] != 0.0f;
+    int64_t at = job->out->indptr[i];
+    for (size_t g = 0; g < features; g++) {
+      if (!there[g]) continue;
+      there[g] = false;
+      job->out->indices[at] = (int32_t)g;
+      job->out->values[at++] = row[g];
+    }
+  }
+}
+
+/* How many entries the rows will have. */
+static size_t count_entries(int64_t *indptr, const comp__fitted *f) {
+  int64_t filled = 0;
+  for (size_t m = 0; m < f->n_missing; m++) filled += f->model->feature_means[f->missing[m]] != 0.0f;
+  indptr[0] = 0;
+  for (size_t i = 0; i < f->samples; i++) {
+    indptr[i + 1] = indptr[i] + filled;
+    for (int64_t k = f->x->indptr[i]; k < f->x->indptr[i + 1]; k++) indptr[i + 1] += f->place[f->x->indices[k]] >= 0;
+  }
+  return (size_t)indptr[f->samples];
+}
+
+static comp_status align_csr(comp_matrix **out, comp_context *context, const comp__fitted *f) {
+  size_t features = f->model->network.features, threads = (size_t)comp_context_threads(context);
+  int64_t *indptr = NULL;
+  align_job job = {.fitted = f};
+  comp_status status;
+  COMP__TRY(comp__alloc(&indptr, f->samples + 1, sizeof *indptr));
+  COMP__TRY(comp_matrix_new_csr(out, f->samples, features, count_entries(indptr, f)));
+  memcpy((*out)->indptr, indptr, (f->samples + 1) * sizeof *indptr);
+  COMP__TRY(comp__alloc(&job.rows, threads * features, sizeof *job.rows));
+  COMP__TRY(comp__calloc(&job.there, threads * features, sizeof *job.there));
+  job.out = *out;
+  comp__parallel_for(context, f->samples, 64, align_sparse, &job);
+done:
+  comp__free(indptr);
+  comp__free(job.rows);
+  comp__free(job.there);
+  return status;
+}
+
+/* X with the model's features. */
+static comp_status align(comp_matrix **out, comp_context *context, const comp__fitted *f) {
+  *out = NULL;
+  if (!f->place) return comp_matrix_select(out, context, f->x, NULL, 0, NULL, 0);
+  comp_status status;
+  if (f->x->kind == COMP_DENSE) {
+    status = comp__matrix_new_dense_raw(out, f->samples, f->model->network.features);
+    align_job job = {.fitted = f, .out = *out};
+    if (status == COMP_OK) comp__parallel_for(context, f->samples, 64, align_dense, &job);
+  } else
+    status = align_csr(out, context, f);
+  if (status != COMP_OK) {
+    comp_matrix_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+/* var/comp_in_data: which features the data had. */
+static comp_status mark_features(comp_dataset *d, const comp__fitted *f) {
+  int8_t *there = NULL;
+  size_t features = f->model->network.features;
+  comp_status status = COMP_OK;
+  if (f->n_missing == 0) return COMP_OK;
+  COMP__TRY(comp__alloc(&there, features, sizeof *there));
+  memset(there, 1, features);
+  for (size_t m = 0; m < f->n_missing; m++) there[f->missing[m]] = 0;
+  COMP__TRY(comp_table_add_bools(d->var, "comp_in_data", there));
+done:
+  comp__free(there);
+  return status;
+}
+
+/* A data set without X: the samples of one and the features of a model, with empty tables. */
+static comp_status new_results(comp_dataset **out, const comp_dataset *samples, const comp__strings *features) {
+  comp__strings obs = {0}, var = {0};
+  comp_status status = comp__strings_select(&obs, &samples->obs_names, NULL, 0);
+  if (status == COMP_OK) status = comp__strings_select(&var, features, NULL, 0);
+  if (status == COMP_OK) return comp__dataset_new(out, &obs, &var);
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  return status;
+}
+
+static comp_status copy_table(comp_table **out, const comp_table *table) {
+  size_t n = comp_table_rows(table), *rows = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
+  for (size_t i = 0; i < n; i++) rows[i] = i;
+  COMP__TRY(comp_table_select(out, table, rows, n));
+done:
+  comp__free(rows);
+  return status;
+}
+
+comp_status comp_model_read(comp_dataset **out, comp_context *context, const comp_model *model,
+                            const comp_dataset *dataset) {
+  *out = NULL;
+  comp__fitted fitted = {0};
+  comp_dataset *d = NULL;
+  comp_status status;
+  COMP__TRY(comp__fit(&fitted, context, model, dataset, COMP__NEED_NONE));
+  COMP__TRY(new_results(&d, dataset, &model->features));
+  COMP__TRY(align(&d->x, context, &fitted));
+  COMP__TRY(mark_features(d, &fitted));
+  comp_table_free(d->obs);
+  d->obs = NULL;
+  COMP__TRY(copy_table(&d->obs, dataset->obs));
+  COMP__TRY(comp_dataset_set_record(d, comp_dataset_record(fitted.dataset)));
+  *out = d;
+  d = NULL;
+done:
+  comp_dataset_free(d);
+  comp__fitted_release(&fitted);
+  return status;
+}
+
+/* ---- Files ---- */
+
+/* The input, read, and how it goes back. */
+typedef struct files {
+  const char *in, *out;
+  comp_read_options read;
+  comp_dataset *dataset;
+  bool encoded; /* a text table that was encoded as the model's was: written as a new file */
+  bool h5ad;
+} files;
+
+static bool same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+static comp_status check_output(const char *path) {
+  size_t length = strlen(path);
+  if (length < 6 || strcmp(path + length - 5, ".h5ad") != 0)
+    return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad, which %s is not by its name", path);
+  return comp_file_check_writable(path);
+}
+
+static comp_status encode_table(files *f, comp_context *context, const comp_model *model) {
+  comp_table *table = NULL;
+  comp_status status = comp_table_read(&table, context, f->in, &f->read);
+  if (status == COMP_OK) status = comp_tabular_apply(&f->dataset, context, table, model->record);
+  comp_table_free(table);
+  f->encoded = true;
+  return status;
+}
+
+static comp_status open_files(files *f, comp_context *context, const comp_model *model, const char *in, const char *out,
+                              const comp_read_options *read) {
+  static const comp_read_options defaults = COMP_READ_OPTIONS_INIT;
+  const char *format;
+  *f = (files){.in = in, .out = out, .read = read ? *read : defaults};
+  f->read.skip_slots = true;
+  comp_status status = check_output(out);
+  if (status == COMP_OK) status = comp_file_format(&format, in);
+  if (status != COMP_OK) return status;
+  f->h5ad = strcmp(format, "h5ad") == 0;
+  if (strcmp(format, "csv") == 0 && comp__model_is_tabular(model) && !f->read.metadata && !f->read.transpose)
+    return encode_table(f, context, model);
+  return comp_dataset_read(&f->dataset, context, in, &f->read);
+}
+
+/* Adds results to the user's file. */
+static comp_status update(const files *f, comp_context *context, const comp_dataset *results) {
+  comp_read_options read = f->read;
+  read.skip_slots = false;
+  return comp_dataset_update(context, results, f->in, f->out, &read);
+}
+
+/* Moves the matrices of one data set to another of the same shape. */
+static comp_status move_slots(comp_dataset *to, comp_dataset *from) {
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < from->slots[slot].count; i++) {
+      comp__named_matrix *entry = &from->slots[slot].entries[i];
+      comp_matrix *matrix = entry->matrix;
+      entry->matrix = NULL;
+      comp_status status = comp_dataset_set(to, (comp_slot)slot, entry->name, matrix);
+      if (status != COMP_OK) return status;
+    }
+  return COMP_OK;
+}
+
+comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path, const char *out_path,
+                            const comp_read_options *read, const comp_embed_options *options, const char *key,
+                            bool scales) {
+  files f = {0};
+  comp_matrix *z = NULL, *scale = NULL;
+  comp_dataset *results = NULL;
+  comp_status status;
+  char scale_key[256];
+  COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
+  COMP__TRY(comp_embed(&z, scales ? &scale : NULL, context, model, f.dataset, options));
+  COMP__TRY(new_results(&results, f.dataset, &f.dataset->var_names));
+  COMP__TRY(comp_dataset_set(results, COMP_SLOT_OBSM, key, z));
+  z = NULL;
+  snprintf(scale_key, sizeof scale_key, "%s_scale", key);
+  if (scale) COMP__TRY(comp_dataset_set(results, COMP_SLOT_OBSM, scale_key, scale));
+  scale = NULL;
+  if (f.encoded) {
+    COMP__TRY(move_slots(f.dataset, results));
+    COMP__TRY(comp_dataset_write(context, f.dataset, out_path, NULL));
+  } else
+    COMP__TRY(update(&f, context, results));
+done:
+  comp_matrix_free(z);
+  comp_matrix_free(scale);
+  comp_dataset_free(results);
+  comp_dataset_free(f.dataset);
+  return status;
+}
+
+/* ---- Layers ---- */
+
+/* Whether the data has exactly the features of the model; place [features] says where each stands there. */
+static comp_status find_places(bool *same, bool *moved, size_t *place, const comp_model *model, const comp_dataset *d) {
+  comp__string_index index = {0};
+  size_t duplicate;
+  comp_status status;
+  *same = comp_dataset_features(d) == comp_model_features(model);
+  *moved = false;
+  COMP__TRY(comp__string_index_init(&index, &d->var_names, &duplicate));
+  *same = *same && duplicate == SIZE_MAX;
+  for (size_t g = 0; *same && g < comp_model_features(model); g++) {
+    place[g] = comp__string_index_find(&index, comp_model_feature(model, g));
+    *same = place[g] != SIZE_MAX;
+    *moved = *moved || place[g] != g;
+  }
+done:
+  comp__string_index_release(&index);
+  return status;
+}
+
+typedef struct move_job {
+  comp_matrix *matrix;
+  const size_t *place;
+  float *rows; /* [threads, features] */
+} move_job;
+
+static void move_rows(void *arg, size_t begin, size_t end, int thread) {
+  const move_job *job = arg;
+  size_t n = job->matrix->cols;
+  float *row = job->rows + (size_t)thread * n;
+  for (size_t i = begin; i < end; i++) {
+    float *values = job->matrix->values + i * n;
+    for (size_t g = 0; g < n; g++) row[job->place[g]] = values[g];
+    memcpy(values, row, n * sizeof *values);
+  }
+}
+
+/* Brings columns from the model's order into the file's. */
+static comp_status move_columns(comp_context *context, comp_matrix *matrix, const size_t *place) {
+  move_job job = {.matrix = matrix, .place = place};
+  if (!matrix) return COMP_OK;
+  comp_status status = comp__alloc(&job.rows, (size_t)comp_context_threads(context), matrix->cols * sizeof(float));
+  if (status == COMP_OK) comp__parallel_for(context, matrix->rows, 64, move_rows, &job);
+  comp__free(job.rows);
+  return status;
+}
+
+/* Puts a prediction into a data set, which takes its matrices over. */
+static comp_status put_layers(comp_dataset *d, comp_prediction *p, const char *key, bool some, const comp_table *obs) {
+  comp_matrix **matrices[] = {&p->values, &p->sd, &p->lower, &p->upper};
+  static const char *const suffixes[] = {"", "_sd", "_lower", "_upper"};
+  char name[512];
+  for (int i = 0; i < 4; i++) {
+    if (!*matrices[i]) continue;
+    comp_matrix *matrix = *matrices[i];
+    *matrices[i] = NULL;
+    snprintf(name, sizeof name, "%s%s", key, suffixes[i]);
+    comp_status status = comp_dataset_set(d, COMP_SLOT_LAYERS, name, matrix);
+    if (status != COMP_OK) return status;
+  }
+  /* Without a choice of samples there is nothing to say, unless an earlier result said something. */
+  snprintf(name, sizeof name, "%s_predicted", key);
+  if (!some && comp_table_find(obs, name) == COMP_NOT_FOUND) return COMP_OK;
+  return comp_table_add_bools(d->obs, name, p->predicted);
+}
+
+/* The file has the model's features: layers are added to it. */
+static comp_status add_layers(const files *f, comp_context *context, const comp_model *model,
+                              const comp_counterfactual_options *o, const char *key, const size_t *place, bool moved) {
+  comp_prediction p = {0};
+  comp_dataset *results = NULL;
+  comp_status status;
+  COMP__TRY(comp_counterfactual(&p, context, model, f->dataset, o));
+  if (moved) {
+    COMP__TRY(move_columns(context, p.values, place));
+    COMP__TRY(move_columns(context, p.sd, place));
+    COMP__TRY(move_columns(context, p.lower, place));
+    COMP__TRY(move_columns(context, p.upper, place));
+  }
+  COMP__TRY(new_results(&results, f->dataset, &f->dataset->var_names));
+  COMP__TRY(put_layers(results, &p, key, o->from, f->dataset->obs));
+  COMP__TRY(update(f, context, results));
+done:
+  comp_prediction_release(&p);
+  comp_dataset_free(results);
+  return status;
+}
+
+/* The file has other features: a new one is made, with the model's. */
+static comp_status make_file(files *f, comp_context *context, const comp_model *model,
+                             const comp_counterfactual_options *o, const char *key) {
+  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp_prediction p = {0};
+  comp_dataset *d = NULL;
+  comp_status status;
+  if (same_file(f->in, f->out))
+    COMP__FAIL(COMP_ERR_ARGUMENT,
+               "%s has %zu features and the model %zu: the result is a file with the model's features, which must not "
+               "replace the input; name another output",
+               f->in, comp_dataset_features(f->dataset), comp_model_features(model));
+  COMP__TRY(comp_model_read(&d, context, model, f->dataset));
+  comp__info(context, "the data has %zu features and the model %zu: %s gets the model's features only",
+             comp_dataset_features(f->dataset), comp_model_features(model), f->out);
+  comp_dataset_free(f->dataset);
+  f->dataset = NULL;
+  COMP__TRY(comp_counterfactual(&p, context, model, d, o));
+  COMP__TRY(put_layers(d, &p, key, o->from, d->obs));
+  if (f->h5ad && !f->read.raw) write.carry_from = f->in;
+  COMP__TRY(comp_dataset_write(context, d, f->out, &write));
+done:
+  comp_prediction_release(&p);
+  comp_dataset_free(d);
+  return status;
+}
+
+static comp_status predict_file(files *f, comp_context *context, const comp_model *model,
+                                const comp_counterfactual_options *o, const char *key) {
+  size_t *place = NULL;
+  bool same, moved;
+  comp_status status;
+  COMP__TRY(comp__alloc(&place, comp_model_features(model), sizeof *place));
+  COMP__TRY(find_places(&same, &moved, place, model, f->dataset));
+  if (same && !f->encoded && !f->read.raw)
+    COMP__TRY(add_layers(f, context, model, o, key, place, moved));
+  else
+    COMP__TRY(make_file(f, context, model, o, key));
+done:
+  comp__free(place);
+  return status;
+}
+
+comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
+                                     const char *out_path, const comp_read_options *read,
+                                     const comp_counterfactual_options *options, const char *key) {
+  files f = {0};
+  char own[256];
+  int32_t level;
+  comp_status status;
+  COMP__TRY(comp_counterfactual_options_check(options));
+  COMP__TRY(comp__model_find_level(&level, model, options->to, "to:")); /* before reading: it may take long */
+  if (options->from) COMP__TRY(comp__model_find_level(&level, model, options->from, "from:"));
+  if (!key) {
+    snprintf(own, sizeof own, "counterfactual_%s", options->to);
+    for (char *c = own; *c; c++)
+      if (*c == '/') *c = '_';
+    key = own;
+  }
+  COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
+  COMP__TRY(predict_file(&f, context, model, options, key));
+done:
+  comp_dataset_free(f.dataset);
+  return status;
+}
