@@ -153,6 +153,15 @@ static void rows_that_were_not_predicted_do_not_count(void **state) {
   size_t n = SMALL_SHAPE.per_group;
   double without = (whole.labels[0].predicted[3] * (double)n - (double)v[3]) / (double)(n - 1);
   assert_near(part.labels[0].predicted[3], without, 1e-9);
+  comp__effects_release(&part);
+  v[0] = 1.0f; /* the same by the column that says what was predicted */
+  int8_t *mask = malloc(comp_dataset_samples(d));
+  memset(mask, 1, comp_dataset_samples(d));
+  mask[0] = 0;
+  assert_ok(comp_table_add_bools(comp_dataset_obs(d), "counterfactual_stim_predicted", mask));
+  free(mask);
+  assert_ok(comp__effects_init(&part, context, d, &OPTIONS));
+  assert_near(part.labels[0].predicted[3], without, 1e-9);
   comp__effects_release(&whole);
   comp__effects_release(&part);
   comp_dataset_free(d);

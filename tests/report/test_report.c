@@ -81,6 +81,21 @@ static void verdicts_follow_the_scores(void **state) {
       {"[{\"name\": \"kBET\", \"value\": 0.1, \"embedding\": \"X_comp\"}, {\"name\": \"kBET\", \"value\": 0.9, "
        "\"embedding\": \"X_pca\"}]",
        "yes", "unknown", "Before, in X_pca, kBET was 0.900"},
+      /* What comp score --json writes. */
+      {"{\"condition\": \"condition\", \"label\": \"label\", \"metrics\": [{\"name\": \"kbet\", \"better\": \"lower\", "
+       "\"summary\": \"x\"}, {\"name\": \"s_label\", \"better\": \"zero\", \"summary\": \"y\"}], \"embeddings\": "
+       "[{\"name\": "
+       "\"X_comp\", \"dims\": 2, \"scores\": {\"kbet\": {\"value\": 0.1, \"note\": null, \"parts\": [{\"label\": "
+       "\"type1\", "
+       "\"condition\": null, \"value\": 0.3, \"left_out\": null}]}, \"m_kbet\": {\"value\": 0.6, \"note\": null, "
+       "\"parts\": "
+       "[]}, \"s_label\": {\"value\": -0.3, \"note\": null, \"parts\": []}}}], \"counterfactual\": {\"from\": "
+       "\"ctrl\", \"to\": "
+       "\"stim\", \"labels\": [], \"mean\": {\"prediction\": {\"r_all\": 0.9}, \"no_change\": {\"r_all\": 0.5}}}, "
+       "\"predict\": "
+       "[{\"embedding\": \"X_comp\", \"column\": \"condition\", \"majority\": 0.5, \"classifiers\": [{\"classifier\": "
+       "\"logistic\", \"accuracy\": 0.55}]}]}",
+       "yes", "yes", "signs of over-correction"},
       /* Scores of labels are not those of all samples. */
       {"[{\"name\": \"kBET\", \"value\": 0.9, \"label\": \"type1\"}]", "unknown", "unknown", "cannot say"},
   };
@@ -138,6 +153,52 @@ static void data_gets_its_warnings(void **state) {
   comp_context_free(context);
 }
 
+static void own_scores_are_all_read(void **state) {
+  (void)state;
+  comp__scores scores = {0};
+  write_text(
+      scratch("own.json"),
+      "{\"condition\": \"c\", \"metrics\": [{\"name\": \"pcr\", \"better\": \"higher\", \"summary\": \"words\"}], "
+      "\"embeddings\": [{\"name\": \"X_a\", \"scores\": {\"pcr\": {\"value\": null, \"note\": \"why\", \"parts\": "
+      "[{\"label\": "
+      "\"L\", \"condition\": null, \"value\": 0.25, \"left_out\": null}, {\"label\": null, \"condition\": \"k\", "
+      "\"value\": 1, "
+      "\"left_out\": null}]}}}], \"counterfactual\": {\"labels\": [{\"label\": \"L\", \"prediction\": {\"r_de\": "
+      "0.75}}], \"mean\": "
+      "{\"no_change\": {\"r_de\": 0.5, \"rmse_pair\": null}}}, \"predict\": [{\"embedding\": \"X_a\", \"column\": "
+      "\"c\", "
+      "\"majority\": 0.5, \"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.625}]}], \"transfer\": "
+      "[{\"embedding\": "
+      "\"X_a\", \"train_on\": \"p\", \"test_on\": \"q\", \"classifier\": \"forest\", \"accuracy\": 0.125, "
+      "\"majority\": 0.1}]}");
+  assert_ok(comp__scores_read(&scores, scratch("own.json")));
+  const struct {
+    const char *name, *label, *method;
+    double value;
+    comp__better better;
+  } expected[] = {{"pcr", NULL, "X_a", NAN, COMP__BETTER_HIGHER},
+                  {"pcr", "L", "X_a", 0.25, COMP__BETTER_HIGHER},
+                  {"r_de", NULL, "no change", 0.5, COMP__BETTER_HIGHER},
+                  {"r_de", "L", "prediction", 0.75, COMP__BETTER_HIGHER},
+                  {"accuracy of c (forest)", NULL, "X_a", 0.625, COMP__BETTER_LOWER},
+                  {"label transfer p \u2192 q (forest)", NULL, "X_a", 0.125, COMP__BETTER_HIGHER}};
+  assert_int_equal(scores.count, sizeof expected / sizeof *expected);
+  for (size_t i = 0; i < scores.count; i++) {
+    const comp__score *s = &scores.items[i];
+    assert_string_equal(s->name, expected[i].name);
+    assert_string_equal(s->method, expected[i].method);
+    assert_string_equal(s->label ? s->label : "", expected[i].label ? expected[i].label : "");
+    assert_int_equal(s->better, expected[i].better);
+    if (isnan(expected[i].value))
+      assert_true(isnan(s->value));
+    else
+      assert_true(s->value == expected[i].value);
+  }
+  assert_string_equal(scores.items[0].summary, "words");
+  assert_string_equal(scores.items[0].note, "why");
+  comp__scores_release(&scores);
+}
+
 static void findings_are_repeated(void **state) {
   (void)state;
   comp_context *context = test_context(1);
@@ -146,11 +207,15 @@ static void findings_are_repeated(void **state) {
   char path[256];
   snprintf(path, sizeof path, "%s", scratch("diagnose.json"));
   options.diagnose = path;
-  write_text(path,
-             "{\"findings\": [\"latents look Gaussian\", {\"level\": \"info\", \"message\": \"seeds agree\"}, 3]}");
+  write_text(
+      path, "{\"findings\": [\"latents look Gaussian\", {\"level\": \"info\", \"message\": \"seeds agree\"}, 3, "
+            "{\"question\": \"Is it?\", \"verdict\": \"look\", \"reason\": \"It may not be.\", \"advice\": \"Look.\"}, "
+            "{\"question\": \"Is it?\", \"verdict\": \"pass\", \"reason\": \"All is well.\", \"advice\": \"\"}]}");
   json_t *data = report_of(d, context, &options);
   assert_true(says(data, "warnings", "latents look Gaussian"));
   assert_true(says(data, "warnings", "seeds agree"));
+  assert_true(says(data, "warnings", "Is it? It may not be. What to do: Look."));
+  assert_false(says(data, "warnings", "All is well"));
   json_decref(data);
   write_text(path, "not json");
   assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_FORMAT,
@@ -355,6 +420,7 @@ int main(void) {
       cmocka_unit_test(verdicts_follow_the_scores),
       cmocka_unit_test(data_gets_its_warnings),
       cmocka_unit_test(findings_are_repeated),
+      cmocka_unit_test(own_scores_are_all_read),
       cmocka_unit_test(names_cannot_break_out),
       cmocka_unit_test(values_come_back),
       cmocka_unit_test(threads_do_not_matter),
