@@ -243,6 +243,11 @@ double comp__frame_y(const comp__frame *frame, double value) {
   return frame->y + frame->height * (1 - (value - frame->y_min) / (frame->y_max - frame->y_min));
 }
 
+size_t comp__columns(double width, double gap, size_t panels) {
+  size_t fit = (size_t)fmin(4, fmax(1, floor((width + gap) / (28 * COMP__MM + gap))));
+  return panels < fit ? panels : fit;
+}
+
 void comp__range_pad(double *min, double *max, double share) {
   double span = *max - *min;
   if (!(span > 0)) span = fmax(1e-6, fabs(*max));

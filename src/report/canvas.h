@@ -71,6 +71,9 @@ typedef struct comp__frame {
 double comp__frame_x(const comp__frame *frame, double value);
 double comp__frame_y(const comp__frame *frame, double value);
 
+/* How many panels stand side by side: at most 4, each at least 28 mm wide. */
+size_t comp__columns(double width, double gap, size_t panels);
+
 /* Widens a range by a share on both sides; a range of one value gets some room. */
 void comp__range_pad(double *min, double *max, double share);
 

@@ -46,6 +46,8 @@ typedef struct mean_job {
   const comp_matrix *matrix;
   const int32_t *labels; /* NULL: all are 0 */
   const int32_t *conditions;
+  const comp_table *obs; /* of predictions: which rows were predicted */
+  size_t predicted;      /* its column, or COMP_NOT_FOUND: all were */
   int32_t label, condition;
   size_t rows, genes, count;
 } mean_job;
@@ -56,7 +58,8 @@ static void run_jobs(void *arg, size_t begin, size_t end, int thread) {
     mean_job *job = (mean_job *)arg + k;
     memset(job->out, 0, job->genes * sizeof *job->out);
     for (size_t i = 0; i < job->rows; i++)
-      if (job->conditions[i] == job->condition && (!job->labels || job->labels[i] == job->label))
+      if (job->conditions[i] == job->condition && (!job->labels || job->labels[i] == job->label) &&
+          (job->predicted == COMP_NOT_FOUND || comp_table_bool(job->obs, job->predicted, i) == 1))
         job->count += add_row(job->out, job->matrix, i);
     for (size_t j = 0; j < job->genes && job->count; j++) job->out[j] /= (double)job->count;
   }
@@ -151,11 +154,20 @@ static comp_status choose_pair(comp__effects *out, int32_t *source, int32_t *tar
   return COMP_OK;
 }
 
+/* The obs column by which comp counterfactual --from marks the samples that were predicted. */
+static size_t predicted_column(const comp_table *obs, const char *layer) {
+  char name[512];
+  if ((size_t)snprintf(name, sizeof name, "%s_predicted", layer) >= sizeof name) return COMP_NOT_FOUND;
+  size_t column = comp_table_find(obs, name);
+  return column != COMP_NOT_FOUND && comp_table_kind(obs, column) == COMP_COLUMN_BOOL ? column : COMP_NOT_FOUND;
+}
+
 static comp_status compute(comp__effects *out, comp_context *context, const comp_groups *conditions,
                            const comp_groups *labels, int32_t source, int32_t target, size_t min_samples) {
   const comp_matrix *layer = comp__counterfactual_layer(out->dataset, conditions->levels[target]);
   const comp_matrix *x = comp_dataset_x(out->dataset);
-  size_t n = labels->codes ? labels->n_levels : 1;
+  const comp_table *obs = comp_dataset_obs(out->dataset);
+  size_t n = labels->codes ? labels->n_levels : 1, column = predicted_column(obs, out->layer);
   mean_job *jobs = NULL;
   comp_status status;
   COMP__TRY(comp__calloc(&jobs, 3 * n, sizeof *jobs));
@@ -171,6 +183,8 @@ static comp_status compute(comp__effects *out, comp_context *context, const comp
                                            .matrix = k == 2 ? layer : x,
                                            .labels = labels->codes,
                                            .conditions = conditions->codes,
+                                           .obs = obs,
+                                           .predicted = k == 2 ? column : COMP_NOT_FOUND,
                                            .label = (int32_t)l,
                                            .condition = k == 1 ? target : source,
                                            .rows = comp_dataset_samples(out->dataset),

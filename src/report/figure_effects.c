@@ -103,7 +103,7 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__eff
 
 static void draw_panels(comp__canvas *canvas, const comp__effects *effects, const char *title) {
   double size = canvas->font, left = 11 * COMP__MM, gap = 10 * COMP__MM, y = draw_title(canvas, effects, title);
-  size_t columns = effects->n_labels < 4 ? effects->n_labels : 4;
+  size_t columns = comp__columns(canvas->width - left - 3 * COMP__MM, gap, effects->n_labels);
   double panel =
       fmin((canvas->width - left - 3 * COMP__MM - gap * (double)(columns - 1)) / (double)columns, 60 * COMP__MM);
   char text[COMP__LINE_BYTES];

@@ -99,7 +99,7 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
     comp__set_color(canvas->cr, 0x111111);
     y = comp__text_lines(canvas, 3 * COMP__MM, y + size, 1.2 * size, COMP__BOLD, 0, &lines);
   }
-  size_t columns = metrics->count < 4 ? metrics->count : 4;
+  size_t columns = comp__columns(canvas->width - left - 3 * COMP__MM, gap, metrics->count);
   double width =
       fmin(50 * COMP__MM, (canvas->width - left - 3 * COMP__MM - gap * (double)(columns - 1)) / (double)columns);
   double height = 30 * COMP__MM, step = height + 5 * size;

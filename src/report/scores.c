@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -28,7 +30,7 @@ static const known table[] = {
     {"silhouette", "s sk silhouette localsilhouette silhouettelocal", COMP__BETTER_ZERO,
      "Local silhouette of the condition. 0: neighbours of both conditions are equally near; above 0: conditions are "
      "apart; below 0: neighbours are of the other condition more than they should be."},
-    {"m_silhouette", "stilde ms msilhouette meansilhouette silhouettewithin swithin silhouettewithinlabels",
+    {"m_silhouette", "slabel stilde ms msilhouette meansilhouette silhouettewithin swithin silhouettewithinlabels",
      COMP__BETTER_ZERO,
      "Local silhouette of the condition inside of each label, averaged over labels. Far from 0: samples of one label "
      "are "
@@ -37,7 +39,7 @@ static const known table[] = {
      "Pearson's r over all genes between the mean of real and of predicted samples of a condition."},
     {"r_de", "rde pearsonde", COMP__BETTER_HIGHER,
      "Pearson's r over the genes that differ most between the conditions: the harder test."},
-    {"r_change", "rchange rdelta pearsondelta pearsonchange rchangeall", COMP__BETTER_HIGHER,
+    {"r_change", "rchange rchangeall rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
      "Pearson's r of the predicted change with the real change: predicting no change gives no credit here."},
     {"mse_all", "mseall mse", COMP__BETTER_LOWER, "Mean squared error of the predicted mean over all genes."},
     {"mse_de", "msede", COMP__BETTER_LOWER,
@@ -46,8 +48,10 @@ static const known table[] = {
      "Share of the variance between genes that the prediction explains."},
     {"e_distance", "edistance energydistance", COMP__BETTER_LOWER,
      "Energy distance between predicted and real samples: 0 when their distributions are the same."},
-    {"ari", "ari", COMP__BETTER_HIGHER, "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly."},
-    {"nmi", "nmi", COMP__BETTER_HIGHER, "How much clusters tell of the labels; 0 nothing, 1 everything."},
+    {"ari", "ari arikmeans arileiden", COMP__BETTER_HIGHER,
+     "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly."},
+    {"nmi", "nmi nmikmeans nmileiden", COMP__BETTER_HIGHER,
+     "How much clusters tell of the labels; 0 nothing, 1 everything."},
     {"accuracy", "accuracy labelaccuracy accuracylabel", COMP__BETTER_HIGHER,
      "Share of samples whose label a classifier finds from the representation."},
     {"condition_accuracy", "conditionaccuracy accuracycondition leakage", COMP__BETTER_LOWER,
@@ -148,6 +152,141 @@ static comp_status add_list(comp__scores *scores, json_t *list, const char *path
   return COMP_OK;
 }
 
+/* ---- What comp score --json writes ----------------------------------------------------------------------------- */
+
+/* What the file says of a metric, with the embedding that a score is of. */
+static json_t *describe(json_t *metrics, const char *name, const char *embedding) {
+  json_t *about = NULL, *item;
+  size_t index;
+  json_array_foreach(metrics, index, item) {
+    const char *own = json_string_value(json_object_get(item, "name"));
+    if (own && strcmp(own, name) == 0) about = json_copy(item);
+  }
+  if (!about) about = json_object();
+  json_object_set_new(about, "embedding", json_string(embedding));
+  return about;
+}
+
+static comp_status add_value(comp__scores *scores, json_t *about, const char *name, json_t *value, const char *path) {
+  return add(scores, about, name, json_is_number(value) ? json_number_value(value) : NAN, path);
+}
+
+/* One metric of one embedding: over all samples, and its parts by label. */
+static comp_status add_metric(comp__scores *scores, json_t *metrics, const char *name, const char *embedding,
+                              json_t *score, const char *path) {
+  json_t *about = describe(metrics, name, embedding), *part, *note = json_object_get(score, "note");
+  size_t index;
+  if (json_is_string(note)) json_object_set(about, "note", note);
+  comp_status status = add_value(scores, about, name, json_object_get(score, "value"), path);
+  json_object_del(about, "note");
+  json_array_foreach(json_object_get(score, "parts"), index, part) {
+    if (status != COMP_OK || !json_is_string(json_object_get(part, "label"))) continue;
+    if (json_is_string(json_object_get(part, "condition"))) continue; /* of one condition of the label */
+    json_object_set(about, "label", json_object_get(part, "label"));
+    if (json_is_string(json_object_get(part, "left_out")))
+      json_object_set(about, "note", json_object_get(part, "left_out"));
+    status = add_value(scores, about, name, json_object_get(part, "value"), path);
+    json_object_del(about, "note");
+  }
+  json_decref(about);
+  return status;
+}
+
+static comp_status add_embeddings(comp__scores *scores, json_t *root, const char *path) {
+  size_t index;
+  json_t *embedding, *score;
+  json_array_foreach(json_object_get(root, "embeddings"), index, embedding) {
+    const char *name = json_string_value(json_object_get(embedding, "name")), *metric;
+    if (!name) return comp__error(COMP_ERR_FORMAT, "%s: entry %zu of \"embeddings\" has no \"name\"", path, index);
+    json_object_foreach(json_object_get(embedding, "scores"), metric, score) {
+      comp_status status = add_metric(scores, json_object_get(root, "metrics"), metric, name, score, path);
+      if (status != COMP_OK) return status;
+    }
+  }
+  return COMP_OK;
+}
+
+/* Predictions of another condition: the model's and two simple ones, over all labels (NULL) or in one. */
+static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *label, const char *path) {
+  static const struct {
+    const char *key, *method;
+  } predictors[] = {{"prediction", "prediction"}, {"no_change", "no change"}, {"mean_shift", "mean shift"}};
+  comp_status status = COMP_OK;
+  for (size_t k = 0; k < sizeof predictors / sizeof *predictors; k++) {
+    const char *name;
+    json_t *value, *about = json_pack("{s:s}", "method", predictors[k].method);
+    if (label) json_object_set(about, "label", label);
+    json_object_foreach(json_object_get(entry, predictors[k].key), name, value) {
+      if (status == COMP_OK && json_is_number(value)) status = add_value(scores, about, name, value, path);
+    }
+    json_decref(about);
+  }
+  return status;
+}
+
+static comp_status add_counterfactual(comp__scores *scores, json_t *object, const char *path) {
+  comp_status status = add_predictors(scores, json_object_get(object, "mean"), NULL, path);
+  size_t index;
+  json_t *entry;
+  json_array_foreach(json_object_get(object, "labels"), index, entry) {
+    if (status == COMP_OK && json_is_string(json_object_get(entry, "label")))
+      status = add_predictors(scores, entry, json_object_get(entry, "label"), path);
+  }
+  return status;
+}
+
+/* A classifier's accuracy. Finding the condition is bad, finding anything else is good. */
+static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entry, json_t *result, const char *path) {
+  const char *column = text_of(entry, "column", NULL), *condition = text_of(root, "condition", NULL);
+  const char *embedding = text_of(entry, "embedding", NULL), *from = text_of(entry, "train_on", NULL);
+  const char *to = text_of(entry, "test_on", NULL), *classifier = text_of(result, "classifier", NULL);
+  char name[768], summary[512];
+  if (from && to)
+    snprintf(name, sizeof name, "label transfer %.200s \u2192 %.200s (%.60s)", from, to, classifier ? classifier : "");
+  else
+    snprintf(name, sizeof name, "accuracy of %.200s (%.60s)", column ? column : "labels", classifier ? classifier : "");
+  snprintf(
+      summary, sizeof summary,
+      "Share of samples not trained on for which a classifier finds it from the representation; always saying the most "
+      "frequent value gives %.3f.",
+      number_of(entry, "majority", NULL));
+  bool leak = column && condition && strcmp(column, condition) == 0;
+  json_t *about = json_pack("{s:s, s:s}", "summary", summary, "better", leak ? "lower" : "higher");
+  if (!about) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  if (embedding) json_object_set_new(about, "embedding", json_string(embedding));
+  comp_status status = add_value(scores, about, name, json_object_get(result, "accuracy"), path);
+  json_decref(about);
+  return status;
+}
+
+static comp_status add_classifiers(comp__scores *scores, json_t *root, const char *list, const char *path) {
+  size_t index, k;
+  json_t *entry, *result;
+  comp_status status = COMP_OK;
+  json_array_foreach(json_object_get(root, list), index, entry) {
+    json_t *results = json_object_get(entry, "classifiers");
+    if (!results && status == COMP_OK) status = add_accuracy(scores, root, entry, entry, path);
+    json_array_foreach(results, k, result) {
+      if (status == COMP_OK) status = add_accuracy(scores, root, entry, result, path);
+    }
+  }
+  return status;
+}
+
+static comp_status add_own(comp__scores *scores, json_t *root, const char *path) {
+  comp_status status = add_embeddings(scores, root, path);
+  json_t *counterfactual = json_object_get(root, "counterfactual");
+  if (status == COMP_OK && json_is_object(counterfactual)) status = add_counterfactual(scores, counterfactual, path);
+  if (status == COMP_OK) status = add_classifiers(scores, root, "predict", path);
+  if (status == COMP_OK) status = add_classifiers(scores, root, "transfer", path);
+  return status;
+}
+
+static bool is_own(json_t *root) {
+  return json_is_array(json_object_get(root, "embeddings")) ||
+         json_is_object(json_object_get(root, "counterfactual")) || json_is_array(json_object_get(root, "predict"));
+}
+
 comp_status comp__scores_read(comp__scores *scores, const char *path) {
   json_error_t problem;
   json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
@@ -157,13 +296,16 @@ comp_status comp__scores_read(comp__scores *scores, const char *path) {
   }
   static const char *const lists[] = {"scores", "metrics", "results"};
   json_t *list = json_is_array(root) ? root : NULL;
-  for (int k = 0; k < 3 && !list; k++)
+  bool own = is_own(root);
+  for (int k = 0; k < 3 && !list && !own; k++)
     if (json_is_array(json_object_get(root, lists[k]))) list = json_object_get(root, lists[k]);
   comp_status status = COMP_OK;
   size_t before = scores->count;
   const char *key;
   json_t *value;
-  if (list) {
+  if (own) {
+    status = add_own(scores, root, path);
+  } else if (list) {
     status = add_list(scores, list, path);
   } else {
     json_object_foreach(root, key, value) if (status == COMP_OK && json_is_number(value)) status =

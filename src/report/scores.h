@@ -1,10 +1,10 @@
 /*
  * scores.h: files of scores, read with tolerance (docs/formats.md).
  *
- * A file is a JSON list of objects, or an object that holds such a list as "scores" (or "metrics", "results"). An
- * object has "name" and "value" (a number, or null where it could not be computed), and may have "label", "embedding"
- * (or "use"), "method", "better" ("lower", "higher", "zero"), "summary", "error" (or "se"), "note". An object of
- * numbers by name will do too.
+ * A file is what comp score --json writes, or simpler: a JSON list of objects, or an object that holds such a list as
+ * "scores" (or "metrics", "results"). An object has "name" and "value" (a number, or null where it could not be
+ * computed), and may have "label", "embedding" (or "use"), "method", "better" ("lower", "higher", "zero"), "summary",
+ * "error" (or "se"), "note". An object of numbers by name will do too.
  */
 #ifndef COMP_REPORT_SCORES_H
 #define COMP_REPORT_SCORES_H

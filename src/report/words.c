@@ -320,7 +320,18 @@ static void judge_training(words *w) {
          n);
 }
 
-/* Findings are texts, or objects with a text and how bad it is. */
+/* A finding of comp diagnose: a check with its verdict, reason and advice. What passed is not repeated. */
+static void repeat_check(words *w, json_t *item, const char *verdict) {
+  const char *reason = json_string_value(json_object_get(item, "reason"));
+  const char *advice = json_string_value(json_object_get(item, "advice"));
+  const char *question = json_string_value(json_object_get(item, "question"));
+  if (!reason || strcmp(verdict, "pass") == 0) return;
+  bool serious = strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0;
+  warn(w, serious ? "warning" : "note", "%s %s%s%s", question ? question : "", reason,
+       advice && *advice ? " What to do: " : "", advice ? advice : "");
+}
+
+/* Findings are checks, plain texts, or objects with a text and how bad it is. */
 static void repeat_findings(words *w) {
   json_t *root = w->subject->findings, *items = root;
   static const char *const lists[] = {"findings", "warnings"};
@@ -330,6 +341,11 @@ static void repeat_findings(words *w) {
   json_array_foreach(items, index, item) {
     static const char *const texts[] = {"text", "message", "sentence", "summary"};
     const char *text = json_string_value(item), *kind = json_string_value(json_object_get(item, "kind"));
+    const char *verdict = json_string_value(json_object_get(item, "verdict"));
+    if (verdict) {
+      repeat_check(w, item, verdict);
+      continue;
+    }
     if (!kind) kind = json_string_value(json_object_get(item, "level"));
     for (int k = 0; k < 4 && !text; k++) text = json_string_value(json_object_get(item, texts[k]));
     if (!text) continue;

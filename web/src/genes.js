@@ -5,6 +5,18 @@ import { table } from "./table.js";
 
 const PAD = { left: 46, right: 12, top: 12, bottom: 40 };
 
+// A name that is too wide loses its middle: names of one family often differ at their end.
+const ruler = document.createElement("canvas").getContext("2d");
+function fit(name, width) {
+  ruler.font = "12.5px system-ui, sans-serif";
+  if (ruler.measureText(name).width <= width) return name;
+  const letters = [...name];
+  let keep = letters.length - 1;
+  const cut = () => letters.slice(0, Math.ceil(keep * 0.6)).join("") + "…" + letters.slice(letters.length - Math.floor(keep * 0.4)).join("");
+  while (keep > 2 && ruler.measureText(cut()).width > width) keep--;
+  return cut();
+}
+
 export function genesSection(store, colorByGene) {
   const { genes, changes, total } = store.data.effects;
   if (!changes.length) return { element: section("genes", "Genes", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
@@ -149,8 +161,8 @@ export function genesSection(store, colorByGene) {
     rows.forEach((r, k) => {
       const y = k * step + 14;
       const name = nameOf(r.entry);
-      const shown = name.length > left / 7 ? name.slice(0, Math.floor(left / 14)) + "…" + name.slice(-Math.floor(left / 18)) : name;
-      picture.append(svg("text", { x: left - 8, y: y + 4, "text-anchor": "end", "font-size": 12.5, fill: css("--text") }, shown, svg("title", {}, name)),
+      const shown = fit(name, left - 12);
+      picture.append(svg("text", { x: left - 8, y: y + 4, "text-anchor": "end", "font-size": 12.5, "font-family": "system-ui, sans-serif", fill: css("--text") }, shown, svg("title", {}, name)),
         svg("line", { x1: x(r.source), x2: x(r.target), y1: y, y2: y, stroke: css("--grey"), "stroke-width": 2 }),
         svg("circle", { cx: x(r.source), cy: y, r: 4, fill: css("--grey") }),
         svg("circle", { cx: x(r.target), cy: y, r: 5, fill: css("--unmarked") }),

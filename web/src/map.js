@@ -2,7 +2,7 @@
 import { count, css, h, section, short } from "./dom.js";
 import { gradient, paletteOf } from "./colors.js";
 import { CanvasScatter, paint } from "./canvas2d.js";
-import { WebGLScatter, hasWebGL } from "./webgl.js";
+import { WebGLScatter, webglKind } from "./webgl.js";
 import { picker } from "./picker.js";
 
 export function mapSection(store) {
@@ -47,11 +47,15 @@ export function mapSection(store) {
     canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "Map of the samples. Arrow keys move, plus and minus zoom, 0 shows all, B switches before and after, L switches the lasso, Escape ends a selection." });
     stage.replaceChildren(canvas, caption, tip);
     const events = { select, hover };
-    const wanted = !new URLSearchParams(location.search).has("canvas") && hasWebGL();
+    // ?renderer=webgl or ?renderer=canvas decides otherwise, for tests.
+    const asked = new URLSearchParams(location.search).get("renderer");
+    const wanted = asked ? asked === "webgl" : webglKind() === "hardware";
     try {
       plot = wanted ? new WebGLScatter(canvas, events) : new CanvasScatter(canvas, events);
-    } catch {
-      canvas = h("canvas", { tabindex: "0" });
+    } catch (problem) {
+      console.info("WebGL cannot be used: " + problem.message);
+      const label = canvas.getAttribute("aria-label");
+      canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": label });
       stage.replaceChildren(canvas, caption, tip);
       plot = new CanvasScatter(canvas, events);
     }

@@ -1,12 +1,17 @@
 // The scatter plot on WebGL, by regl-scatterplot.
 import createScatterplot from "regl-scatterplot";
 
-export function hasWebGL() {
+// "hardware", "software" (a CPU plays the graphics card: slower than drawing on a plain canvas), or null.
+export function webglKind() {
   try {
     const context = document.createElement("canvas").getContext("webgl");
-    return Boolean(context && context.getExtension("OES_texture_float"));
+    if (!context || !context.getExtension("OES_texture_float")) return null;
+    const about = context.getExtension("WEBGL_debug_renderer_info");
+    const name = context.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : context.RENDERER);
+    context.getExtension("WEBGL_lose_context")?.loseContext();
+    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name) ? "software" : "hardware";
   } catch {
-    return false;
+    return null;
   }
 }
 

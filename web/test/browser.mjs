@@ -29,7 +29,7 @@ export async function open({ webgl = true, width = 1400, height = 900, dark = fa
   return { page, seen, close };
 }
 
-export async function ready(page, path) {
-  await page.goto("file://" + path);
+export async function ready(page, path, renderer) {
+  await page.goto("file://" + path + (renderer ? "?renderer=" + renderer : ""));
   await page.waitForFunction(() => document.documentElement.dataset.ready, null, { timeout: 60000 });
 }

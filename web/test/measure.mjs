@@ -1,11 +1,11 @@
-// measure.mjs REPORT.html [--canvas]: size, time to the first paint and to a usable page, frames a second while panning.
+// measure.mjs REPORT.html [--webgl]: (software rendering: by default the page then draws without WebGL) size, time to the first paint and to a usable page, frames a second while panning.
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { open, ready } from "./browser.mjs";
 
 const report = resolve(process.argv[2]);
-const { page, seen, close } = await open({ webgl: !process.argv.includes("--canvas") });
-await ready(page, report);
+const { page, seen, close } = await open({ webgl: true });
+await ready(page, report, process.argv.includes("--webgl") ? "webgl" : undefined);
 const times = await page.evaluate(() => {
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   return { firstPaint: Math.round(paint ? paint.startTime : -1), ready: Math.round(performance.getEntriesByName("comp-ready")[0]?.startTime ?? -1), mapDrawn: Math.round(performance.getEntriesByName("comp-map")[0]?.startTime ?? -1) };

@@ -48,7 +48,7 @@ run("report", "-q", "-i", file("cells.h5ad"), "-o", file("bare.html"));
 async function withPage(report, options, body) {
   const { page, seen, close } = await open(options);
   try {
-    await ready(page, file(report));
+    await ready(page, file(report), options.webgl ? "webgl" : undefined);
     await body(page, seen);
     assert.deepEqual(seen.errors, [], "console errors");
     assert.deepEqual(seen.requests, [], "network requests");

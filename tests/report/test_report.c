@@ -1,0 +1,431 @@
+/* test_report.c: what the page says in words, that its data cannot break out of it, and that it is written whole. (What
+ * it looks like and does is tested in a browser: web/test.) */
+#include "report/report_testing.h"
+
+#include <jansson.h>
+#include <zlib.h>
+
+#include "report/gather.h"
+
+/* The page's data, parsed as the page itself does. It should be released via json_decref(). */
+static json_t *page_data(const char *path) {
+  size_t size;
+  char *text = read_text(path, &size);
+  const char *mark = "<script type=\"application/json\" id=\"comp-data\">";
+  char *start = strstr(text, mark);
+  if (!start) fail_msg("no data in the page");
+  start += strlen(mark);
+  char *end = strstr(start, "</script>");
+  assert_non_null(end);
+  json_error_t problem;
+  json_t *data = json_loadb(start, (size_t)(end - start), 0, &problem);
+  if (!data) fail_msg("the data is not JSON: %s", problem.text);
+  free(text);
+  return data;
+}
+
+static json_t *report_of(comp_dataset *d, comp_context *context, const comp_report_options *options) {
+  assert_ok(comp_report_write(context, d, scratch("report.html"), options));
+  return page_data(scratch("report.html"));
+}
+
+static comp_report_options usual(void) {
+  comp_report_options options = COMP_REPORT_OPTIONS_INIT;
+  options.condition = "condition";
+  options.label = "label";
+  return options;
+}
+
+/* Whether a text is in one of the warnings, or in the summary. */
+static bool says(json_t *data, const char *list, const char *text) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(json_object_get(json_object_get(data, "words"), list), i, item) {
+    const char *sentence =
+        json_is_string(item) ? json_string_value(item) : json_string_value(json_object_get(item, "text"));
+    if (strstr(sentence, text)) return true;
+  }
+  return false;
+}
+
+static const char *verdict(json_t *data, const char *key) {
+  return json_string_value(json_object_get(json_object_get(data, "words"), key));
+}
+
+static json_t *scored(comp_dataset *d, comp_context *context, const char *scores) {
+  static char path[256];
+  write_text(scratch("scores.json"), scores);
+  snprintf(path, sizeof path, "%s", scratch("scores.json"));
+  const char *files[] = {path};
+  comp_report_options options = usual();
+  options.scores = files;
+  options.n_scores = 1;
+  return report_of(d, context, &options);
+}
+
+static void verdicts_follow_the_scores(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  const struct {
+    const char *scores, *aligned, *over, *sentence;
+  } cases[] = {
+      {"{\"kBET\": 0.1, \"s\": 0.01, \"m-kBET\": 0.08, \"s~\": 0.0}", "yes", "no", "well mixed"},
+      {"{\"kbet\": 0.35, \"m_kbet\": 0.3}", "partly", "no", "partly mixed"},
+      {"{\"kBET\": 0.9, \"s\": 0.4, \"m-kBET\": 0.95}", "no", "unknown", "still apart"},
+      {"{\"kBET\": 0.1, \"s\": 0.0, \"m-kBET\": 0.7, \"s~\": -0.3}", "yes", "yes", "signs of over-correction"},
+      {"{\"kBET\": 0.1, \"m-kBET\": 0.7, \"s~\": 0.0}", "yes", "partly", "signs of over-correction"},
+      {"{\"kBET\": 0.1}", "yes", "unknown", "is not known"},
+      {"{\"something else\": 0.1}", "unknown", "unknown", "cannot say"},
+      /* Of two embeddings X_comp is judged, whatever the order. */
+      {"[{\"name\": \"kBET\", \"value\": 0.1, \"embedding\": \"X_comp\"}, {\"name\": \"kBET\", \"value\": 0.9, "
+       "\"embedding\": \"X_pca\"}]",
+       "yes", "unknown", "Before, in X_pca, kBET was 0.900"},
+      /* What comp score --json writes. */
+      {"{\"condition\": \"condition\", \"label\": \"label\", \"metrics\": [{\"name\": \"kbet\", \"better\": \"lower\", "
+       "\"summary\": \"x\"}, {\"name\": \"s_label\", \"better\": \"zero\", \"summary\": \"y\"}], \"embeddings\": "
+       "[{\"name\": "
+       "\"X_comp\", \"dims\": 2, \"scores\": {\"kbet\": {\"value\": 0.1, \"note\": null, \"parts\": [{\"label\": "
+       "\"type1\", "
+       "\"condition\": null, \"value\": 0.3, \"left_out\": null}]}, \"m_kbet\": {\"value\": 0.6, \"note\": null, "
+       "\"parts\": "
+       "[]}, \"s_label\": {\"value\": -0.3, \"note\": null, \"parts\": []}}}], \"counterfactual\": {\"from\": "
+       "\"ctrl\", \"to\": "
+       "\"stim\", \"labels\": [], \"mean\": {\"prediction\": {\"r_all\": 0.9}, \"no_change\": {\"r_all\": 0.5}}}, "
+       "\"predict\": "
+       "[{\"embedding\": \"X_comp\", \"column\": \"condition\", \"majority\": 0.5, \"classifiers\": [{\"classifier\": "
+       "\"logistic\", \"accuracy\": 0.55}]}]}",
+       "yes", "yes", "signs of over-correction"},
+      /* Scores of labels are not those of all samples. */
+      {"[{\"name\": \"kBET\", \"value\": 0.9, \"label\": \"type1\"}]", "unknown", "unknown", "cannot say"},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    json_t *data = scored(d, context, cases[k].scores);
+    assert_string_equal(verdict(data, "aligned"), cases[k].aligned);
+    assert_string_equal(verdict(data, "overcorrected"), cases[k].over);
+    if (!says(data, "summary", cases[k].sentence)) fail_msg("case %zu lacks '%s'", k, cases[k].sentence);
+    json_decref(data);
+  }
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void data_gets_its_warnings(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  sample_shape shape = SMALL_SHAPE;
+  comp_report_options options = usual();
+  comp_dataset *d = sample_dataset(context, &shape); /* 360 samples, 60 a group */
+  json_t *data = report_of(d, context, &options);
+  assert_true(says(data, "warnings", "only 360 samples"));
+  assert_false(says(data, "warnings", "one condition only"));
+  assert_false(says(data, "warnings", "fewer than 50"));
+  json_decref(data);
+  options.label = NULL;
+  data = report_of(d, context, &options);
+  assert_true(says(data, "warnings", "No labels were named"));
+  json_decref(data);
+  comp_dataset_free(d);
+
+  shape.hole = true;
+  shape.per_group = 100;
+  options = usual();
+  d = sample_dataset(context, &shape);
+  data = report_of(d, context, &options);
+  assert_true(says(data, "warnings", "1 of 3 labels exist in one condition only: type3 (only in ctrl)"));
+  assert_false(says(data, "warnings", "only 600 samples"));
+  json_decref(data);
+  comp_dataset_free(d);
+
+  shape.per_group = 20;
+  d = sample_dataset(context, &shape);
+  data = report_of(d, context, &options);
+  assert_true(says(data, "warnings", "fewer than 50 samples: type1 in ctrl (20)"));
+  json_decref(data);
+  /* Predictions that are worse than none. */
+  float *v = comp_matrix_values(comp_dataset_get(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
+  for (size_t i = 0; i < comp_dataset_samples(d) * shape.genes; i++) v[i] = 9.0f - v[i];
+  data = report_of(d, context, &options);
+  assert_true(says(data, "warnings", "worse than by saying that nothing changes"));
+  assert_true(says(data, "warnings", "agrees little with the real one"));
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void own_scores_are_all_read(void **state) {
+  (void)state;
+  comp__scores scores = {0};
+  write_text(
+      scratch("own.json"),
+      "{\"condition\": \"c\", \"metrics\": [{\"name\": \"pcr\", \"better\": \"higher\", \"summary\": \"words\"}], "
+      "\"embeddings\": [{\"name\": \"X_a\", \"scores\": {\"pcr\": {\"value\": null, \"note\": \"why\", \"parts\": "
+      "[{\"label\": "
+      "\"L\", \"condition\": null, \"value\": 0.25, \"left_out\": null}, {\"label\": null, \"condition\": \"k\", "
+      "\"value\": 1, "
+      "\"left_out\": null}]}}}], \"counterfactual\": {\"labels\": [{\"label\": \"L\", \"prediction\": {\"r_de\": "
+      "0.75}}], \"mean\": "
+      "{\"no_change\": {\"r_de\": 0.5, \"rmse_pair\": null}}}, \"predict\": [{\"embedding\": \"X_a\", \"column\": "
+      "\"c\", "
+      "\"majority\": 0.5, \"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.625}]}], \"transfer\": "
+      "[{\"embedding\": "
+      "\"X_a\", \"train_on\": \"p\", \"test_on\": \"q\", \"classifier\": \"forest\", \"accuracy\": 0.125, "
+      "\"majority\": 0.1}]}");
+  assert_ok(comp__scores_read(&scores, scratch("own.json")));
+  const struct {
+    const char *name, *label, *method;
+    double value;
+    comp__better better;
+  } expected[] = {{"pcr", NULL, "X_a", NAN, COMP__BETTER_HIGHER},
+                  {"pcr", "L", "X_a", 0.25, COMP__BETTER_HIGHER},
+                  {"r_de", NULL, "no change", 0.5, COMP__BETTER_HIGHER},
+                  {"r_de", "L", "prediction", 0.75, COMP__BETTER_HIGHER},
+                  {"accuracy of c (forest)", NULL, "X_a", 0.625, COMP__BETTER_LOWER},
+                  {"label transfer p \u2192 q (forest)", NULL, "X_a", 0.125, COMP__BETTER_HIGHER}};
+  assert_int_equal(scores.count, sizeof expected / sizeof *expected);
+  for (size_t i = 0; i < scores.count; i++) {
+    const comp__score *s = &scores.items[i];
+    assert_string_equal(s->name, expected[i].name);
+    assert_string_equal(s->method, expected[i].method);
+    assert_string_equal(s->label ? s->label : "", expected[i].label ? expected[i].label : "");
+    assert_int_equal(s->better, expected[i].better);
+    if (isnan(expected[i].value))
+      assert_true(isnan(s->value));
+    else
+      assert_true(s->value == expected[i].value);
+  }
+  assert_string_equal(scores.items[0].summary, "words");
+  assert_string_equal(scores.items[0].note, "why");
+  comp__scores_release(&scores);
+}
+
+static void findings_are_repeated(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  comp_report_options options = usual();
+  char path[256];
+  snprintf(path, sizeof path, "%s", scratch("diagnose.json"));
+  options.diagnose = path;
+  write_text(
+      path, "{\"findings\": [\"latents look Gaussian\", {\"level\": \"info\", \"message\": \"seeds agree\"}, 3, "
+            "{\"question\": \"Is it?\", \"verdict\": \"look\", \"reason\": \"It may not be.\", \"advice\": \"Look.\"}, "
+            "{\"question\": \"Is it?\", \"verdict\": \"pass\", \"reason\": \"All is well.\", \"advice\": \"\"}]}");
+  json_t *data = report_of(d, context, &options);
+  assert_true(says(data, "warnings", "latents look Gaussian"));
+  assert_true(says(data, "warnings", "seeds agree"));
+  assert_true(says(data, "warnings", "Is it? It may not be. What to do: Look."));
+  assert_false(says(data, "warnings", "All is well"));
+  json_decref(data);
+  write_text(path, "not json");
+  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_FORMAT,
+               "diagnose.json: line 1");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static size_t occurrences(const char *text, const char *part) {
+  size_t n = 0;
+  for (const char *c = text; (c = strstr(c, part)); c += strlen(part)) n++;
+  return n;
+}
+
+static void names_cannot_break_out(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  sample_shape shape = SMALL_SHAPE;
+  comp_report_options options = usual();
+  size_t size;
+  comp_dataset *d = sample_dataset(context, &shape);
+  comp_dataset_free(sample_dataset(context, &shape));
+  json_decref(report_of(d, context, &options));
+  char *text = read_text(scratch("report.html"), &size);
+  size_t scripts = occurrences(text, "<script"), ends = occurrences(text, "</script");
+  free(text);
+  comp_dataset_free(d);
+  const char *names[] = {"</script><script>alert(%zu)</script>", "<!--%zu", "bad \xff byte %zu", "quote \" and \\ %zu",
+                         "\xe2\x80\xa8 %zu"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    shape.label_format = names[k];
+    d = sample_dataset(context, &shape);
+    options.title = names[k];
+    json_t *data = report_of(d, context, &options);
+    text = read_text(scratch("report.html"), &size);
+    assert_int_equal(occurrences(text, "<script"), scripts);
+    assert_int_equal(occurrences(text, "</script"), ends);
+    assert_int_equal(occurrences(text, "<!--"), 0);
+    free(text);
+    json_t *levels = json_object_get(json_array_get(json_object_get(data, "columns"), 1), "levels");
+    if (k != 2) { /* what is valid text comes back as it was */
+      char expected[400];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+      snprintf(expected, sizeof expected, names[k], (size_t)1);
+#pragma GCC diagnostic pop
+      assert_string_equal(json_string_value(json_array_get(levels, 0)), expected);
+    }
+    json_decref(data);
+    comp_dataset_free(d);
+  }
+  comp_context_free(context);
+}
+
+static size_t unpack(unsigned char *out, size_t room, const char *base64) {
+  unsigned char packed[1 << 16];
+  size_t n = 0;
+  uint32_t bits = 0;
+  int have = 0;
+  for (const char *c = base64; *c && *c != '='; c++) {
+    int digit = *c >= 'A' && *c <= 'Z'   ? *c - 'A'
+                : *c >= 'a' && *c <= 'z' ? *c - 'a' + 26
+                : *c >= '0' && *c <= '9' ? *c - '0' + 52
+                : *c == '+'              ? 62
+                                         : 63;
+    bits = bits << 6 | (uint32_t)digit;
+    have += 6;
+    if (have >= 8) packed[n++] = (unsigned char)(bits >> (have -= 8));
+  }
+  uLongf size = room;
+  assert_int_equal(uncompress(out, &size, packed, n), Z_OK);
+  return size;
+}
+
+static void values_come_back(void **state) {
+  (void)state;
+  for (int sparse = 0; sparse < 2; sparse++) {
+    comp_context *context = test_context(2);
+    sample_shape shape = SMALL_SHAPE;
+    shape.sparse = sparse;
+    comp_dataset *d = sample_dataset(context, &shape);
+    comp_report_options options = usual();
+    json_t *data = report_of(d, context, &options);
+    size_t n = comp_dataset_samples(d), size;
+    static uint16_t numbers[4096];
+    static unsigned char bytes[4096];
+    json_t *columns = json_object_get(data, "columns"), *label = json_array_get(columns, 1), *depth = NULL;
+    assert_int_equal(
+        unpack((unsigned char *)numbers, sizeof numbers, json_string_value(json_object_get(label, "data"))), 2 * n);
+    for (size_t i = 0; i < n; i++) assert_int_equal(numbers[i], i % shape.labels);
+    for (size_t k = 0; k < json_array_size(columns); k++)
+      if (strcmp(json_string_value(json_object_get(json_array_get(columns, k), "name")), "depth") == 0)
+        depth = json_array_get(columns, k);
+    unpack((unsigned char *)numbers, sizeof numbers, json_string_value(json_object_get(depth, "data")));
+    double min = json_number_value(json_object_get(depth, "min")),
+           max = json_number_value(json_object_get(depth, "max"));
+    for (size_t i = 0; i < n; i++) {
+      if (i % 17 == 3)
+        assert_int_equal(numbers[i], 65535);
+      else
+        assert_true(fabs(min + (max - min) * numbers[i] / 65534 - (double)i * 0.5) < (max - min) / 65534);
+    }
+    /* A gene: the second in the list of packed blocks. */
+    char *text = read_text(scratch("report.html"), &size);
+    char *blocks = strstr(text, "id=\"comp-genes\">");
+    assert_non_null(blocks);
+    blocks += strlen("id=\"comp-genes\">");
+    json_t *genes = json_object_get(data, "genes"), *ends = json_object_get(genes, "ends");
+    size_t from = (size_t)json_integer_value(json_array_get(ends, 0)),
+           to = (size_t)json_integer_value(json_array_get(ends, 1));
+    blocks[to] = '\0';
+    assert_int_equal(unpack(bytes, sizeof bytes, blocks + from), n);
+    size_t gene = (size_t)atoi(json_string_value(json_array_get(json_object_get(genes, "names"), 1)));
+    double top = json_number_value(json_array_get(json_object_get(genes, "maxs"), 1));
+    assert_int_equal(json_array_size(ends), shape.genes);
+    for (size_t i = 0; i < n; i++)
+      assert_true(fabs(bytes[i] * top / 255 - (double)sample_value(i, gene, i / shape.labels % 2)) < top / 500);
+    free(text);
+    json_decref(data);
+    comp_dataset_free(d);
+    comp_context_free(context);
+  }
+}
+
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  char *first = NULL;
+  size_t first_size = 0;
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    comp_context *context = test_context(TEST_THREADS[t]);
+    comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+    comp_report_options options = usual();
+    options.max_samples = 200; /* thinned out: the same samples each time */
+    size_t size;
+    json_decref(report_of(d, context, &options));
+    char *text = read_text(scratch("report.html"), &size);
+    if (first) {
+      assert_int_equal(size, first_size);
+      assert_memory_equal(text, first, size);
+      free(text);
+    } else {
+      first = text;
+      first_size = size;
+    }
+    comp_dataset_free(d);
+    comp_context_free(context);
+  }
+  free(first);
+}
+
+static void limits_hold(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  comp_report_options options = usual();
+  options.max_samples = 100;
+  options.max_gene_bytes = 2000;
+  json_t *data = report_of(d, context, &options);
+  assert_int_equal(json_integer_value(json_object_get(data, "shown")), 100);
+  assert_int_equal(json_integer_value(json_object_get(data, "samples")), 360);
+  json_t *ends = json_object_get(json_object_get(data, "genes"), "ends");
+  size_t n = json_array_size(ends);
+  assert_true(n > 0 && n < SMALL_SHAPE.genes);
+  assert_true(json_integer_value(json_array_get(ends, n - 1)) <= 2000);
+  json_decref(data);
+  options.max_gene_bytes = 0;
+  data = report_of(d, context, &options);
+  assert_int_equal(json_array_size(json_object_get(json_object_get(data, "genes"), "names")), 0);
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void a_failure_leaves_the_earlier_page(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  comp_report_options options = usual();
+  write_text(scratch("report.html"), "earlier");
+  options.label = "lable";
+  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_DATA, "did you mean 'label'");
+  options = usual();
+  options.after = "X_none";
+  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_DATA, "obsm/X_none");
+  const char *files[] = {"/nowhere/a.json"};
+  options = usual();
+  options.scores = files;
+  options.n_scores = 1;
+  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_IO, "/nowhere/a.json");
+  size_t size;
+  char *text = read_text(scratch("report.html"), &size);
+  assert_string_equal(text, "earlier");
+  free(text);
+  options = usual();
+  assert_error(comp_report_write(context, d, "/nowhere/a.html", &options), COMP_ERR_IO, "/nowhere");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(verdicts_follow_the_scores),
+      cmocka_unit_test(data_gets_its_warnings),
+      cmocka_unit_test(findings_are_repeated),
+      cmocka_unit_test(own_scores_are_all_read),
+      cmocka_unit_test(names_cannot_break_out),
+      cmocka_unit_test(values_come_back),
+      cmocka_unit_test(threads_do_not_matter),
+      cmocka_unit_test(limits_hold),
+      cmocka_unit_test(a_failure_leaves_the_earlier_page),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
