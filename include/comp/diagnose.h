@@ -61,7 +61,7 @@ typedef struct comp_diagnose_options {
   const comp_model *against; /* a model without a penalty (gamma 0), to compare reconstructions with; NULL: none */
   double alpha;              /* level of the tests */
   size_t samples;            /* at most so many samples where time grows with their square */
-  size_t permutations;       /* of the tests of symmetry and of the logistic classifier; trees get a fifth of them */
+  size_t permutations;       /* of the tests of symmetry and of prediction */
   size_t draws;              /* from each posterior, for the divergence */
   uint64_t seed;             /* of all random numbers */
 } comp_diagnose_options;

@@ -38,7 +38,7 @@ static const opt_spec options[] = {
     {"max-samples", .kind = OPT_INT, OPT_FIELD(diagnose_options, samples), .metavar = "N", .min = 100, .max = 100000,
      .help = "use at most N samples where time grows with their square"},
     {"permutations", .kind = OPT_INT, OPT_FIELD(diagnose_options, permutations), .metavar = "N", .min = 19,
-     .max = 100000, .help = "permutations for p-values; classifiers made of trees get a fifth of them"},
+     .max = 100000, .help = "permutations for p-values"},
     {"draws", .kind = OPT_INT, OPT_FIELD(diagnose_options, draws), .metavar = "N", .min = 2, .max = 1000,
      .help = "draws from each posterior, for divergences"},
     {"seed", .kind = OPT_INT, OPT_FIELD(diagnose_options, seed), .metavar = "N", .min = 0, .max = 9e15,

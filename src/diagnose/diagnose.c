@@ -14,8 +14,10 @@
 
 enum {
   STEP_PREDICT = 7000000,
-  PREDICT_ROWS = 2000, /* samples for classifiers: trees are trained again for each permutation */
-  NULL_SHUFFLES = 19,  /* of conditions, for the divergence */
+  PREDICT_ROWS = 4000, /* samples for classifiers */
+  NULL_SHUFFLES = 19,  /* of conditions, for the divergence, which is computed anew for each */
+  NULL_ROWS = 2500,
+  LEAST_ROWS = 1000, /* draws for the information, for each of several kernels */
   BOUND_BATCHES = 8,
   NEIGHBORS = 30,
   NEIGHBOR_ROWS = 20000,
@@ -98,14 +100,18 @@ static size_t training_batch(const comp_model *model) {
   return batch > 0 ? (size_t)batch : 512;
 }
 
+static size_t at_most(size_t n, size_t most) {
+  return n < most ? n : most;
+}
+
 static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
   const comp_diagnose_options *o = &r->options;
   comp__posteriors p = {0};
   COMP__TRY(comp__posteriors_init(&p, l->mean, l->scale, l->codes, l->n, l->dims, l->conditions, o->seed));
   COMP__TRY(comp__independence_estimate(&r->independence, context, &p, o->samples, o->draws, o->seed));
-  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, o->samples, NULL_SHUFFLES, o->seed));
-  COMP__TRY(comp__information_least(&r->information, context, &p, o->samples, o->seed));
+  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, at_most(o->samples, NULL_ROWS), NULL_SHUFFLES, o->seed));
+  COMP__TRY(comp__information_least(&r->information, context, &p, at_most(o->samples, LEAST_ROWS), o->seed));
   r->batch = training_batch(r->model);
   if (r->batch > l->n) r->batch = l->n;
   COMP__TRY(comp__training_bound(&r->bound, context, &p, r->batch, BOUND_BATCHES, o->seed));
@@ -137,6 +143,7 @@ static comp_status run_predictions(comp__results *r, comp_context *context, cons
   comp_status status;
   const comp_diagnose_options *o = &r->options;
   size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
+  const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = (1U << COMP_CLASSIFIER_KINDS) - 1;
   int32_t *codes = NULL;
   comp_matrix *means = NULL, *draws = NULL, *before = NULL;
   COMP__TRY(comp__random_order(&order, l->n, o->seed, STEP_PREDICT));
@@ -144,13 +151,13 @@ static comp_status run_predictions(comp__results *r, comp_context *context, cons
   COMP__TRY(comp__latent_rows(&means, l, order, n, false, o->seed));
   COMP__TRY(comp__latent_rows(&draws, l, order, n, true, o->seed));
   for (size_t i = 0; i < n; i++) codes[i] = l->codes[order[i]];
-  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, o->permutations, o->seed));
-  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, o->permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, every, o->permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, every, o->permutations, o->seed));
   if (r->labels.n_levels) {
     for (size_t i = 0; i < n; i++) codes[i] = r->labels.codes[order[i]];
     COMP__TRY(components_of_data(&before, context, l, order, n, o->seed));
-    COMP__TRY(comp__predict(&r->label_before, context, before, codes, r->labels.n_levels, 0, o->seed));
-    COMP__TRY(comp__predict(&r->label_after, context, means, codes, r->labels.n_levels, 0, o->seed));
+    COMP__TRY(comp__predict(&r->label_before, context, before, codes, r->labels.n_levels, logistic, 0, o->seed));
+    COMP__TRY(comp__predict(&r->label_after, context, means, codes, r->labels.n_levels, logistic, 0, o->seed));
   }
 done:
   comp__free(order);

@@ -196,12 +196,12 @@ static void judge_prediction(judge *j) {
   }
   comp_verdict verdict = above(best->gain, GAIN_LOOK, GAIN_FAIL);
   if (best->p > r->options.alpha) verdict = COMP_VERDICT_PASS;
-  const comp_predictability_score *m = r->condition_means.scores, *d = r->condition_draws.scores;
+  const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
   find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, more_penalty(j, verdict),
        "balanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), boosted "
        "%.3f (%.3f); chance %.3f, p %.2g",
-       m[0].balanced_accuracy, d[0].balanced_accuracy, m[1].balanced_accuracy, d[1].balanced_accuracy,
-       m[2].balanced_accuracy, d[2].balanced_accuracy, 1 / (double)best->n_levels, best->p);
+       m[0].balanced, d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced,
+       1 / (double)best->n_levels, best->p);
 }
 
 /* ---- stable ---- */
@@ -311,8 +311,8 @@ static void judge_label(judge *j) {
   comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
   find(j, COMP_QUESTION_KEPT, "label", verdict, lost, measure,
        verdict == COMP_VERDICT_PASS ? "" : "lower gamma or set --kl-target; a smaller beta, more latent dimensions",
-       "balanced accuracy of the label: %.3f from principal components of the data, %.3f from z",
-       before->scores[before->best].balanced_accuracy, after->scores[after->best].balanced_accuracy);
+       "balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z",
+       before->scores[before->best].balanced, after->scores[after->best].balanced);
 }
 
 static void judge_labels(judge *j) {
