@@ -75,6 +75,11 @@ static comp_verdict above(double value, double look, double fail) {
   return value >= fail ? COMP_VERDICT_FAIL : value >= look ? COMP_VERDICT_LOOK : COMP_VERDICT_PASS;
 }
 
+/* Small values are bad. */
+static comp_verdict below(double value, double look, double fail) {
+  return above(-value, -look, -fail);
+}
+
 static const char *label_name(const judge *j, size_t label) {
   return j->r->labels.n_levels ? j->r->labels.levels[label] : "all samples";
 }
@@ -149,7 +154,8 @@ static void judge_symmetry(judge *j) {
                                     : "compare several seeds (-m more than once): a symmetry shows as seeds that "
                                       "disagree",
        "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s",
-       mirrored ? "may be like" : "differs from", i->mirror.p, rotated ? "may be like" : "from", i->rotation.p, more);
+       mirrored ? "may be distributed like" : "differs from", i->mirror.p,
+       rotated ? "may be distributed like" : "differs from", i->rotation.p, more);
 }
 
 /* ---- independent ---- */
@@ -180,7 +186,8 @@ static void judge_information(judge *j) {
   comp_verdict verdict = above(share, INFORMATION_LOOK, INFORMATION_FAIL);
   find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, "share of H(c) that z surely holds",
        more_penalty(j, verdict), "I(z; c) is at least %.3g +- %.1g and at most %.3g of the %.3g nats of the condition",
-       r->information.value, r->information.error, fmin(r->independence.information.value, r->independence.entropy),
+       r->information.value, r->information.error,
+       fmax(r->information.value, fmin(r->independence.information.value, r->independence.entropy)),
        r->independence.entropy);
 }
 
@@ -216,8 +223,7 @@ static void judge_stability(judge *j) {
          "one model was given");
     return;
   }
-  comp_verdict verdict = above(-s->least_r2, -R2_LOOK, -R2_FAIL);
-  if (s->least_r2 == R2_LOOK) verdict = COMP_VERDICT_PASS;
+  comp_verdict verdict = below(s->least_r2, R2_LOOK, R2_FAIL);
   find(j, COMP_QUESTION_STABLE, "latents", verdict, s->least_r2, "smallest R2 of a linear map between latents",
        verdict == COMP_VERDICT_PASS ? "" : "longer training, more data, or fewer latent dimensions",
        "over %zu models: smallest R2 %.3f, smallest CKA %.3f", s->models, s->least_r2, s->least_cka);
@@ -225,7 +231,7 @@ static void judge_stability(judge *j) {
   for (size_t k = 0; k < s->n_changes; k++)
     if (!worst || s->changes[k].agreement < worst->agreement) worst = &s->changes[k];
   if (!worst) return;
-  verdict = above(-worst->agreement, -AGREEMENT_LOOK, -AGREEMENT_FAIL);
+  verdict = below(worst->agreement, AGREEMENT_LOOK, AGREEMENT_FAIL);
   char genes[512] = "";
   size_t used = 0;
   for (size_t g = 0; g < 5 && g < comp_model_features(j->r->model) && used < sizeof genes; g++)
