@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "diagnose/results.h"
 
+#define DEPENDENCE_LOOK 0.2 /* |correlation| of the squares of two components */
 /* Share of H(c) that z surely holds, and gain of the best classifier over chance. */
 #define INFORMATION_LOOK 0.1
 #define INFORMATION_FAIL 0.3
@@ -125,15 +126,19 @@ static void judge_components(judge *j) {
                        : "there are too few samples for independent components");
     return;
   }
-  comp_verdict verdict = c->normal < 2               ? COMP_VERDICT_PASS
-                         : 2 * c->normal >= c->count ? COMP_VERDICT_FAIL
-                                                     : COMP_VERDICT_LOOK;
+  comp_verdict verdict = COMP_VERDICT_PASS;
+  if (c->normal > 1 || c->dependence > DEPENDENCE_LOOK) verdict = COMP_VERDICT_LOOK;
+  if (c->normal > 1 && 2 * c->normal >= c->count) verdict = COMP_VERDICT_FAIL;
+  char more[160] = "";
+  if (c->dependence > DEPENDENCE_LOOK)
+    snprintf(more, sizeof more,
+             "; they are not independent (correlation of two squares %.2f), as the theorem wants them", c->dependence);
   find(j, COMP_QUESTION_IDENTIFIABLE, "components", verdict, (double)c->normal, measure,
        verdict == COMP_VERDICT_PASS ? ""
                                     : "fewer latent dimensions, or more data; trust averages more than single samples",
-       "%zu of %zu independent components may be normal%s%s", c->normal, c->count,
-       c->normal < 2 ? "; the theorem allows one" : ": rotations among them change counterfactuals and not the fit",
-       c->converged ? "" : " (the search for components did not converge)");
+       "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
+       c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
+       c->converged ? "" : " (the search for components did not converge)", more);
 }
 
 static void judge_symmetry(judge *j) {
@@ -357,10 +362,7 @@ static void say_limits(judge *j) {
        "whether a counterfactual is right: no sample was measured under two conditions, and passing every check is no "
        "proof of it");
   find(j, COMP_QUESTION_BEYOND, "linearity", COMP_VERDICT_NOT_CHECKED, NAN, "", "",
-       "the theorem on identifiability is about linear decoders of independent components; this decoder is a network%s",
-       j->r->identify.has_components && j->r->identify.components.dependence > 0.3
-           ? ", and the components found here are not independent"
-           : "");
+       "the theorem on identifiability is about linear decoders; this decoder is a network");
   find(j, COMP_QUESTION_BEYOND, "design", COMP_VERDICT_NOT_CHECKED, NAN, "", "",
        "whether conditions were given at random: a difference between who was sampled in them, not caused by them, is "
        "taken out as if they had caused it");
