@@ -134,7 +134,13 @@ static int run(cli_session *session, const void *values) {
   if (!models) return cli_error(session, EXIT_FAILED, "out of memory");
   comp_diagnosis *diagnosis = NULL;
   comp_status status = diagnose(&diagnosis, session, o, &read, models);
-  int code = status == COMP_OK ? show(session, diagnosis, o->json) : cli_fail(session, status);
+  int code = 0;
+  if (status == COMP_OK)
+    code = show(session, diagnosis, o->json);
+  else if (status == COMP_ERR_DATA)
+    code = cli_fail_in(session, status, o->input.path); /* not over a model */
+  else
+    code = cli_fail(session, status);
   comp_diagnosis_free(diagnosis);
   for (size_t m = 0; m < o->models.count; m++) comp_model_free(models[m]);
   free(models);

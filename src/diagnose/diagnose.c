@@ -40,24 +40,24 @@ comp_status comp_diagnose_options_check(const comp_diagnose_options *o) {
 static comp_status check_alike(const comp_model *a, const comp_model *b, const char *which) {
   size_t features = comp_model_features(a), levels = comp_model_levels(a);
   if (comp_model_features(b) != features)
-    return comp__error(COMP_ERR_DATA, "%s has %zu features, the first model %zu: they are models of different data",
+    return comp__error(COMP_ERR_ARGUMENT, "%s has %zu features, the first model %zu: they are models of different data",
                        which, comp_model_features(b), features);
   for (size_t g = 0; g < features; g++)
     if (strcmp(comp_model_feature(a, g), comp_model_feature(b, g)) != 0)
-      return comp__error(COMP_ERR_DATA,
+      return comp__error(COMP_ERR_ARGUMENT,
                          "%s has '%s' as feature %zu, the first model '%s': they are models of different data", which,
                          comp_model_feature(b, g), g + 1, comp_model_feature(a, g));
   if (strcmp(comp_model_condition(a), comp_model_condition(b)) != 0)
-    return comp__error(COMP_ERR_DATA, "%s has the condition '%s', the first model '%s': they cannot be compared", which,
-                       comp_model_condition(b), comp_model_condition(a));
+    return comp__error(COMP_ERR_ARGUMENT, "%s has the condition '%s', the first model '%s': they cannot be compared",
+                       which, comp_model_condition(b), comp_model_condition(a));
   bool same = comp_model_levels(b) == levels;
   for (size_t k = 0; same && k < levels; k++) same = strcmp(comp_model_level(a, k), comp_model_level(b, k)) == 0;
   if (!same)
-    return comp__error(COMP_ERR_DATA, "%s has other values of the condition '%s' than the first model", which,
+    return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than the first model", which,
                        comp_model_condition(a));
   return comp_model_get_options(a)->likelihood == comp_model_get_options(b)->likelihood
              ? COMP_OK
-             : comp__error(COMP_ERR_DATA, "%s has another likelihood than the first model: they cannot be compared",
+             : comp__error(COMP_ERR_ARGUMENT, "%s has another likelihood than the first model: they cannot be compared",
                            which);
 }
 
