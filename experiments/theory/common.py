@@ -14,12 +14,13 @@ NOISE = 0.02
 # A wide hidden layer and large batches: the penalty is a bound that tightens with the batch.
 RECIPE = ["--latent", str(DIMS), "--hidden", "128", "--gamma", "5", "--beta", "0.1", "--batch", "2000", "--lr", "0.01",
           "--select", "last", "--patience", "0", "--validation", "0"]
-STEPS = int(os.environ.get("STEPS", 2000))
+STEPS = 2000
 
 
 def arguments(what):
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--out", default="theory-out", help="folder for data, models and the plot")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of training")
     parser.add_argument("--seeds", type=int, default=3, help="models to train")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
@@ -56,7 +57,7 @@ class World:
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
         self.a = [np.linalg.qr(rng.normal(size=(DIMS, DIMS)))[0] @ np.diag([0.8, 1, 1.2])]
-        self.a.append(np.diag([1.3, 0.8, 1.0]) @ rotation(rng, 0.8) @ self.a[0])
+        self.a.append(np.diag([1.3, 0.8, 1.0]) @ rotation(rng, 0.5) @ self.a[0])
         self.map = self.a[1] @ np.linalg.inv(self.a[0])  # from condition a to condition b
         self.rng = rng
 
@@ -74,15 +75,14 @@ def write(path, x, c):
             out.write(f"s{i},{'ab'[c[i]]}," + ",".join(f"{v:.7g}" for v in row) + "\n")
 
 
-def train(data, model, seed, n, extra=()):
+def train(data, model, seed, n, steps):
     """Fits a model; the objective at the end of the training."""
     log = model + ".log"
     batch = min(2000, n)
     recipe = list(RECIPE)
     recipe[recipe.index("--batch") + 1] = str(batch)
-    epochs = max(1, round(STEPS * batch / n))
-    comp("train", "-q", "-i", data, "-o", model, "-c", "c", "--seed", seed, "--epochs", epochs, "--log", log, *recipe,
-         *extra)
+    epochs = max(1, round(steps * batch / n))
+    comp("train", "-q", "-i", data, "-o", model, "-c", "c", "--seed", seed, "--epochs", epochs, "--log", log, *recipe)
     with open(log) as lines:
         return json.loads(lines.readlines()[-1])["train"]["total"]
 

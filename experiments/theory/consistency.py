@@ -25,7 +25,7 @@ for i, n in enumerate(SIZES):
     common.write(data, x[:n], c[:n])
     for seed in range(options.seeds):
         model = os.path.join(options.out, f"consistency{n}-{seed}.comp")
-        objectives[i, seed] = common.train(data, model, seed, n)
+        objectives[i, seed] = common.train(data, model, seed, n, options.steps)
         # On samples that were not trained on: the error of the map, not that of the fit.
         predicted = common.counterfactuals(test_path, model, "b")[test_c == 0]
         truth = test[test_c == 0] @ world.map.T

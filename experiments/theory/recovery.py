@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Theorem 2: independent sources that are neither normal nor symmetric, linear decoders A_0 and A_1. A model that fits
-the unpaired data with z independent of c has the right counterfactuals: its map is A_1 A_0^-1."""
+the unpaired data with z independent of c has the right counterfactuals: its map is A_1 A_0^-1. The theorem is about the
+best fit, and a seed can be stuck in a worse one: the model with the lowest objective counts, and diagnose sees that the
+others disagree with it."""
 import os
 
 import matplotlib
@@ -20,7 +22,7 @@ common.write(data, x, c)
 models, objectives, errors, predictions = [], [], [], []
 for seed in range(options.seeds):
     model = os.path.join(options.out, f"recovery{seed}.comp")
-    objectives.append(common.train(data, model, seed, N))
+    objectives.append(common.train(data, model, seed, N, options.steps))
     predicted = common.counterfactuals(data, model, "b")[c == 0]
     errors.append(common.error(common.linear_map(x[c == 0], predicted), world.map))
     models.append(model)
@@ -42,10 +44,12 @@ for j, axis in enumerate(axes):
     axis.set(xlabel="true counterfactual", ylabel="predicted" if j == 0 else None, title=f"feature {j}")
 figure.suptitle(f"Unpaired data, map found with an error of {errors[best]:.1%} (doing nothing: {nothing:.0%})")
 figure.savefig(os.path.join(options.out, "recovery.svg"))
+first = ("normality", "components", "symmetry", "divergence", "information", "prediction")
 common.finish([
     (errors[best] <= 0.05, f"the map is found up to {errors[best]:.1%}, at most 5 %"),
     (verdicts["normality"] == "pass", "diagnose: z is not normal"),
-    (verdicts["components"] == "pass", "diagnose: no two components are normal"),
     (verdicts["symmetry"] != "fail", f"diagnose: no rotation leaves z as it is ({verdicts['symmetry']})"),
     (verdicts["divergence"] == verdicts["prediction"] == "pass", "diagnose: z does not depend on the condition"),
+    ("fail" not in [verdicts[k] for k in first], "diagnose: no check of this model fails: "
+     + ", ".join(f"{k} {verdicts[k]}" for k in first)),
 ])

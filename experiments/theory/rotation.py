@@ -41,7 +41,7 @@ print(f"closed form: log-likelihood {fits[0]:.10f} and, rotated, {fits[1]:.10f};
 models, objectives, errors, found = [], [], [], []
 for seed in range(options.seeds):
     model = os.path.join(options.out, f"rotation{seed}.comp")
-    objectives.append(common.train(data, model, seed, N))
+    objectives.append(common.train(data, model, seed, N, options.steps))
     predicted = common.counterfactuals(data, model, "b")[c == 0]
     found.append(common.linear_map(x[c == 0], predicted))
     errors.append(common.error(found[-1], world.map))

@@ -95,7 +95,7 @@ static size_t training_batch(const comp_model *model) {
   json_error_t error;
   const char *config = comp_model_config(model);
   json_t *root = config ? json_loads(config, 0, &error) : NULL;
-  json_int_t batch = json_integer_value(json_object_get(root, "batch"));
+  json_int_t batch = json_integer_value(json_object_get(json_object_get(root, "training"), "batch"));
   json_decref(root);
   return batch > 0 ? (size_t)batch : 512;
 }

@@ -244,7 +244,10 @@ static void judge_stability(judge *j) {
                              comp_model_feature(j->r->model, s->gene_order[g]), s->gene_spread[s->gene_order[g]]);
   find(j, COMP_QUESTION_STABLE, "counterfactuals", verdict, worst->agreement,
        "smallest mean correlation of a predicted change between models",
-       verdict == COMP_VERDICT_PASS ? "" : "average over seeds; do not rely on this label alone",
+       verdict == COMP_VERDICT_PASS ? ""
+                                    : "compare the objectives of the seeds (comp train --log): one that is worse is "
+                                      "stuck; where they are alike, do not rely on "
+                                      "what differs",
        "predicted changes agree least for %s to %s: r %.3f over features (%zu samples). Least stable features "
        "(standard deviation over models): %s",
        label_name(j, worst->label), comp_model_level(j->r->model, worst->to), worst->agreement, worst->samples, genes);
