@@ -110,10 +110,10 @@ static json_t *stability(const comp__results *r) {
   }
   for (size_t k = 0; k < s->n_changes; k++) {
     const comp__change *c = &s->changes[k];
-    json_array_append_new(changes,
-                          json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "label", label_of(r, c->label), "to",
-                                    comp_model_level(r->model, c->to), "samples", integer(c->samples), "agreement",
-                                    number(c->agreement), "spread", number(c->spread), "size", number(c->size)));
+    json_array_append_new(changes, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "label", label_of(r, c->label),
+                                             "to", comp_model_level(r->model, c->to), "samples", integer(c->samples),
+                                             "agreement", number(c->agreement), "single_samples", number(c->single),
+                                             "spread", number(c->spread), "size", number(c->size)));
   }
   for (size_t g = 0; g < GENES && g < comp_model_features(r->model); g++) {
     size_t gene = s->gene_order[g];

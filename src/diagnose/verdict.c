@@ -25,6 +25,8 @@
 #define R2_FAIL        0.5
 #define AGREEMENT_LOOK 0.95
 #define AGREEMENT_FAIL 0.8
+#define SINGLE_LOOK    0.9
+#define SINGLE_FAIL    0.7
 /* Of labels. */
 #define SAME_LOOK   0.5 /* of the neighbours in other conditions, share of the own label */
 #define SAME_FAIL   0.25
@@ -226,6 +228,8 @@ static void judge_stability(judge *j) {
          "one model was given: whether another seed gives the same is not known");
     find(j, COMP_QUESTION_STABLE, "counterfactuals", COMP_VERDICT_NOT_CHECKED, NAN, "smallest agreement", advice,
          "one model was given");
+    find(j, COMP_QUESTION_STABLE, "single samples", COMP_VERDICT_NOT_CHECKED, NAN, "smallest correlation", advice,
+         "one model was given");
     return;
   }
   comp_verdict verdict = below(s->least_r2, R2_LOOK, R2_FAIL);
@@ -251,6 +255,18 @@ static void judge_stability(judge *j) {
        "predicted changes agree least for %s to %s: r %.3f over features (%zu samples). Least stable features "
        "(standard deviation over models): %s",
        label_name(j, worst->label), comp_model_level(j->r->model, worst->to), worst->agreement, worst->samples, genes);
+  const comp__change *odd = NULL;
+  for (size_t k = 0; k < s->n_changes; k++)
+    if (isfinite(s->changes[k].single) && (!odd || s->changes[k].single < odd->single)) odd = &s->changes[k];
+  if (!odd) return;
+  verdict = below(odd->single, SINGLE_LOOK, SINGLE_FAIL);
+  find(j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
+       "smallest correlation of predictions of single samples between models",
+       verdict == COMP_VERDICT_PASS ? ""
+                                    : "use averages over samples; do not rely on counterfactuals of single samples",
+       "within a label, predictions of single samples agree least for %s to %s: r %.3f over samples and features less "
+       "their means",
+       label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single);
 }
 
 /* ---- kept ---- */

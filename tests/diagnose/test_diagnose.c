@@ -216,7 +216,7 @@ static void one_model(void **state) {
       assert_int_equal(f->verdict, COMP_VERDICT_NOT_CHECKED);
     stable += f->question == COMP_QUESTION_STABLE;
   }
-  assert_int_equal(stable, 2);
+  assert_int_equal(stable, 3);
   comp_diagnosis_free(diagnosis);
   comp_model_free((comp_model *)(uintptr_t)model);
   comp_dataset_free(d);
