@@ -36,8 +36,9 @@
 /* ---- Data as a model reads it ---------------------------------------------------------------------------------- */
 
 /* A new data set with the features of the model, in its order: X is prepared and aligned as said above, what was
- * lacking is filled in, and var gets the bool column "comp_in_data" when something was. obs and the record go along;
- * layers and obsm do not. For negative binomial models X is counts. It should be freed via comp_dataset_free(). */
+ * lacking is filled in. obs and the record go along, and var when nothing was lacking; else var has the bool column
+ * "comp_in_data". Layers and obsm do not go along. For negative binomial models X is counts. It should be freed via
+ * comp_dataset_free(). */
 COMP_API comp_status comp_model_read(comp_dataset **out, comp_context *context, const comp_model *model,
                                      const comp_dataset *dataset);
 
@@ -65,13 +66,15 @@ typedef struct comp_counterfactual_options {
   size_t samples;           /* draws from each posterior, 2 .. COMP_MAX_DRAWS; 0: the posterior mean is decoded */
   double interval;          /* share of the draws between lower and upper, 0 < interval < 1 */
   bool residual;            /* x + decoded(z, to) - decoded(z, own condition) in place of decoded(z, to) */
+  bool borrow;              /* with residual: where few samples of `to` are near in z, take the change of samples that
+                               have them near (src/task/borrow.h); the data must hold samples of `to` */
   bool clip;                /* what is below 0 becomes 0 */
   uint64_t seed;            /* of the draws */
   comp_precision precision; /* as in comp_embed_options */
 } comp_counterfactual_options;
 
 #define COMP_COUNTERFACTUAL_OPTIONS_INIT                                                                               \
-  { NULL, NULL, 0, 0.95, false, false, 0, COMP_PRECISION_F32 }
+  { NULL, NULL, 0, 0.95, false, false, false, 0, COMP_PRECISION_F32 }
 
 #define COMP_MAX_DRAWS 10000
 

@@ -23,6 +23,10 @@ struct cli_command {
   const char *summary; /* one line, no capital, no full stop */
   const char *description;
   const cli_example *examples;
+  /* A list that a table elsewhere knows, shown under this title: gives item number i, or false past the last. The texts
+   * stay valid until the next call. NULL: none. */
+  const char *list_title;
+  bool (*list)(size_t i, const char **name, const char **text);
   const opt_spec *options;     /* NULL: none but the common ones */
   const opt_spec *positionals; /* NULL: none */
   const void *defaults;        /* of the command's options struct; NULL when it has none */

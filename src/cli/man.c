@@ -132,6 +132,17 @@ static void positionals(FILE *out, const cli_command *command) {
   }
 }
 
+static void items(FILE *out, const cli_command *command) {
+  const char *name, *text;
+  if (!command->list) return;
+  heading(out, ".SH", command->list_title);
+  for (size_t i = 0; command->list(i, &name, &text); i++) {
+    fputs(".TP\n", out);
+    roff_line(out, 'B', name);
+    roff_paragraph(out, text);
+  }
+}
+
 /* ---- pages ---- */
 
 static void ending(FILE *out, const char *see) {
@@ -163,6 +174,7 @@ void cli_man_command(FILE *out, const cli_command *command) {
   heading(out, ".SH", "Description");
   roff_paragraph(out, command->description);
   positionals(out, command);
+  items(out, command);
   options(out, cli_rows(command->options), command->defaults);
   options(out, cli_common_options, &cli_common_defaults);
   examples(out, command);

@@ -10,7 +10,7 @@
 #include "metrics/examples.h"
 #include "metrics/learner.h"
 
-enum { STEP_PERMUTE = 3, STEP_SEED = 4 }; /* of COMP__RNG_CLASSIFY; examples.c and forest.c have 0, 1 and 2 */
+enum { STEP_PERMUTE = 3, STEP_SEED = 4 }; /* of COMP__RNG_CLASSIFY; examples.c has 0 and 1, forest.c 2, boosted.c 5 */
 
 static comp_status check_kind(comp_classifier_kind kind) {
   if ((size_t)kind < COMP_CLASSIFIER_KINDS) return COMP_OK;

@@ -34,7 +34,7 @@ typedef struct comp__learner {
 
 extern const comp__learner comp__learner_logistic; /* logistic.c */
 extern const comp__learner comp__learner_forest;   /* forest.c */
-extern const comp__learner comp__learner_boosted;  /* forest.c */
+extern const comp__learner comp__learner_boosted;  /* boosted.c */
 
 static inline size_t comp__problems(size_t n_levels) {
   return n_levels == 2 ? 1 : n_levels;

@@ -84,7 +84,12 @@ static comp_status search(comp_neighbors **out, comp_context *context, const com
     COMP__FAIL(COMP_ERR_MEMORY, "%zu neighbours do not fit in memory", options->k);
   COMP__TRY(comp__alloc(&result->indices, result->rows, row_bytes));
   COMP__TRY(comp__alloc(&result->distances, result->rows, row_bytes));
-  COMP__TRY(comp__search_exact(result->indices, result->distances, context, &question));
+  bool graph = options->search == COMP_SEARCH_APPROXIMATE ||
+               (options->search == COMP_SEARCH_AUTO && comp__search_prefers_graph(&question));
+  if (graph)
+    COMP__TRY(comp__search_approximate(result->indices, result->distances, &result->recall, context, &question));
+  else
+    COMP__TRY(comp__search_exact(result->indices, result->distances, context, &question));
   *out = result;
   result = NULL;
 done:

@@ -2,6 +2,7 @@
 #ifndef COMP_NEIGHBORS_SEARCH_H
 #define COMP_NEIGHBORS_SEARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,5 +33,12 @@ double comp__points_distance(const comp__points *a, size_t i, const comp__points
 /* indices, distances [queries, k], found exactly. */
 comp_status comp__search_exact(int32_t *indices, float *distances, comp_context *context,
                                const comp__question *question);
+
+/* The same by a graph (HNSW), near enough: *recall is the share of true neighbours found, measured on a sample. */
+comp_status comp__search_approximate(int32_t *indices, float *distances, double *recall, comp_context *context,
+                                     const comp__question *question);
+
+/* Whether the graph is expected to cost less than exact search on this many threads. */
+bool comp__search_prefers_graph(const comp__question *question);
 
 #endif

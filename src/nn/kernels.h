@@ -49,7 +49,8 @@ typedef struct comp__pairs {
 typedef struct comp__kernels {
   const char *name; /* of the instruction set */
 
-  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half (may be NULL) is act in bf16. */
+  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half is act in bf16; one of the
+   * two may be NULL. */
   void (*batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
                             size_t count);
   /* The same with the running statistics; y is not kept. */
@@ -99,6 +100,8 @@ typedef struct comp__kernels {
                const float *limits);
   /* The same for one row by its products with the points: lengths[j] - 2 products[j] <= limit. Returns how many. */
   size_t (*near_products)(uint64_t *hits, const float *products, const float *lengths, size_t tile, float limit);
+  /* The squared distance of two points; dims is a multiple of COMP__NEAR_PAD. */
+  float (*squared)(const float *a, const float *b, size_t dims);
 } comp__kernels;
 
 enum { COMP__NEAR_PAD = 32 };

@@ -22,6 +22,7 @@ metrics       core nn neighbors linalg cluster
 baseline      core nn neighbors linalg cluster
 diagnose      core nn neighbors linalg cluster metrics model train task
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
+experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
 cli
 '
 
@@ -32,7 +33,7 @@ libraries='
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
 ^cairo                                    src/report/[^/]*[.][ch]
 ^(lapacke|cblas)[.]h$                     src/linalg/[^/]*[.]c
-^xgboost/                                 src/metrics/forest[.]c
+^xgboost/                                 src/metrics/boosted[.]c
 ^linear[.]h$                              src/metrics/logistic[.]c
 ^hnswlib/                                 src/neighbors/hnsw[.]cpp
 ^igraph                                   src/cluster/leiden[.]c

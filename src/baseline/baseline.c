@@ -1,0 +1,263 @@
+/* baseline.c: the table of methods, and what happens around each: checks before it, results put together after it. */
+#include <string.h>
+
+#include "baseline/baseline.h"
+#include "comp/prep.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "linalg/linalg.h"
+
+static const comp__baseline *const methods[] = {
+    &comp__baseline_pca, &comp__baseline_combat,    &comp__baseline_harmony,
+    &comp__baseline_mnn, &comp__baseline_celligner,
+};
+
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+size_t comp_baseline_count(void) {
+  return N_METHODS;
+}
+
+const comp_baseline_method *comp_baseline_at(size_t index) {
+  return &methods[index]->method;
+}
+
+static const char *nth_method(const void *user, size_t i) {
+  (void)user;
+  return methods[i]->method.name;
+}
+
+static comp_status find(const comp__baseline **out, const char *name) {
+  for (size_t i = 0; i < N_METHODS; i++)
+    if (strcmp(methods[i]->method.name, name) == 0) {
+      *out = methods[i];
+      return COMP_OK;
+    }
+  const char *nearest = comp__nearest_name(name, N_METHODS, nth_method, NULL);
+  return comp__error(COMP_ERR_ARGUMENT, "there is no baseline '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
+                     nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+comp_status comp_baseline_find(const comp_baseline_method **out, const char *name) {
+  const comp__baseline *baseline = NULL;
+  comp_status status = find(&baseline, name);
+  if (status == COMP_OK) *out = &baseline->method;
+  return status;
+}
+
+/* ---- Checks ---- */
+
+/* Whether a word is in a list with spaces between. */
+static bool takes(const comp_baseline_method *method, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = method->takes; (at = strstr(at, word)); at += length)
+    if ((at == method->takes || at[-1] == ' ') && (at[length] == 0 || at[length] == ' ')) return true;
+  return false;
+}
+
+static comp_status check_real(const comp_baseline_method *method, const char *name, double value, double min,
+                              double max) {
+  if (!takes(method, name) || (value >= min && value <= max)) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT, "%s: %g is not within %g .. %g", name, value, min, max);
+}
+
+comp_status comp_baseline_options_check(const comp_baseline_method *m, const comp_baseline_options *o) {
+  comp_status status = COMP_OK;
+  if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
+  for (size_t i = 0; takes(m, "covariates") && i < o->n_covariates; i++) {
+    if (strcmp(o->covariates[i], o->condition) == 0)
+      return comp__error(COMP_ERR_ARGUMENT, "covariates: '%s' is the condition itself", o->condition);
+    for (size_t j = 0; j < i; j++)
+      if (strcmp(o->covariates[i], o->covariates[j]) == 0)
+        return comp__error(COMP_ERR_ARGUMENT, "covariates: '%s' is named twice", o->covariates[i]);
+  }
+  COMP__TRY(check_real(m, "components", (double)o->components, 0, 10000));
+  COMP__TRY(check_real(m, "theta", o->theta, 0, 1e6));
+  COMP__TRY(check_real(m, "sigma", o->sigma, 1e-4, 1e6));
+  COMP__TRY(check_real(m, "lambda", o->lambda, 1e-6, 1e9));
+  COMP__TRY(check_real(m, "tau", o->tau, 0, 1e9));
+  COMP__TRY(check_real(m, "block", o->block, 1e-4, 1));
+  COMP__TRY(check_real(m, "max-iter", (double)o->max_iter, 1, 1e6));
+  COMP__TRY(check_real(m, "max-cluster", (double)o->max_cluster, 1, 1e6));
+done:
+  return status;
+}
+
+comp_status comp__baseline_groups(comp_groups *out, const comp_dataset *dataset, const char *column) {
+  comp_status status;
+  size_t c, missing = 0;
+  *out = (comp_groups){0};
+  COMP__TRY(comp_table_require(&c, dataset->obs, column));
+  COMP__TRY(comp_table_groups(out, dataset->obs, c));
+  for (size_t i = 0; i < out->rows; i++) missing += out->codes[i] < 0;
+  if (missing)
+    COMP__FAIL(COMP_ERR_DATA,
+               "obs column '%s' has no value for %zu of %zu samples; leave them out first (comp prep --keep)", column,
+               missing, out->rows);
+done:
+  if (status != COMP_OK) comp_groups_release(out);
+  return status;
+}
+
+static const char *nth_level(const void *user, size_t i) {
+  return ((const comp_groups *)user)->levels[i];
+}
+
+comp_status comp__baseline_level(size_t *out, const comp_groups *groups, const char *value, const char *column) {
+  for (size_t l = 0; l < groups->n_levels; l++)
+    if (strcmp(groups->levels[l], value) == 0) {
+      *out = l;
+      return COMP_OK;
+    }
+  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
+  return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s%s%s", value, column,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+/* Levels may come from a categorical column that a selection left without samples. */
+static comp_status check_batches(const comp_groups *batch, const char *column) {
+  if (batch->n_levels >= 2) return COMP_OK;
+  return comp__error(COMP_ERR_DATA, "column '%s' has one value only, '%s': there is nothing to correct for", column,
+                     batch->n_levels ? batch->levels[0] : "");
+}
+
+static comp_status check_data(comp_context *context, const comp_matrix *x) {
+  comp_data_look look;
+  comp_status status = comp_matrix_check(context, x);
+  if (status != COMP_OK) return comp__error_context(status, "X");
+  status = comp_data_look_at(&look, context, x);
+  if (status == COMP_OK && (look.kind == COMP_DATA_COUNTS || look.kind == COMP_DATA_NORMALIZED))
+    comp__warn(context, "X does not look logged (%s): comp prep --normalize-total median --log1p makes it so",
+               look.reason);
+  return status;
+}
+
+/* ---- What methods share ---- */
+
+comp_status comp__baseline_check_components(const comp__baseline_run *run, const comp_matrix *x) {
+  size_t most = x->rows - 1 < x->cols ? x->rows - 1 : x->cols;
+  if (run->components <= most) return COMP_OK;
+  return comp__error(COMP_ERR_DATA,
+                     "%zu principal components cannot be had of %zu samples x %zu features: ask for %zu or fewer "
+                     "(components)",
+                     run->components, x->rows, x->cols, most);
+}
+
+comp_status comp__baseline_scores(comp_matrix **out, comp__baseline_run *run, const comp_matrix *x) {
+  *out = NULL;
+  comp_status status;
+  comp__pca pca = {0};
+  comp__pca_options options = {.components = run->components, .seed = run->options->seed};
+  COMP__TRY(comp__baseline_check_components(run, x));
+  COMP__TRY(comp__pca_fit(&pca, run->context, x, &options));
+  COMP__TRY(comp__matrix_new_dense_raw(out, x->rows, run->components));
+  memcpy((*out)->values, pca.scores, x->rows * run->components * sizeof(float));
+done:
+  comp__pca_release(&pca);
+  return status;
+}
+
+static const char *nth_entry(const void *user, size_t i) {
+  return comp_dataset_entry_name(user, COMP_SLOT_OBSM, i);
+}
+
+comp_status comp__baseline_start(comp_matrix **out, comp__baseline_run *run) {
+  *out = NULL;
+  const char *name = run->options->rep;
+  if (!name) return comp__baseline_scores(out, run, run->dataset->x);
+  const comp_matrix *entry = comp_dataset_get(run->dataset, COMP_SLOT_OBSM, name);
+  if (!entry) {
+    size_t n = comp_dataset_count(run->dataset, COMP_SLOT_OBSM);
+    const char *nearest = comp__nearest_name(name, n, nth_entry, run->dataset);
+    return comp__error(COMP_ERR_DATA, "rep: there is no '%s' in obsm%s%s%s", name, nearest ? "; did you mean '" : "",
+                       nearest ? nearest : "", nearest ? "'?" : "");
+  }
+  comp_status status = comp_matrix_check(run->context, entry);
+  if (status != COMP_OK) return comp__error_context(status, "obsm/%s", name);
+  return comp_matrix_to_dense(out, run->context, entry);
+}
+
+comp_status comp__baseline_rows(size_t **rows, size_t **start, const comp_groups *groups) {
+  comp_status status;
+  size_t *at = NULL;
+  *rows = *start = NULL;
+  COMP__TRY(comp__alloc(rows, groups->rows, sizeof **rows));
+  COMP__TRY(comp__calloc(start, groups->n_levels + 1, sizeof **start));
+  COMP__TRY(comp__alloc(&at, groups->n_levels + 1, sizeof *at));
+  for (size_t b = 0; b < groups->n_levels; b++) (*start)[b + 1] = (*start)[b] + groups->counts[b];
+  memcpy(at, *start, (groups->n_levels + 1) * sizeof *at);
+  for (size_t i = 0; i < groups->rows; i++) (*rows)[at[groups->codes[i]]++] = i;
+done:
+  comp__free(at);
+  return status;
+}
+
+/* ---- Running ---- */
+
+/* A data set of the same names, without X. */
+static comp_status make_results(comp_dataset **out, const comp_dataset *dataset) {
+  comp_status status;
+  comp__strings obs = {0}, var = {0};
+  COMP__TRY(comp__strings_select(&obs, &dataset->obs_names, NULL, 0));
+  COMP__TRY(comp__strings_select(&var, &dataset->var_names, NULL, 0));
+  COMP__TRY(comp__dataset_new(out, &obs, &var));
+done:
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  return status;
+}
+
+static comp_status keep(comp_dataset *results, comp_context *context, comp_slot slot, const char *name,
+                        comp_matrix **matrix) {
+  size_t row, col;
+  if (comp__matrix_find_nonfinite(&row, &col, context, *matrix))
+    return comp__error(COMP_ERR_NUMERIC, "%s: the value of sample %zu in column %zu is not finite", name, row + 1,
+                       col + 1);
+  comp_matrix *taken = *matrix;
+  *matrix = NULL;
+  return comp_dataset_set(results, slot, name, taken);
+}
+
+comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const comp_dataset *dataset, const char *name,
+                              const comp_baseline_options *options) {
+  *out = NULL;
+  comp_status status;
+  const comp__baseline *baseline = NULL;
+  comp_dataset *results = NULL;
+  comp__baseline_run run = {.context = context, .dataset = dataset, .options = options};
+  COMP__TRY(find(&baseline, name));
+  COMP__TRY(comp_baseline_options_check(&baseline->method, options));
+  run.components = options->components ? options->components : baseline->components;
+  COMP__TRY(check_data(context, dataset->x));
+  COMP__TRY(comp__baseline_groups(&run.batch, dataset, options->condition));
+  COMP__TRY(check_batches(&run.batch, options->condition));
+  COMP__TRY(make_results(&results, dataset));
+  COMP__TRY(baseline->run(&run));
+  COMP__TRY(keep(results, context, COMP_SLOT_OBSM, baseline->method.embedding, &run.embedding));
+  if (run.layer) COMP__TRY(keep(results, context, COMP_SLOT_LAYERS, baseline->method.layer, &run.layer));
+  *out = results;
+  results = NULL;
+done:
+  comp_groups_release(&run.batch);
+  comp_matrix_free(run.embedding);
+  comp_matrix_free(run.layer);
+  comp_dataset_free(results);
+  return status;
+}
+
+/* ---- No integration ---- */
+
+static comp_status run_pca(comp__baseline_run *run) {
+  return comp__baseline_scores(&run->embedding, run, run->dataset->x);
+}
+
+const comp__baseline comp__baseline_pca = {
+    .method = {.name = "pca",
+               .summary = "principal components, no integration",
+               .takes = "components seed",
+               .embedding = "X_pca"},
+    .components = 50,
+    .run = run_pca,
+};

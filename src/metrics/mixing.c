@@ -1,0 +1,205 @@
+/*
+ * mixing.c: the paper's metrics, kBET and the local silhouette, over all samples and within labels; and kBET by label
+ * as scib-metrics chooses its neighbourhoods.
+ *
+ * Both are means of one number a sample, so they share the way through labels and conditions.
+ */
+#include <math.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "metrics/score.h"
+
+/* One number a sample: whether its neighbourhood fails, or its silhouette. */
+typedef comp_status (*measure_fn)(double *out, comp_context *context, const comp__neighborhoods *hoods, double alpha);
+
+static comp_status measure_kbet(double *out, comp_context *context, const comp__neighborhoods *hoods, double alpha) {
+  comp_status status = comp__kbet_pvals(out, context, hoods);
+  for (size_t i = 0; status == COMP_OK && i < hoods->n_rows; i++) out[i] = out[i] < alpha ? 1.0 : 0.0;
+  return status;
+}
+
+static comp_status measure_silhouette(double *out, comp_context *context, const comp__neighborhoods *hoods,
+                                      double alpha) {
+  (void)alpha;
+  return comp__local_silhouettes(out, context, hoods);
+}
+
+static double mean(const double *values, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += values[i];
+  return n ? sum / (double)n : NAN;
+}
+
+/* Adds the mean of the values of each condition. */
+static comp_status add_conditions(comp__score_cell *out, comp__scoring *s, size_t label, const double *values,
+                                  const comp__neighborhoods *h) {
+  for (size_t c = 0; c < s->n_conditions; c++) {
+    double sum = 0.0;
+    size_t n = 0;
+    for (size_t i = 0; i < h->n_rows; i++) {
+      size_t sample = h->rows ? h->rows[i] : i;
+      if ((size_t)h->group[sample] != c) continue;
+      sum += values[i];
+      n++;
+    }
+    if (n == 0) continue;
+    comp_status status = comp__cell_add(out, s, label, c, n, h->k, sum / (double)n, NULL);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+static comp_status over_all(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
+  comp_status status;
+  comp__neighborhoods h;
+  double *values = NULL;
+  COMP__TRY(comp__view_neighborhoods(&h, s, &s->all, s->options->k));
+  COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
+  COMP__TRY(measure(values, s->context, &h, s->options->alpha));
+  out->value = mean(values, h.n_rows);
+  COMP__TRY(add_conditions(out, s, COMP_NOT_FOUND, values, &h));
+done:
+  comp__free(values);
+  return status;
+}
+
+/* How many neighbours to look at within a label; 0 and a reason when it is left out. */
+static size_t label_k(const char **why, const comp__scoring *s, const comp__view *view) {
+  const comp_score_options *o = s->options;
+  *why = NULL;
+  if (view->n == 0)
+    *why = "no samples";
+  else if (view->present < 2)
+    *why = "a single condition";
+  else if (o->small_labels == COMP_SMALL_LEAVE_OUT && view->n / 4 < o->k)
+    *why = "fewer than 4 k samples";
+  else if (o->small_labels == COMP_SMALL_SHRINK && (view->n < o->min_label || view->n < 4))
+    *why = "fewer samples than the minimum";
+  if (*why) return 0;
+  return o->small_labels == COMP_SMALL_SHRINK && view->n / 4 < o->k ? view->n / 4 : o->k;
+}
+
+/* The neighbourhoods of one label among all samples: members lists its samples in s->all. */
+static comp_status global_hoods(comp__neighborhoods *h, comp__scoring *s, const comp__view *view, size_t label,
+                                size_t k, size_t *members) {
+  comp_status status = comp__view_neighborhoods(h, s, &s->all, k);
+  if (status != COMP_OK) return status;
+  size_t n = 0;
+  for (size_t i = 0; i < s->all.n; i++)
+    if (s->all.label[i] == (int32_t)label) members[n++] = i;
+  h->within = s->all.label;
+  h->counts = view->condition_counts;
+  h->rows = members;
+  h->n_rows = n;
+  return COMP_OK;
+}
+
+static comp_status one_label(comp__score_cell *out, comp__scoring *s, measure_fn measure, size_t label, size_t k,
+                             comp__view *view) {
+  comp_status status;
+  comp__neighborhoods h;
+  double *values = NULL;
+  size_t *members = NULL;
+  if (s->options->scope == COMP_SCOPE_GLOBAL) {
+    COMP__TRY(comp__alloc(&members, view->n, sizeof *members));
+    COMP__TRY(global_hoods(&h, s, view, label, k, members));
+  } else {
+    COMP__TRY(comp__view_neighborhoods(&h, s, view, k));
+  }
+  COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
+  COMP__TRY(measure(values, s->context, &h, s->options->alpha));
+  COMP__TRY(comp__cell_add(out, s, label, COMP_NOT_FOUND, h.n_rows, k, mean(values, h.n_rows), NULL));
+  COMP__TRY(add_conditions(out, s, label, values, &h));
+done:
+  comp__free(members);
+  comp__free(values);
+  return status;
+}
+
+/* The mean over labels for each condition. */
+static comp_status add_condition_means(comp__score_cell *out, comp__scoring *s) {
+  for (size_t c = 0; c < s->n_conditions; c++) {
+    double sum = 0.0;
+    size_t n = 0, samples = 0;
+    for (size_t p = 0; p < out->n_parts; p++) {
+      const comp_score_part *part = &out->parts[p];
+      if (!part->label || part->condition != s->condition_names[c]) continue;
+      sum += part->value;
+      samples += part->samples;
+      n++;
+    }
+    if (n == 0) continue;
+    comp_status status = comp__cell_add(out, s, COMP_NOT_FOUND, c, samples, 0, sum / (double)n, NULL);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
+  comp_status status;
+  for (size_t l = 0; l < s->n_labels; l++) {
+    comp__view *view;
+    const char *why;
+    COMP__TRY(comp__scoring_label(&view, s, l));
+    size_t k = label_k(&why, s, view);
+    if (k == 0)
+      COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, 0, NAN, why));
+    else
+      COMP__TRY(one_label(out, s, measure, l, k, view));
+  }
+  COMP__TRY(add_condition_means(out, s));
+  COMP__TRY(comp__cell_mean_labels(out));
+done:
+  return status;
+}
+
+comp_status comp__metric_kbet(comp__score_cell *out, comp__scoring *s) {
+  return over_all(out, s, measure_kbet);
+}
+
+comp_status comp__metric_s(comp__score_cell *out, comp__scoring *s) {
+  return over_all(out, s, measure_silhouette);
+}
+
+comp_status comp__metric_m_kbet(comp__score_cell *out, comp__scoring *s) {
+  return within_labels(out, s, measure_kbet);
+}
+
+comp_status comp__metric_s_label(comp__score_cell *out, comp__scoring *s) {
+  return within_labels(out, s, measure_silhouette);
+}
+
+/* scib's neighbourhoods: a quarter of the mean size of a condition, from 10 to 70. */
+static size_t scib_k(const comp__view *view) {
+  size_t quarter = view->n / view->present / 4;
+  size_t k = quarter < 10 ? 10 : quarter > 70 ? 70 : quarter;
+  return k < view->n ? k : view->n - 1;
+}
+
+comp_status comp__metric_kbet_label(comp__score_cell *out, comp__scoring *s) {
+  enum { FEWEST = 10 };
+  const double alpha = 0.05;
+  comp_status status;
+  double *values = NULL;
+  for (size_t l = 0; l < s->n_labels; l++) {
+    comp__view *view;
+    comp__neighborhoods h;
+    COMP__TRY(comp__scoring_label(&view, s, l));
+    if (view->n < FEWEST || view->present < 2) {
+      COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, 0, NAN,
+                               view->present < 2 ? "a single condition" : "fewer than 10 samples"));
+      continue;
+    }
+    COMP__TRY(comp__view_neighborhoods(&h, s, view, scib_k(view)));
+    COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
+    COMP__TRY(measure_kbet(values, s->context, &h, alpha));
+    COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, h.k, 1.0 - mean(values, h.n_rows), NULL));
+    comp__free(values);
+    values = NULL;
+  }
+  COMP__TRY(comp__cell_mean_labels(out));
+done:
+  comp__free(values);
+  return status;
+}

@@ -1,0 +1,160 @@
+/* partition.c: labels against clusters: normalised mutual information and the adjusted Rand index. */
+#include <math.h>
+#include <string.h>
+
+#include "cluster/kmeans.h"
+#include "cluster/leiden.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "metrics/agreement.h"
+#include "metrics/score.h"
+
+static double entropy(const double *counts, size_t groups, double n) {
+  double h = 0.0;
+  for (size_t g = 0; g < groups; g++)
+    if (counts[g] > 0.0) h -= counts[g] / n * log(counts[g] / n);
+  return h;
+}
+
+static double pairs_within(const double *counts, size_t groups) {
+  double pairs = 0.0;
+  for (size_t g = 0; g < groups; g++) pairs += counts[g] * (counts[g] - 1.0) / 2.0;
+  return pairs;
+}
+
+static size_t count_present(const double *counts, size_t groups) {
+  size_t present = 0;
+  for (size_t g = 0; g < groups; g++) present += counts[g] > 0.0;
+  return present;
+}
+
+comp_status comp__partition_agreement(double *nmi, double *ari, const int32_t *a, size_t groups_a, const int32_t *b,
+                                      size_t groups_b, size_t n) {
+  comp_status status;
+  double *both = NULL, *of_a = NULL, *of_b = NULL, total = (double)n, mutual = 0.0;
+  COMP__TRY(comp__calloc(&both, groups_a * groups_b, sizeof *both));
+  COMP__TRY(comp__calloc(&of_a, groups_a, sizeof *of_a));
+  COMP__TRY(comp__calloc(&of_b, groups_b, sizeof *of_b));
+  for (size_t i = 0; i < n; i++) {
+    both[(size_t)a[i] * groups_b + (size_t)b[i]] += 1.0;
+    of_a[a[i]] += 1.0;
+    of_b[b[i]] += 1.0;
+  }
+  for (size_t g = 0; g < groups_a; g++)
+    for (size_t h = 0; h < groups_b; h++) {
+      double count = both[g * groups_b + h];
+      if (count > 0.0) mutual += count / total * (log(count) + log(total) - log(of_a[g]) - log(of_b[h]));
+    }
+  double mean = (entropy(of_a, groups_a, total) + entropy(of_b, groups_b, total)) / 2.0;
+  size_t present_a = count_present(of_a, groups_a), present_b = count_present(of_b, groups_b);
+  bool trivial = (present_a == 1 && present_b == 1) || n < 2;
+  *nmi = trivial ? 1.0 : mean > 0.0 ? fmin(1.0, fmax(0.0, mutual) / mean) : 0.0;
+  double together = pairs_within(both, groups_a * groups_b);
+  double in_a = pairs_within(of_a, groups_a), in_b = pairs_within(of_b, groups_b);
+  double expected = n < 2 ? 0.0 : in_a * in_b / (total * (total - 1.0) / 2.0), most = (in_a + in_b) / 2.0;
+  *ari = trivial || most - expected == 0.0 ? 1.0 : (together - expected) / (most - expected);
+done:
+  comp__free(both);
+  comp__free(of_a);
+  comp__free(of_b);
+  return status;
+}
+
+/* The number of labels that samples have. */
+static comp_status labels_present(size_t *out, const comp__scoring *s) {
+  bool *seen;
+  comp_status status = comp__calloc(&seen, s->n_labels, sizeof *seen);
+  if (status != COMP_OK) return status;
+  *out = 0;
+  for (size_t i = 0; i < s->labelled->n; i++) {
+    *out += !seen[s->labelled->label[i]];
+    seen[s->labelled->label[i]] = true;
+  }
+  comp__free(seen);
+  return COMP_OK;
+}
+
+static comp_status with_kmeans(comp__score_cell *out, comp__scoring *s, bool mutual) {
+  comp_status status;
+  const comp__view *v = s->labelled;
+  double nmi, ari;
+  comp__kmeans_options options = COMP__KMEANS_OPTIONS_INIT;
+  COMP__TRY(labels_present(&options.clusters, s));
+  if (options.clusters < 2) return comp__cell_fail(out, "there is one label only");
+  options.seed = s->options->seed;
+  if (!s->clusters) {
+    COMP__TRY(comp__alloc(&s->clusters, v->n, sizeof *s->clusters));
+    COMP__TRY(comp__kmeans(s->clusters, NULL, NULL, s->context, v->matrix->values, v->n, v->dims, &options));
+  }
+  COMP__TRY(comp__partition_agreement(&nmi, &ari, v->label, s->n_labels, s->clusters, options.clusters, v->n));
+  out->value = mutual ? nmi : ari;
+done:
+  return status;
+}
+
+comp_status comp__metric_nmi_kmeans(comp__score_cell *out, comp__scoring *s) {
+  return with_kmeans(out, s, true);
+}
+
+comp_status comp__metric_ari_kmeans(comp__score_cell *out, comp__scoring *s) {
+  return with_kmeans(out, s, false);
+}
+
+#ifdef COMP_HAS_IGRAPH
+enum { RESOLUTIONS = 10 };
+
+/* Clusters at resolutions 0.2, 0.4 .. 2 and keeps those with the highest mutual information. */
+static comp_status find_leiden(comp__scoring *s) {
+  comp_status status;
+  comp__view *v = s->labelled;
+  comp__neighborhoods h;
+  comp__weighted_graph graph = {0};
+  int32_t *found = NULL;
+  double best = -1.0;
+  size_t k = v->n < COMP__GRAPH_NEIGHBORS ? v->n : COMP__GRAPH_NEIGHBORS; /* the sample itself is one of them */
+  COMP__TRY(comp__view_neighborhoods(&h, s, v, k - 1));
+  COMP__TRY(comp__connectivity(&graph, s->context, h.indices, h.distances, v->n, h.k, h.stride));
+  COMP__TRY(comp__alloc(&found, v->n, sizeof *found));
+  COMP__TRY(comp__alloc(&s->leiden, v->n, sizeof *s->leiden));
+  for (int r = 1; r <= RESOLUTIONS; r++) {
+    size_t clusters;
+    double nmi, ari;
+    COMP__TRY(comp__leiden(found, &clusters, &graph, 2.0 * r / RESOLUTIONS, s->options->seed));
+    COMP__TRY(comp__partition_agreement(&nmi, &ari, v->label, s->n_labels, found, clusters, v->n));
+    COMP__TRY(comp__check_interrupt(s->context));
+    if (!(nmi > best)) continue;
+    best = nmi;
+    memcpy(s->leiden, found, v->n * sizeof *found);
+  }
+done:
+  comp__free(found);
+  comp__weighted_graph_release(&graph);
+  return status;
+}
+
+static comp_status with_leiden(comp__score_cell *out, comp__scoring *s, bool mutual) {
+  comp_status status;
+  const comp__view *v = s->labelled;
+  double nmi, ari;
+  size_t present, clusters = 0;
+  COMP__TRY(labels_present(&present, s));
+  if (present < 2) return comp__cell_fail(out, "there is one label only");
+  if (!s->leiden) COMP__TRY(find_leiden(s));
+  for (size_t i = 0; i < v->n; i++)
+    if ((size_t)s->leiden[i] >= clusters) clusters = (size_t)s->leiden[i] + 1;
+  COMP__TRY(comp__partition_agreement(&nmi, &ari, v->label, s->n_labels, s->leiden, clusters, v->n));
+  out->value = mutual ? nmi : ari;
+done:
+  return status;
+}
+
+comp_status comp__metric_nmi_leiden(comp__score_cell *out, comp__scoring *s) {
+  return with_leiden(out, s, true);
+}
+
+comp_status comp__metric_ari_leiden(comp__score_cell *out, comp__scoring *s) {
+  return with_leiden(out, s, false);
+}
+#endif

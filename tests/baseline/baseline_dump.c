@@ -1,0 +1,117 @@
+/*
+ * baseline_dump.c: runs a baseline with what the program has no option for, for oracles and benchmarks. Not installed.
+ *
+ *     baseline_dump IN.h5ad METHOD CONDITION OUT.bin [NAME=VALUE ...]
+ *
+ * OUT.bin gets the embedding (float32, row after row); seconds, rows and columns are printed. Names: rep, covariate,
+ * reference, components, clusters, seed, threads; centroids (a file of float32, clusters x dimensions); orders=N:FILE
+ * (the orders of the first N clustering steps of harmony, as int64).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "baseline/harmony.h"
+#include "comp/comp.h"
+
+static void die(const char *what) {
+  fprintf(stderr, "baseline_dump: %s\n", what);
+  exit(1);
+}
+
+static void must(comp_status status) {
+  if (status != COMP_OK) die(comp_error_message());
+}
+
+static void put(const char *path, const void *data, size_t size) {
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) die(path);
+}
+
+/* The whole file as a matrix of so many rows. */
+static comp_matrix *get_centroids(const char *path, size_t rows) {
+  FILE *file = fopen(path, "rb");
+  if (!file || rows == 0) die("centroids: a file, and clusters=N before it");
+  fseek(file, 0, SEEK_END);
+  size_t n = (size_t)ftell(file) / sizeof(float);
+  rewind(file);
+  comp_matrix *matrix;
+  must(comp_matrix_new_dense(&matrix, rows, n / rows));
+  if (fread(comp_matrix_values(matrix), sizeof(float), n / rows * rows, file) != n / rows * rows) die(path);
+  fclose(file);
+  return matrix;
+}
+
+static void put_orders(const char *value, size_t n, uint64_t seed) {
+  char *path;
+  size_t steps = strtoul(value, &path, 10);
+  FILE *file = fopen(path + 1, "wb");
+  size_t *order = malloc(n * sizeof *order);
+  if (!file || !order) die(value);
+  for (size_t s = 0; s < steps; s++) {
+    comp__harmony_order(order, n, seed, s);
+    for (size_t i = 0; i < n; i++) {
+      int64_t at = (int64_t)order[i];
+      if (fwrite(&at, sizeof at, 1, file) != 1) die(value);
+    }
+  }
+  fclose(file);
+  free(order);
+}
+
+int main(int argc, char **argv) {
+  comp_context_options co = COMP_CONTEXT_OPTIONS_INIT;
+  comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
+  comp_context *context;
+  comp_dataset *dataset, *results;
+  comp_matrix *centroids = NULL;
+  const comp_baseline_method *method;
+  const char *covariate, *orders = NULL;
+  if (argc < 5) die("IN.h5ad METHOD CONDITION OUT.bin [NAME=VALUE ...]");
+  o.condition = argv[3];
+  for (int i = 5; i < argc; i++) {
+    char *name = argv[i], *value = strchr(name, '=');
+    if (!value) die(name);
+    *value++ = '\0';
+    if (strcmp(name, "rep") == 0)
+      o.rep = value;
+    else if (strcmp(name, "reference") == 0)
+      o.reference = value;
+    else if (strcmp(name, "components") == 0)
+      o.components = strtoul(value, NULL, 10);
+    else if (strcmp(name, "clusters") == 0)
+      o.clusters = strtoul(value, NULL, 10);
+    else if (strcmp(name, "seed") == 0)
+      o.seed = strtoul(value, NULL, 10);
+    else if (strcmp(name, "threads") == 0)
+      co.threads = atoi(value);
+    else if (strcmp(name, "centroids") == 0)
+      o.centroids = centroids = get_centroids(value, o.clusters);
+    else if (strcmp(name, "orders") == 0)
+      orders = value;
+    else if (strcmp(name, "covariate") == 0) {
+      covariate = value;
+      o.covariates = &covariate;
+      o.n_covariates = 1;
+    } else
+      die(name);
+  }
+  must(comp_context_new(&context, &co));
+  must(comp_dataset_read(&dataset, context, argv[1], NULL));
+  must(comp_baseline_find(&method, argv[2]));
+  struct timespec from, to;
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  must(comp_baseline_run(&results, context, dataset, argv[2], &o));
+  clock_gettime(CLOCK_MONOTONIC, &to);
+  comp_matrix *embedding = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
+  put(argv[4], comp_matrix_values(embedding), comp_matrix_nnz(embedding) * sizeof(float));
+  if (orders) put_orders(orders, comp_dataset_samples(dataset), o.seed);
+  printf("%.4f %zu %zu\n", (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
+         comp_matrix_rows(embedding), comp_matrix_cols(embedding));
+  comp_matrix_free(centroids);
+  comp_dataset_free(results);
+  comp_dataset_free(dataset);
+  comp_context_free(context);
+  return 0;
+}

@@ -1,0 +1,353 @@
+/* test_score.c: metrics worked by hand and by plain loops, threads, and mistakes. The oracle is
+ * tests/oracle/test_score.py. */
+#include "testing.h"
+
+#include "core/rng.h"
+#include "metrics/agreement.h"
+#include "metrics/neighborhood.h"
+#include "metrics/silhouette.h"
+
+/* Known values: P(chi2 > x) of one, two and four degrees of freedom have closed forms. */
+static void tail_of_chi_square(void **state) {
+  (void)state;
+  for (double x = 1e-6; x < 1380.0; x *= 1.7) {
+    double one = erfc(sqrt(x / 2.0)), two = exp(-x / 2.0), four = exp(-x / 2.0) * (1.0 + x / 2.0);
+    assert_true(fabs(comp__chi_square_tail(x, 1.0) - one) <= 1e-11 * one);
+    assert_true(fabs(comp__chi_square_tail(x, 2.0) - two) <= 1e-11 * two);
+    assert_true(fabs(comp__chi_square_tail(x, 4.0) - four) <= 1e-11 * four);
+  }
+  assert_true(comp__chi_square_tail(0.0, 3.0) == 1.0);
+  assert_true(comp__chi_square_tail(1e9, 3.0) == 0.0);
+  assert_true(comp__chi_square_tail(INFINITY, 3.0) == 0.0);
+}
+
+static void statistic_by_hand(void **state) {
+  (void)state;
+  /* 10 neighbours, shares 0.25 and 0.75, the sample is of group 1: expected 2.5 and 8.5. */
+  double dof, x = comp__kbet_statistic((size_t[]){6, 5}, (size_t[]){25, 75}, 2, 1, 10, &dof);
+  assert_near(x, 3.5 * 3.5 / 2.5 + 3.5 * 3.5 / 8.5, 1e-12);
+  assert_true(dof == 1.0);
+  /* A group that nobody has does not count. */
+  x = comp__kbet_statistic((size_t[]){6, 0, 5}, (size_t[]){25, 0, 75}, 3, 2, 10, &dof);
+  assert_near(x, 3.5 * 3.5 / 2.5 + 3.5 * 3.5 / 8.5, 1e-12);
+  assert_true(dof == 1.0);
+}
+
+static void neighbourhoods_by_hand(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  /* Four samples, two neighbours each; groups 0 0 1 1. */
+  const int32_t indices[] = {1, 2, 0, 2, 3, 1, 2, 1}, group[] = {0, 0, 1, 1}, within[] = {0, 0, 0, 1};
+  const float distances[] = {1, 3, 1, 2, 2, 4, 0, 0};
+  const size_t counts[] = {2, 2};
+  comp__neighborhoods h = {4, 2, 2, indices, distances, group, 2, counts, NULL, NULL, 4};
+  double s[4], p[4];
+  assert_ok(comp__local_silhouettes(s, context, &h));
+  assert_near(s[0], 2.0 / 3.0, 1e-12);
+  assert_near(s[1], 0.5, 1e-12);
+  assert_near(s[2], 0.5, 1e-12);
+  assert_true(s[3] == 0.0); /* all distances 0 */
+  assert_ok(comp__kbet_pvals(p, context, &h));
+  assert_near(p[0], comp__chi_square_tail(0.0, 1.0), 1e-12); /* 2 and 1, as expected */
+  h.within = within;
+  assert_ok(comp__local_silhouettes(s, context, &h));
+  assert_true(s[2] == -1.0); /* its own kind has another label */
+  assert_true(s[3] == 0.0);  /* nobody left */
+  assert_ok(comp__kbet_pvals(p, context, &h));
+  assert_true(p[3] == 1.0);
+  h.rows = (const size_t[]){2};
+  h.n_rows = 1;
+  assert_ok(comp__local_silhouettes(s, context, &h));
+  assert_true(s[0] == -1.0);
+  comp_context_free(context);
+}
+
+static void agreement_by_hand(void **state) {
+  (void)state;
+  const int32_t a[] = {0, 0, 1, 1}, b[] = {1, 1, 0, 0}, c[] = {0, 1, 0, 1}, one[] = {0, 0, 0, 0};
+  double nmi, ari;
+  assert_ok(comp__partition_agreement(&nmi, &ari, a, 2, b, 2, 4));
+  assert_near(nmi, 1.0, 1e-12);
+  assert_near(ari, 1.0, 1e-12);
+  assert_ok(comp__partition_agreement(&nmi, &ari, a, 2, c, 2, 4));
+  assert_near(nmi, 0.0, 1e-12);
+  assert_near(ari, -0.5, 1e-12);
+  assert_ok(comp__partition_agreement(&nmi, &ari, a, 2, one, 1, 4));
+  assert_near(nmi, 0.0, 1e-12);
+  assert_near(ari, 0.0, 1e-12);
+  assert_ok(comp__partition_agreement(&nmi, &ari, one, 1, one, 1, 4));
+  assert_near(nmi, 1.0, 1e-12);
+  assert_near(ari, 1.0, 1e-12);
+}
+
+enum { N = 300, DIMS = 4 };
+
+/* Points of three labels with two conditions; label z has one sample. */
+static comp_dataset *points(bool constant) {
+  comp_matrix *x, *embedding;
+  comp_dataset *d;
+  const char *condition[N], *label[N], *same[N];
+  assert_ok(comp_matrix_new_dense(&x, N, 6));
+  assert_ok(comp_matrix_new_dense(&embedding, N, DIMS));
+  for (size_t i = 0; i < N; i++) {
+    comp__rng rng = comp__rng_at(5, COMP__RNG_TEST, 1, i);
+    bool b = comp__rng_uniform(rng, 100) < 0.4;
+    condition[i] = b ? "B" : "A";
+    label[i] = i == 7 ? "z" : i % 3 ? "x" : "y";
+    same[i] = "one";
+    for (size_t j = 0; j < DIMS; j++)
+      comp_matrix_values(embedding)[i * DIMS + j] =
+          constant ? 2.5f : (float)(comp__rng_normal(rng, j) + (i % 3 ? 2.0 : 0.0) + (b ? 0.4 : 0.0));
+    for (size_t j = 0; j < 6; j++)
+      comp_matrix_values(x)[i * 6 + j] = (float)(comp__rng_normal(rng, 10 + j) + (b ? 1.0 : 0.0));
+  }
+  assert_ok(comp_dataset_new(&d, x, NULL, NULL));
+  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_test", embedding));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "stim", condition));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "type", label));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "same", same));
+  condition[3] = label[5] = NULL;
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "stim_missing", condition));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "type_missing", label));
+  return d;
+}
+
+static comp_score_options options_of(const char *metrics) {
+  comp_score_options o = COMP_SCORE_OPTIONS_INIT;
+  o.condition = "stim";
+  o.label = "type";
+  o.metrics = metrics;
+  o.k = 20;
+  return o;
+}
+
+static void silhouettes_by_plain_loops(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = points(false);
+  const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
+  int32_t group[N];
+  static double sums[N * 3];
+  for (size_t i = 0; i < N; i++) group[i] = (int32_t)(i % 3);
+  assert_ok(comp__distance_sums(sums, context, x, N, DIMS, group, 3));
+  for (size_t i = 0; i < N; i++) {
+    double expected[3] = {0};
+    for (size_t j = 0; j < N; j++) {
+      double d2 = 0.0;
+      for (size_t k = 0; k < DIMS; k++) d2 += pow((double)x[i * DIMS + k] - (double)x[j * DIMS + k], 2.0);
+      expected[group[j]] += sqrt(d2);
+    }
+    for (size_t g = 0; g < 3; g++) assert_near(sums[i * 3 + g], expected[g], 1e-6);
+  }
+  assert_near(comp__silhouette((double[]){3.0, 8.0, 10.0}, (size_t[]){4, 4, 2}, 3, 0), 0.5, 1e-12);
+  assert_true(comp__silhouette((double[]){0.0, 8.0}, (size_t[]){1, 4}, 2, 0) == 0.0);
+  assert_true(comp__silhouette((double[]){0.0, 0.0}, (size_t[]){3, 4}, 2, 0) == 0.0);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+/* All of a result as text, so that two can be compared byte by byte. */
+static char *as_text(const comp_score *score) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  for (size_t m = 0; m < comp_score_metrics(score); m++)
+    for (size_t e = 0; e < comp_score_embeddings(score); e++) {
+      fprintf(out, "%s %a\n", comp_score_metric_at(score, m)->name, comp_score_value(score, m, e));
+      for (size_t p = 0; p < comp_score_parts(score, m, e); p++)
+        fprintf(out, " %a\n", comp_score_part_at(score, m, e, p)->value);
+    }
+  fclose(out);
+  return text;
+}
+
+static void same_bytes_at_any_thread_count(void **state) {
+  (void)state;
+  char *reference = NULL;
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    comp_context *context = test_context(TEST_THREADS[t]);
+    comp_dataset *d = points(false);
+    comp_score *score;
+    comp_score_options o = options_of("all");
+    assert_ok(comp_score_run(&score, context, d, &o));
+    char *text = as_text(score);
+    if (reference) assert_string_equal(text, reference);
+    if (t == 0)
+      reference = text;
+    else
+      free(text);
+    comp_score_free(score);
+    comp_dataset_free(d);
+    comp_context_free(context);
+  }
+  free(reference);
+}
+
+static const comp_score_part *part_of(const comp_score *score, size_t m, const char *label) {
+  for (size_t p = 0; p < comp_score_parts(score, m, 0); p++) {
+    const comp_score_part *part = comp_score_part_at(score, m, 0, p);
+    if (part->label && !part->condition && strcmp(part->label, label) == 0) return part;
+  }
+  fail_msg("no part for label %s", label);
+  return NULL;
+}
+
+static void values_are_in_range(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  for (int constant = 0; constant < 2; constant++) {
+    comp_dataset *d = points(constant);
+    comp_score *score;
+    comp_score_options o = options_of("all");
+    assert_ok(comp_score_run(&score, context, d, &o));
+    assert_int_equal(comp_score_metrics(score), comp_score_known());
+    for (size_t m = 0; m < comp_score_metrics(score); m++) {
+      const comp_score_metric *metric = comp_score_metric_at(score, m);
+      double value = comp_score_value(score, m, 0);
+      if (!(value >= metric->min && value <= metric->max)) fail_msg("%s is %g", metric->name, value);
+    }
+    comp_score_free(score);
+    comp_dataset_free(d);
+  }
+  comp_context_free(context);
+}
+
+static void small_labels(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = points(false);
+  comp_score *score;
+  comp_score_options o = options_of("m_kbet");
+  o.k = 40; /* y has 100 samples, x 199, z 1 */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_null(part_of(score, 0, "x")->left_out);
+  assert_string_equal(part_of(score, 0, "y")->left_out, "fewer than 4 k samples");
+  assert_string_equal(part_of(score, 0, "z")->left_out, "a single condition");
+  assert_true(isnan(part_of(score, 0, "y")->value));
+  assert_true(comp_score_value(score, 0, 0) == part_of(score, 0, "x")->value);
+  comp_score_free(score);
+  o.small_labels = COMP_SMALL_SHRINK;
+  o.min_label = 100;
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_int_equal(part_of(score, 0, "x")->k, 40);
+  assert_int_equal(part_of(score, 0, "y")->k, 25);
+  assert_near(comp_score_value(score, 0, 0), (part_of(score, 0, "x")->value + part_of(score, 0, "y")->value) / 2.0,
+              1e-12);
+  comp_score_free(score);
+  o.min_label = 250; /* nobody left: a note, not a number */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_true(isnan(comp_score_value(score, 0, 0)));
+  assert_non_null(strstr(comp_score_note(score, 0, 0), "left out"));
+  comp_score_free(score);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+/* Missing values: the same as without those samples. */
+static void samples_with_missing_values(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = points(false), *without;
+  size_t rows[N], n = 0;
+  for (size_t i = 0; i < N; i++)
+    if (i != 3 && i != 5) rows[n++] = i;
+  comp_score *score, *expected;
+  comp_score_options o = options_of("m_kbet,s_label,asw_label,asw_batch,clisi,graph_connectivity");
+  assert_ok(comp_dataset_select(&without, context, d, rows, n, NULL, 0));
+  assert_ok(comp_score_run(&expected, context, without, &o));
+  o.condition = "stim_missing";
+  o.label = "type_missing";
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_samples(score), N - 1);
+  char *a = as_text(score), *b = as_text(expected);
+  assert_string_equal(a, b);
+  free(a);
+  free(b);
+  comp_score_free(score);
+  comp_score_free(expected);
+  comp_dataset_free(without);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void mistakes(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = points(false);
+  comp_score *score;
+  comp_score_options o = options_of("paper");
+  o.condition = "same";
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "at least two conditions");
+  o = options_of("paper");
+  o.condition = "stm";
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "did you mean 'stim'");
+  o = options_of("paper");
+  o.embeddings = "X_tst";
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "did you mean 'X_test'");
+  o = options_of("kbt");
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "did you mean 'kbet'");
+  o = options_of("kbet");
+  o.k = N;
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "there are 300 samples");
+  o = options_of("m_kbet");
+  o.label = NULL;
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "needs a label");
+  o = options_of("paper");
+  o.alpha = 1.5;
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "alpha");
+  o = options_of("pcr");
+  o.before = "X_pca";
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "X_pca");
+  o = options_of("asw_label");
+  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = 1e25f;
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "too large");
+  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = NAN;
+  o = options_of("paper");
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2', dimension 1");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void families_and_needs(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = points(false);
+  comp_score *score;
+  comp_score_options o = options_of("paper");
+  o.label = NULL; /* metrics that need one are left out quietly */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_metrics(score), 2);
+  comp_score_free(score);
+  assert_false(comp_score_needs_x(&o));
+  o.metrics = "total_batch";
+  assert_true(comp_score_needs_x(&o)); /* pcr is a part of it */
+  o.before = "X_test";
+  assert_false(comp_score_needs_x(&o));
+  o.embeddings = "X_test,X";
+  assert_true(comp_score_needs_x(&o));
+  o = options_of("total_batch");
+  o.embeddings = "X_test,X";
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_metrics(score), 6);
+  assert_int_equal(comp_score_embeddings(score), 2);
+  assert_int_equal(comp_score_dims(score, 1), 6);
+  double sum = 0.0;
+  for (size_t m = 0; m < 5; m++) sum += comp_score_value(score, m, 1);
+  assert_near(comp_score_value(score, 5, 1), sum / 5.0, 1e-12);
+  assert_true(comp_score_value(score, 4, 1) == 0.0); /* pcr of X against X */
+  comp_score_free(score);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tail_of_chi_square),          cmocka_unit_test(statistic_by_hand),
+      cmocka_unit_test(neighbourhoods_by_hand),      cmocka_unit_test(agreement_by_hand),
+      cmocka_unit_test(silhouettes_by_plain_loops),  cmocka_unit_test(same_bytes_at_any_thread_count),
+      cmocka_unit_test(values_are_in_range),         cmocka_unit_test(small_labels),
+      cmocka_unit_test(samples_with_missing_values), cmocka_unit_test(mistakes),
+      cmocka_unit_test(families_and_needs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
