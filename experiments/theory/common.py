@@ -12,9 +12,10 @@ COMP = os.environ.get("COMP", os.path.join(ROOT, "build", "comp"))
 DIMS = 3
 NOISE = 0.02
 # A wide hidden layer and large batches: the penalty is a bound that tightens with the batch.
-RECIPE = ["--latent", str(DIMS), "--hidden", "128", "--gamma", "5", "--beta", "0.1", "--batch", "2000", "--lr", "0.01",
+RECIPE = ["--latent", str(DIMS), "--hidden", "128", "--gamma", "5", "--beta", "0.1", "--lr", "0.01",
           "--select", "last", "--patience", "0", "--validation", "0"]
 STEPS = 2000
+BATCH = 2000
 
 
 def arguments(what):
@@ -75,14 +76,13 @@ def write(path, x, c):
             out.write(f"s{i},{'ab'[c[i]]}," + ",".join(f"{v:.7g}" for v in row) + "\n")
 
 
-def train(data, model, seed, n, steps):
+def train(data, model, seed, n, steps, batch=BATCH):
     """Fits a model; the objective at the end of the training."""
     log = model + ".log"
-    batch = min(2000, n)
-    recipe = list(RECIPE)
-    recipe[recipe.index("--batch") + 1] = str(batch)
+    batch = min(batch, n)
     epochs = max(1, round(steps * batch / n))
-    comp("train", "-q", "-i", data, "-o", model, "-c", "c", "--seed", seed, "--epochs", epochs, "--log", log, *recipe)
+    comp("train", "-q", "-i", data, "-o", model, "-c", "c", "--seed", seed, "--epochs", epochs, "--log", log, "--batch",
+         batch, *RECIPE)
     with open(log) as lines:
         return json.loads(lines.readlines()[-1])["train"]["total"]
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Theorem 3: the prior of the model is normal, the truth is not. With more data CoMP comes nearer to the truth all the
-same: the error of the map falls with n."""
+same: the error of the map falls with n. A batch is all of the data, as in the theorem: at a batch of fixed size the
+penalty is a bound that stays loose, and the error comes to a floor (some 4 % at 2,000, however large n is)."""
 import os
 
 import matplotlib
@@ -11,7 +12,7 @@ import numpy as np
 
 import common
 
-SIZES = (250, 1000, 4000, 16000)
+SIZES = (250, 500, 1000, 2000, 4000)
 options = common.arguments(__doc__)
 world = common.World(1)
 x, c = world.draw(max(SIZES), common.sources)
@@ -25,11 +26,10 @@ for i, n in enumerate(SIZES):
     common.write(data, x[:n], c[:n])
     for seed in range(options.seeds):
         model = os.path.join(options.out, f"consistency{n}-{seed}.comp")
-        objectives[i, seed] = common.train(data, model, seed, n, options.steps)
-        # On samples that were not trained on: the error of the map, not that of the fit.
+        objectives[i, seed] = common.train(data, model, seed, n, options.steps, batch=n)
+        # On samples that were not trained on.
         predicted = common.counterfactuals(test_path, model, "b")[test_c == 0]
-        truth = test[test_c == 0] @ world.map.T
-        errors[i, seed] = np.sqrt(((predicted - truth) ** 2).sum() / ((truth - truth.mean(0)) ** 2).sum())
+        errors[i, seed] = common.error(common.linear_map(test[test_c == 0], predicted), world.map)
         print(f"n = {n}, seed {seed}: objective {objectives[i, seed]:.3f}, error {errors[i, seed]:.1%}", flush=True)
 best = errors[np.arange(len(SIZES)), objectives.argmin(1)]
 print("error of the model with the lowest objective:", ", ".join(f"{n}: {e:.1%}" for n, e in zip(SIZES, best)))
@@ -38,7 +38,7 @@ figure, axis = plt.subplots(figsize=(5, 3.6), constrained_layout=True)
 for seed in range(options.seeds):
     axis.plot(SIZES, errors[:, seed], ".", color="grey")
 axis.plot(SIZES, best, "o-")
-axis.set(xscale="log", yscale="log", xlabel="samples", ylabel="error of counterfactuals of new samples",
+axis.set(xscale="log", yscale="log", xlabel="samples", ylabel="error of the map",
          title="a normal prior, a truth that is not normal")
 figure.savefig(os.path.join(options.out, "consistency.svg"))
 common.finish([
