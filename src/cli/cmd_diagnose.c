@@ -49,8 +49,7 @@ static const opt_spec options[] = {
 
 static const cli_example examples[] = {
     {"comp diagnose -i ready.h5ad -m model.comp --label cell_type", "one model"},
-    {"comp diagnose -i ready.h5ad -m s0.comp -m s1.comp -l type --against g0.comp",
-     "everything that can be checked"},
+    {"comp diagnose -i ready.h5ad -m s0.comp -m s1.comp -l type --against g0.comp", "everything that can be checked"},
     {NULL, NULL},
 };
 
