@@ -1,6 +1,6 @@
 /*
- * verdict.c: from numbers to pass, look and fail. All limits are here, in one place; docs/theory.md lists them. They are
- * conventions, tried on Kang alone: gamma 0 fails independence, gamma 1,000 is flagged as over-corrected.
+ * verdict.c: from numbers to pass, look and fail. All limits are here, in one place; docs/theory.md lists them. They
+ * are conventions, tried on Kang alone: gamma 0 fails independence, gamma 1,000 is flagged as over-corrected.
  */
 #include <math.h>
 #include <stdarg.h>
