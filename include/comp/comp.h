@@ -16,10 +16,18 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: representations, counterfactuals, correction
+ *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
+ *   umap.h      layouts in two dimensions
+ *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
  *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
+ *   classify.h  how well a column can be told from an embedding; fairness
+ *   classify.h  how well a column can be told from an embedding; fairness
+ *   diagnose.h  whether a model can be trusted
+ *   figure.h    figures for print
+ *   report.h    one page that shows what came out
  *   machine.h   versions, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
@@ -31,8 +39,12 @@
 #define COMP_H
 
 #include "comp/baseline.h"
+#include "comp/classify.h"
 #include "comp/context.h"
+#include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
+#include "comp/diagnose.h"
+#include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
@@ -42,11 +54,13 @@
 #include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/score.h"
+#include "comp/report.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
 #include "comp/table.h"
 #include "comp/task.h"
 #include "comp/train.h"
+#include "comp/umap.h"
 
 #endif

@@ -46,6 +46,8 @@ comp_status comp_file_check_writable(const char *path) {
   if (length == 0) return comp__error(COMP_ERR_ARGUMENT, "the name of an output file is empty");
   bool exists = stat(path, &info) == 0;
   if (!exists && errno != ENOENT) return refuse(path, errno);
+  if (!exists && lstat(path, &info) == 0)
+    return comp__error(COMP_ERR_IO, "cannot write '%s': it is a symbolic link to a file that does not exist", path);
   if (path[length - 1] == '/' || (exists && S_ISDIR(info.st_mode))) return refuse(path, EISDIR);
   /* Renaming needs no right to the file itself; a write-protected file is protected all the same. */
   if (exists && access(path, W_OK) != 0) return refuse(path, errno);

@@ -26,7 +26,8 @@ typedef enum comp__purpose {
   COMP__RNG_DIAGNOSE = 11,
   COMP__RNG_POSTERIOR = 12,
   COMP__RNG_PCA = 13,
-  COMP__RNG_CLASSIFY = 14
+  COMP__RNG_CLASSIFY = 14,
+  COMP__RNG_REPORT = 15
 } comp__purpose;
 
 /* A stream: everything but the column, which counts along it. */

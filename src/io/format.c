@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "core/alloc.h"
@@ -40,7 +41,7 @@ static comp_status look(comp__peek *peek, unsigned char *head, const char *path)
   *peek = (comp__peek){path, false, head, 0, false};
   if (stat(path, &info) != 0) return comp__error_errno("cannot open");
   peek->folder = S_ISDIR(info.st_mode);
-  if (peek->folder) return COMP_OK;
+  if (peek->folder) return access(path, R_OK | X_OK) == 0 ? COMP_OK : comp__error_errno("cannot open");
   FILE *file = fopen(path, "rbe");
   if (!file) return comp__error_errno("cannot open");
   peek->head_size = fread(head, 1, HEAD_SIZE, file);
@@ -66,9 +67,12 @@ comp_status comp__format_of_input(const comp__format **out, const char *path) {
   for (size_t i = 0; formats[i] && !*out; i++)
     if (formats[i]->probe && formats[i]->probe(&peek)) *out = formats[i];
   if (!*out)
-    COMP__FAIL(COMP_ERR_FORMAT, peek.folder
-                                    ? "a folder without the files of a 10x matrix (matrix.mtx, barcodes.tsv, ...)"
-                                    : "it is none of the known formats (.h5ad, 10x .h5, MEX, .csv, .tsv)");
+    COMP__FAIL(
+        COMP_ERR_FORMAT, "%s",
+        peek.folder ? "a folder without the files of a 10x matrix (matrix.mtx, barcodes.tsv, ...)"
+        : memchr(peek.head, 0, peek.head_size)
+            ? "it is not text (it has bytes of value 0), nor any other of the known formats (.h5ad, 10x .h5, MEX)"
+            : "it is none of the known formats (.h5ad, 10x .h5, MEX, .csv, .tsv)");
 done:
   comp__free(head);
   return status;

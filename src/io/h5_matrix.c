@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/alloc.h"
 #include "core/context.h"
@@ -189,13 +188,6 @@ static comp_status check_rows(void *arg, size_t begin, size_t end, int thread) {
   return status;
 }
 
-/* Large pages, where the system leaves the choice: filling small ones for the first time takes a fifth of a read. */
-static void prefer_large_pages(void *block, size_t bytes) {
-  enum { PAGE = 2 << 20 };
-  uintptr_t begin = ((uintptr_t)block + PAGE - 1) / PAGE * PAGE, end = ((uintptr_t)block + bytes) / PAGE * PAGE;
-  if (end > begin) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-}
-
 static comp_status read_sparse(comp_matrix **out, comp_context *context, const comp__h5_matrix *m, size_t begin,
                                size_t end) {
   comp_matrix *matrix = NULL;
@@ -203,8 +195,6 @@ static comp_status read_sparse(comp_matrix **out, comp_context *context, const c
   size_t first = (size_t)m->indptr[begin], nnz = (size_t)(m->indptr[end] - m->indptr[begin]);
   *out = NULL;
   COMP__TRY(comp_matrix_new_csr(&matrix, end - begin, m->by_column ? m->rows : m->cols, nnz));
-  prefer_large_pages(matrix->indices, nnz * sizeof *matrix->indices);
-  prefer_large_pages(matrix->values, nnz * sizeof *matrix->values);
   for (size_t row = 0; row <= end - begin; row++) matrix->indptr[row] = m->indptr[begin + row] - m->indptr[begin];
   COMP__TRY(comp__h5_array_read(context, &m->indices, COMP__AS_I32, first, nnz, matrix->indices));
   COMP__TRY(comp__h5_array_read(context, &m->values, COMP__AS_F32, first, nnz, matrix->values));
@@ -236,7 +226,6 @@ comp_status comp__h5_matrix_read(comp_matrix **out, comp_context *context, const
   if (m->kind == COMP_CSR) return read_sparse(out, context, m, begin, end);
   comp_status status = comp__matrix_new_dense_raw(out, end - begin, m->cols);
   if (status != COMP_OK) return status;
-  prefer_large_pages((*out)->values, (end - begin) * m->cols * sizeof(float));
   status = comp__h5_array_read(context, &m->values, COMP__AS_F32, begin, end - begin, (*out)->values);
   if (status == COMP_OK) return COMP_OK;
   comp_matrix_free(*out);

@@ -52,6 +52,11 @@ comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp_
 static comp_status check_is_h5ad(hid_t file) {
   if (comp__h5_find(file, "obs") != COMP__H5_NONE && comp__h5_find(file, "var") != COMP__H5_NONE) return COMP_OK;
   char list[512];
+  if (comp__h5_find(file, "matrix") == COMP__H5_GROUP) {
+    list_members(list, sizeof list, file, "matrix");
+    return comp__error(COMP_ERR_FORMAT,
+                       "a 10x .h5 whose matrix lacks barcodes, data, indices, indptr or shape; it has: %s", list);
+  }
   list_members(list, sizeof list, file, "/");
   return comp__error(COMP_ERR_FORMAT,
                      "an HDF5 file, but neither an .h5ad (which has obs and var) nor a 10x .h5 (which has matrix); it "

@@ -55,7 +55,8 @@ static comp_status hidden_backward(comp_context *context, pass *p, const comp__h
   const uint16_t *d_half = p->half ? p->work->d_half : NULL;
   COMP__TRY(
       comp__dense_weight_gradient(context, &hidden->dense, p->state, p->batch, x, x_half, d, x_half ? d_half : NULL));
-  if (dx) COMP__TRY(comp__dense_input_gradient(context, &hidden->dense, p->state, p->batch, dx, d, d_half, false));
+  if (dx)
+    COMP__TRY(comp__dense_input_gradient(context, &hidden->dense, p->state, p->batch->rows, dx, d, d_half, false));
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
 done:
   return status;
@@ -77,16 +78,30 @@ static void add_scale_rows(void *arg, size_t begin, size_t end, int thread) {
     for (size_t c = 0; c < dense->in; c++) p->d[i * dense->in + c] += p->work->d_pre_scale[i] * w[c];
 }
 
-static comp_status output_backward(comp_context *context, pass *p, float *d) {
+comp_status comp__output_backward(comp_context *context, const comp__network *network, const comp__state *state,
+                                  comp__work *w, size_t first, size_t rows) {
+  const comp__dense *dense = &network->output;
+  const comp__layer_work *last = &w->decoder[network->options.n_hidden - 1];
+  const bool half = comp__dense_half(w, dense), add = first > 0;
+  const uint16_t *d_half = half ? w->output_half : NULL;
+  comp_status status;
+  comp__column_sums(context, state->grads + dense->bias, w->output, 0, rows, dense->out, add);
+  COMP__TRY(comp__dense_weight_product(context, dense, state, rows, last->act + first * dense->in,
+                                       half ? last->act_half + first * dense->in : NULL, w->output, d_half, add));
+  COMP__TRY(
+      comp__dense_input_gradient(context, dense, state, rows, w->d_a + first * dense->in, w->output, d_half, false));
+  comp__work_clock(w, COMP__PHASE_PRODUCT);
+done:
+  return status;
+}
+
+/* What the parameters of the likelihood besides the output ask for: its scale of the last hidden layer, of which d
+ * holds the gradient by the output, or the dispersions. */
+static comp_status likelihood_backward(comp_context *context, pass *p, float *d) {
   const comp__network *n = p->network;
   comp__work *w = p->work;
   const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
-  bool half = comp__dense_half(w, &n->output);
-  const uint16_t *d_half = half ? w->output_half : NULL;
-  comp_status status;
-  COMP__TRY(comp__dense_weight_gradient(context, &n->output, p->state, p->batch, last->act,
-                                        half ? last->act_half : NULL, w->output, d_half));
-  COMP__TRY(comp__dense_input_gradient(context, &n->output, p->state, p->batch, d, w->output, d_half, false));
+  comp_status status = COMP_OK;
   if (n->options.likelihood == COMP_LIKELIHOOD_GAUSSIAN) {
     COMP__TRY(comp__dense_weight_gradient(context, &n->output_scale, p->state, p->batch, last->act, NULL,
                                           w->d_pre_scale, NULL));
@@ -94,9 +109,9 @@ static comp_status output_backward(comp_context *context, pass *p, float *d) {
     comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, add_scale_rows, p);
   } else {
     size_t chunks = (p->batch->rows + COMP__ROW_CHUNK - 1) / COMP__ROW_CHUNK;
-    comp__column_sums(context, p->state->grads + n->dispersion, w->d_dispersion, 0, chunks, n->features);
+    comp__column_sums(context, p->state->grads + n->dispersion, w->d_dispersion, 0, chunks, n->features, false);
   }
-  comp__work_clock(w, COMP__PHASE_PRODUCT);
+  comp__work_clock(w, COMP__PHASE_LIKELIHOOD);
 done:
   return status;
 }
@@ -118,7 +133,7 @@ static comp_status decoder_backward(comp_context *context, pass *p) {
   comp__work *w = p->work;
   float *d = w->d_a, *dx = w->d_b;
   comp_status status;
-  COMP__TRY(output_backward(context, p, d));
+  COMP__TRY(likelihood_backward(context, p, d)); /* the forward pass has left the output's part in d */
   for (size_t l = n->options.n_hidden - 1; l > 0; l--) {
     const comp__layer_work *below = &w->decoder[l - 1];
     bool half = comp__dense_half(w, &n->decoder[l].dense);
@@ -133,7 +148,8 @@ static comp_status decoder_backward(comp_context *context, pass *p) {
   /* The first layer's input is z: always f32, as it is narrow. */
   normalise_backward(context, p, &n->decoder[0], &w->decoder[0], d);
   COMP__TRY(comp__dense_weight_gradient(context, &n->decoder[0].dense, p->state, p->batch, w->z, NULL, d, NULL));
-  COMP__TRY(comp__dense_input_gradient(context, &n->decoder[0].dense, p->state, p->batch, w->d_z, d, NULL, false));
+  COMP__TRY(
+      comp__dense_input_gradient(context, &n->decoder[0].dense, p->state, p->batch->rows, w->d_z, d, NULL, false));
   comp__work_clock(w, COMP__PHASE_PRODUCT);
 done:
   return status;
@@ -157,6 +173,23 @@ static void latent_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
+/* The first layer's weights in f32 from rows that lie apart: panel by panel, in order. */
+static comp_status first_weight_panels(comp_context *context, pass *p, float *d) {
+  const comp__dense *dense = &p->network->encoder[0].dense;
+  const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
+  comp_status status = COMP_OK;
+  normalise_backward(context, p, &p->network->encoder[0], &p->work->encoder[0], d);
+  comp__dense_constant_gradients(context, dense, p->state, p->batch, d);
+  for (size_t first = 0; status == COMP_OK && first < rows; first += panel) {
+    size_t count = rows - first < panel ? rows - first : panel;
+    if (panel < rows) comp__fill_x_panel(context, p->batch, p->work, first, count); /* else it is still there */
+    status = comp__dense_weight_product(context, dense, p->state, count, p->work->x_panel, NULL, d + first * dense->out,
+                                        NULL, first > 0);
+    comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+  }
+  return status;
+}
+
 static comp_status encoder_backward(comp_context *context, pass *p) {
   const comp__network *n = p->network;
   comp__work *w = p->work;
@@ -165,10 +198,10 @@ static comp_status encoder_backward(comp_context *context, pass *p) {
   const float *act = w->encoder[last].act;
   comp_status status;
   COMP__TRY(comp__dense_weight_gradient(context, &n->mean, p->state, p->batch, act, NULL, w->d_mean, NULL));
-  COMP__TRY(comp__dense_input_gradient(context, &n->mean, p->state, p->batch, d, w->d_mean, NULL, false));
+  COMP__TRY(comp__dense_input_gradient(context, &n->mean, p->state, p->batch->rows, d, w->d_mean, NULL, false));
   if (w->scale) {
     COMP__TRY(comp__dense_weight_gradient(context, &n->scale, p->state, p->batch, act, NULL, w->d_raw, NULL));
-    COMP__TRY(comp__dense_input_gradient(context, &n->scale, p->state, p->batch, d, w->d_raw, NULL, true));
+    COMP__TRY(comp__dense_input_gradient(context, &n->scale, p->state, p->batch->rows, d, w->d_raw, NULL, true));
   }
   comp__work_clock(w, COMP__PHASE_PRODUCT);
   for (size_t l = last; l > 0; l--) {
@@ -180,6 +213,7 @@ static comp_status encoder_backward(comp_context *context, pass *p) {
   }
   if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
     bool half = comp__dense_half(w, &n->encoder[0].dense);
+    if (!half && p->batch->take) return first_weight_panels(context, p, d);
     COMP__TRY(hidden_backward(context, p, &n->encoder[0], &w->encoder[0], d, NULL,
                               comp_matrix_const_values(p->batch->input), half ? w->x_half : NULL));
   } else {

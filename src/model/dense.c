@@ -34,41 +34,45 @@ static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-/* Puts what is the same for all inputs into y: condition rows or the bias (no layer has both). False when there is
- * nothing. */
-static bool fill(comp_context *context, const comp__dense *dense, const comp__state *state, const comp__batch *batch,
-                 float *y) {
-  if (!dense->conditions && !dense->has_bias) return false;
+bool comp__dense_fill(comp_context *context, const comp__dense *dense, const comp__state *state,
+                      const comp__batch *batch, float *y) {
+  if (!dense->conditions && !dense->has_bias) return false; /* no layer has both */
   fill_job job = {dense, state, batch, y};
   comp__parallel_for(context, batch->rows, 64, fill_rows, &job);
   return true;
 }
 
-comp_status comp__dense_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                const comp__batch *batch, float *y, const float *x, const uint16_t *x_half) {
-  unsigned flags = fill(context, dense, state, batch, y) ? COMP__ACCUMULATE : 0;
+comp_status comp__dense_product(comp_context *context, const comp__dense *dense, const comp__state *state, size_t rows,
+                                float *y, const float *x, const uint16_t *x_half, bool add) {
+  unsigned flags = add ? COMP__ACCUMULATE : 0;
   if (x_half)
-    return comp__matmul_bf16(context, y, dense->out, x_half, dense->in, state->half + dense->weight, dense->out,
-                             batch->rows, dense->out, dense->in, flags);
-  return comp__matmul_f32(context, y, dense->out, x, dense->in, state->params + dense->weight, dense->out, batch->rows,
+    return comp__matmul_bf16(context, y, dense->out, x_half, dense->in, state->half + dense->weight, dense->out, rows,
+                             dense->out, dense->in, flags);
+  return comp__matmul_f32(context, y, dense->out, x, dense->in, state->params + dense->weight, dense->out, rows,
                           dense->out, dense->in, flags);
 }
 
+comp_status comp__dense_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                const comp__batch *batch, float *y, const float *x, const uint16_t *x_half) {
+  bool filled = comp__dense_fill(context, dense, state, batch, y);
+  return comp__dense_product(context, dense, state, batch->rows, y, x, x_half, filled);
+}
+
 comp_status comp__dense_input_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                       const comp__batch *batch, float *dx, const float *dy, const uint16_t *dy_half,
-                                       bool add) {
+                                       size_t rows, float *dx, const float *dy, const uint16_t *dy_half, bool add) {
   unsigned flags = COMP__TRANS_B | (add ? COMP__ACCUMULATE : 0);
   if (dy_half)
-    return comp__matmul_bf16(context, dx, dense->in, dy_half, dense->out, state->half + dense->weight, dense->out,
-                             batch->rows, dense->in, dense->out, flags);
-  return comp__matmul_f32(context, dx, dense->in, dy, dense->out, state->params + dense->weight, dense->out,
-                          batch->rows, dense->in, dense->out, flags);
+    return comp__matmul_bf16(context, dx, dense->in, dy_half, dense->out, state->half + dense->weight, dense->out, rows,
+                             dense->in, dense->out, flags);
+  return comp__matmul_f32(context, dx, dense->in, dy, dense->out, state->params + dense->weight, dense->out, rows,
+                          dense->in, dense->out, flags);
 }
 
 typedef struct sums_job {
   float *out;
   const float *y;
   size_t begin, end, cols;
+  bool add;
 } sums_job;
 
 static void sum_columns(void *arg, size_t begin, size_t end, int thread) {
@@ -76,7 +80,7 @@ static void sum_columns(void *arg, size_t begin, size_t end, int thread) {
   const sums_job *job = arg;
   float sum[COLUMNS];
   size_t n = end - begin;
-  memset(job->out + begin, 0, n * sizeof(float));
+  if (!job->add) memset(job->out + begin, 0, n * sizeof(float));
   for (size_t r0 = job->begin; r0 < job->end; r0 += 64) { /* short runs: rounding stays small in long batches */
     size_t r1 = r0 + 64 < job->end ? r0 + 64 : job->end;
     memset(sum, 0, sizeof sum);
@@ -86,30 +90,36 @@ static void sum_columns(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols) {
-  sums_job job = {out, y, begin, end, cols};
+void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols,
+                       bool add) {
+  sums_job job = {out, y, begin, end, cols, add};
   comp__parallel_for(context, cols, COLUMNS, sum_columns, &job);
 }
 
-/* The gradients that need dy alone: bias, and condition rows. */
-static void constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
-                               const comp__batch *batch, const float *dy) {
-  if (dense->has_bias) comp__column_sums(context, state->grads + dense->bias, dy, 0, batch->rows, dense->out);
+void comp__dense_constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                    const comp__batch *batch, const float *dy) {
+  if (dense->has_bias) comp__column_sums(context, state->grads + dense->bias, dy, 0, batch->rows, dense->out, false);
   float *rows = state->grads + dense->weight + dense->in * dense->out;
   for (size_t k = 0; k < dense->conditions; k++)
-    comp__column_sums(context, rows + k * dense->out, dy, batch->start[k], batch->start[k + 1], dense->out);
+    comp__column_sums(context, rows + k * dense->out, dy, batch->start[k], batch->start[k + 1], dense->out, false);
+}
+
+comp_status comp__dense_weight_product(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                       size_t rows, const float *x, const uint16_t *x_half, const float *dy,
+                                       const uint16_t *dy_half, bool add) {
+  unsigned flags = COMP__TRANS_A | (add ? COMP__ACCUMULATE : 0);
+  float *dw = state->grads + dense->weight;
+  if (x_half && dy_half)
+    return comp__matmul_bf16(context, dw, dense->out, x_half, dense->in, dy_half, dense->out, dense->in, dense->out,
+                             rows, flags);
+  return comp__matmul_f32(context, dw, dense->out, x, dense->in, dy, dense->out, dense->in, dense->out, rows, flags);
 }
 
 comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                         const comp__batch *batch, const float *x, const uint16_t *x_half,
                                         const float *dy, const uint16_t *dy_half) {
-  constant_gradients(context, dense, state, batch, dy);
-  float *dw = state->grads + dense->weight;
-  if (x_half && dy_half)
-    return comp__matmul_bf16(context, dw, dense->out, x_half, dense->in, dy_half, dense->out, dense->in, dense->out,
-                             batch->rows, COMP__TRANS_A);
-  return comp__matmul_f32(context, dw, dense->out, x, dense->in, dy, dense->out, dense->in, dense->out, batch->rows,
-                          COMP__TRANS_A);
+  comp__dense_constant_gradients(context, dense, state, batch, dy);
+  return comp__dense_weight_product(context, dense, state, batch->rows, x, x_half, dy, dy_half, false);
 }
 
 /* A sparse product out[r] = sum_k value[k] in[index[k]] in tasks of some rows and COLUMNS columns, column blocks
@@ -148,12 +158,12 @@ static void sparse_product(comp_context *context, const comp__kernels *kernels, 
 
 void comp__sparse_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
                           const comp__batch *batch, const comp__kernels *kernels, float *y) {
-  bool add = fill(context, dense, state, batch, y);
+  bool add = comp__dense_fill(context, dense, state, batch, y);
   sparse_product(context, kernels, batch->input, y, state->params + dense->weight, dense->out, add);
 }
 
 void comp__sparse_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                   const comp__batch *batch, const comp__kernels *kernels, const float *dy) {
-  constant_gradients(context, dense, state, batch, dy);
+  comp__dense_constant_gradients(context, dense, state, batch, dy);
   sparse_product(context, kernels, batch->input_t, state->grads + dense->weight, dy, dense->out, false);
 }

@@ -8,6 +8,13 @@
 comp_status comp__dense_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
                                 const comp__batch *batch, float *y, const float *x, const uint16_t *x_half);
 
+/* Its parts: what is the same for all inputs of a condition is put into y (false: there is nothing); then the product
+ * of some rows, added with `add`. */
+bool comp__dense_fill(comp_context *context, const comp__dense *dense, const comp__state *state,
+                      const comp__batch *batch, float *y);
+comp_status comp__dense_product(comp_context *context, const comp__dense *dense, const comp__state *state, size_t rows,
+                                float *y, const float *x, const uint16_t *x_half, bool add);
+
 /* The same for a CSR input. */
 void comp__sparse_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
                           const comp__batch *batch, const comp__kernels *kernels, float *y);
@@ -16,15 +23,24 @@ void comp__sparse_forward(comp_context *context, const comp__dense *dense, const
 comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                         const comp__batch *batch, const float *x, const uint16_t *x_half,
                                         const float *dy, const uint16_t *dy_half);
+
+/* Its parts: the gradients that need dy alone (bias, condition rows), and the product over some rows, added with `add`.
+ */
+void comp__dense_constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                    const comp__batch *batch, const float *dy);
+comp_status comp__dense_weight_product(comp_context *context, const comp__dense *dense, const comp__state *state,
+                                       size_t rows, const float *x, const uint16_t *x_half, const float *dy,
+                                       const uint16_t *dy_half, bool add);
+
 void comp__sparse_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                   const comp__batch *batch, const comp__kernels *kernels, const float *dy);
 
 /* dx [rows, in] = dy w^T, added to dx with `add`. */
 comp_status comp__dense_input_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                       const comp__batch *batch, float *dx, const float *dy, const uint16_t *dy_half,
-                                       bool add);
+                                       size_t rows, float *dx, const float *dy, const uint16_t *dy_half, bool add);
 
-/* out [cols] = the sum of rows begin .. end - 1 of y [.., cols]. */
-void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols);
+/* out [cols] = the sum of rows begin .. end - 1 of y [.., cols], added to out with `add`. */
+void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols,
+                       bool add);
 
 #endif

@@ -27,6 +27,8 @@ typedef struct pass {
   float weight; /* of one sample's likelihood in the loss */
   comp__batchnorm bn;
   comp__layer_work *layer;
+  size_t first; /* row of the batch that the current panel begins with */
+  float *out;   /* [rows, features]: where a decoder's outputs go */
 } pass;
 
 static float softplus(float x) {
@@ -77,8 +79,46 @@ static void halve_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
   size_t cols = p->network->features;
-  comp__f32_to_bf16(p->work->x_half + begin * cols, comp_matrix_const_values(p->batch->input) + begin * cols,
-                    (end - begin) * cols);
+  for (size_t i = begin; i < end; i++)
+    comp__f32_to_bf16(p->work->x_half + i * cols, comp__batch_row(p->batch, p->batch->input, i), cols);
+}
+
+typedef struct panel_job {
+  const comp__batch *batch;
+  float *to;
+  size_t first;
+} panel_job;
+
+static void copy_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const panel_job *job = arg;
+  size_t cols = comp_matrix_cols(job->batch->input);
+  for (size_t i = begin; i < end; i++)
+    memcpy(job->to + i * cols, comp__batch_row(job->batch, job->batch->input, job->first + i), cols * sizeof(float));
+}
+
+void comp__fill_x_panel(comp_context *context, const comp__batch *batch, comp__work *work, size_t first, size_t rows) {
+  panel_job job = {batch, work->x_panel, first};
+  comp__parallel_for(context, rows, 16, copy_rows, &job);
+  comp__work_clock(work, COMP__PHASE_GATHER);
+}
+
+/* The first layer in f32 on rows that lie apart: panel by panel. */
+static comp_status first_layer_panels(comp_context *context, pass *p) {
+  const comp__hidden *hidden = &p->network->encoder[0];
+  comp__layer_work *layer = &p->work->encoder[0];
+  const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
+  bool filled = comp__dense_fill(context, &hidden->dense, p->state, p->batch, layer->xhat);
+  comp_status status = COMP_OK;
+  for (size_t first = 0; status == COMP_OK && first < rows; first += panel) {
+    size_t count = rows - first < panel ? rows - first : panel;
+    comp__fill_x_panel(context, p->batch, p->work, first, count);
+    status = comp__dense_product(context, &hidden->dense, p->state, count, layer->xhat + first * hidden->dense.out,
+                                 p->work->x_panel, NULL, filled);
+    comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+  }
+  if (status == COMP_OK) normalise(context, p, hidden, layer);
+  return status;
 }
 
 /* The encoder's first layer reads the data itself. */
@@ -87,7 +127,9 @@ static comp_status first_layer(comp_context *context, pass *p) {
   comp__layer_work *layer = &p->work->encoder[0];
   if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
     bool half = comp__dense_half(p->work, &hidden->dense);
+    if (!half && p->batch->take) return first_layer_panels(context, p);
     if (half) comp__parallel_for(context, p->batch->rows, 16, halve_rows, p);
+    comp__work_clock(p->work, COMP__PHASE_GATHER);
     return hidden_forward(context, p, hidden, layer, comp_matrix_const_values(p->batch->input),
                           half ? p->work->x_half : NULL);
   }
@@ -124,13 +166,13 @@ static comp_status decode(comp_context *context, pass *p, const float *z) {
   return status;
 }
 
-/* The output's product without its bias, which the likelihood adds. */
-static comp_status output_product(comp_context *context, pass *p) {
-  comp__dense product = p->network->output;
+/* The output's product without its bias, which the likelihood adds, for some rows. */
+static comp_status output_product(comp_context *context, pass *p, float *out, size_t first, size_t rows) {
+  const comp__dense *dense = &p->network->output;
   comp__layer_work *last = &p->work->decoder[p->network->options.n_hidden - 1];
-  product.has_bias = false;
-  comp_status status = comp__dense_forward(context, &product, p->state, p->batch, p->work->output, last->act,
-                                           comp__dense_half(p->work, &product) ? last->act_half : NULL);
+  const uint16_t *half = comp__dense_half(p->work, dense) ? last->act_half + first * dense->in : NULL;
+  comp_status status =
+      comp__dense_product(context, dense, p->state, rows, out, last->act + first * dense->in, half, false);
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   return status;
 }
@@ -167,7 +209,7 @@ static float dot(const float *a, const float *b, size_t n) {
   return sum;
 }
 
-/* Gaussian likelihood of some rows; output becomes the gradient by the expected values when training. */
+/* Gaussian likelihood of some rows of the panel; output becomes the gradient by the expected values when training. */
 static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
@@ -177,15 +219,16 @@ static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
   const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
   const float *params = p->state->params, *bias = params + n->output.bias;
   const size_t cols = n->features, width = n->output_scale.in;
-  for (size_t i = begin; i < end; i++) {
-    float *row = w->output + i * cols, squares;
+  for (size_t r = begin; r < end; r++) {
+    float *row = w->output + r * cols, squares;
+    const size_t i = p->first + r;
     if (comp_matrix_get_kind(x) == COMP_CSR) {
       const int64_t *indptr = comp_matrix_const_indptr(x);
       squares = w->kernels->residual_sparse(row, bias, comp_matrix_const_indices(x) + indptr[i],
                                             comp_matrix_const_values(x) + indptr[i],
                                             (size_t)(indptr[i + 1] - indptr[i]), cols);
     } else
-      squares = w->kernels->residual_dense(row, bias, comp_matrix_const_values(x) + i * cols, cols);
+      squares = w->kernels->residual_dense(row, bias, comp__batch_row(p->batch, x, i), cols);
     float pre = dot(last->act + i * width, params + n->output_scale.weight, width) + params[n->output_scale.bias];
     float sd = LEAST_SD + softplus(pre);
     w->sd[i] = sd;
@@ -194,13 +237,14 @@ static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
     if (!p->training) continue;
     float d_sd = ((float)cols - squares / (sd * sd)) / sd;
     w->d_pre_scale[i] = p->weight * d_sd * sigmoid(pre);
-    w->kernels->scale_row(row, w->output_half ? w->output_half + i * cols : NULL, p->weight / (sd * sd), cols);
+    w->kernels->scale_row(row, w->output_half ? w->output_half + r * cols : NULL, p->weight / (sd * sd), cols);
   }
 }
 
-static comp__counts counts_of(const comp_matrix *x, size_t i) {
+static comp__counts counts_of(const comp__batch *batch, size_t i) {
+  const comp_matrix *x = batch->x;
   if (comp_matrix_get_kind(x) == COMP_DENSE)
-    return (comp__counts){NULL, comp_matrix_const_values(x) + i * comp_matrix_cols(x), comp_matrix_cols(x)};
+    return (comp__counts){NULL, comp__batch_row(batch, x, i), comp_matrix_cols(x)};
   const int64_t *indptr = comp_matrix_const_indptr(x);
   return (comp__counts){comp_matrix_const_indices(x) + indptr[i], comp_matrix_const_values(x) + indptr[i],
                         (size_t)(indptr[i + 1] - indptr[i])};
@@ -212,15 +256,34 @@ static void nb_rows(void *arg, size_t begin, size_t end, int thread) {
   const comp__network *n = p->network;
   comp__work *w = p->work;
   const size_t cols = n->features;
-  float *d_theta = p->training ? w->d_dispersion + begin / COMP__ROW_CHUNK * cols : NULL;
+  float *d_theta = p->training ? w->d_dispersion + (p->first + begin) / COMP__ROW_CHUNK * cols : NULL;
   if (d_theta) memset(d_theta, 0, cols * sizeof *d_theta);
-  for (size_t i = begin; i < end; i++) {
-    float *row = w->output + i * cols;
+  for (size_t r = begin; r < end; r++) {
+    float *row = w->output + r * cols;
+    const size_t i = p->first + r;
     for (size_t g = 0; g < cols; g++) row[g] += p->state->params[n->output.bias + g];
-    w->row_likelihood[i] = comp__nb_row(row, d_theta, p->state->params + n->dispersion, counts_of(p->batch->x, i),
+    w->row_likelihood[i] = comp__nb_row(row, d_theta, p->state->params + n->dispersion, counts_of(p->batch, i),
                                         p->batch->library[i], p->weight, cols);
-    if (w->output_half && p->training) comp__f32_to_bf16(w->output_half + i * cols, row, cols);
+    if (w->output_half && p->training) comp__f32_to_bf16(w->output_half + r * cols, row, cols);
   }
+}
+
+/* Likelihood, and when training the gradients of the output layer, panel by panel: what is as wide as the data never
+ * exists for the whole batch, and stays in the cache between its uses. */
+static comp_status output_layer(comp_context *context, pass *p) {
+  comp__chunk_fn likelihood = p->network->options.likelihood == COMP_LIKELIHOOD_GAUSSIAN ? gaussian_rows : nb_rows;
+  const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
+  comp_status status = COMP_OK;
+  for (size_t first = 0; first < rows; first += panel) {
+    size_t count = rows - first < panel ? rows - first : panel;
+    p->first = first;
+    COMP__TRY(output_product(context, p, p->work->output, first, count));
+    comp__parallel_for(context, count, COMP__ROW_CHUNK, likelihood, p);
+    comp__work_clock(p->work, COMP__PHASE_LIKELIHOOD);
+    if (p->training) COMP__TRY(comp__output_backward(context, p->network, p->state, p->work, first, count));
+  }
+done:
+  return status;
 }
 
 static double mean_of(const double *values, size_t n) {
@@ -254,16 +317,13 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
   const comp_model_options *o = &network->options;
   double weight = 1.0 / (double)batch->rows;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
-  pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL};
+  pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL, 0, NULL};
   comp_status status;
   COMP__TRY(encode(context, &p));
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
   comp__work_clock(work, COMP__PHASE_LATENT);
   COMP__TRY(decode(context, &p, work->z));
-  COMP__TRY(output_product(context, &p));
-  comp__chunk_fn rows = o->likelihood == COMP_LIKELIHOOD_GAUSSIAN ? gaussian_rows : nb_rows;
-  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, rows, &p);
-  comp__work_clock(work, COMP__PHASE_LIKELIHOOD);
+  COMP__TRY(output_layer(context, &p));
   COMP__TRY(run_penalty(&out->penalty, context, &p, gamma));
   comp__work_clock(work, COMP__PHASE_PENALTY);
   out->likelihood = mean_of(work->row_likelihood, batch->rows) * weight * (double)batch->rows;
@@ -281,7 +341,7 @@ comp_status comp__network_evaluate(comp__losses *out, comp_context *context, con
 
 comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, float *mean, float *scale) {
-  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL};
+  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, 0, NULL};
   comp_status status = encode(context, &p);
   if (status != COMP_OK) return status;
   size_t count = batch->rows * network->options.latent;
@@ -297,7 +357,7 @@ static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
   const pass *p = arg;
   const size_t cols = p->network->features;
   for (size_t i = begin; i < end; i++) {
-    float *row = p->work->output + i * cols;
+    float *row = p->out + i * cols;
     for (size_t g = 0; g < cols; g++) row[g] += p->state->params[p->network->output.bias + g];
     if (p->network->options.likelihood == COMP_LIKELIHOOD_NB) comp__nb_mean(row, p->batch->library[i], cols);
   }
@@ -305,11 +365,10 @@ static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
 
 comp_status comp__network_decode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, const float *z, float *out) {
-  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL};
+  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, 0, out};
   comp_status status = decode(context, &p, z);
-  if (status == COMP_OK) status = output_product(context, &p);
+  if (status == COMP_OK) status = output_product(context, &p, out, 0, batch->rows);
   if (status != COMP_OK) return status;
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, finish_rows, &p);
-  memcpy(out, work->output, batch->rows * network->features * sizeof *out);
   return COMP_OK;
 }

@@ -34,6 +34,12 @@ static void *piece(comp__work *work, bool wanted, size_t rows, size_t cols, size
   return NULL;
 }
 
+/* The largest panel of any batch of at most `rows`. */
+static size_t most_panel_rows(size_t rows, size_t features) {
+  size_t most = comp__panel_rows(SIZE_MAX / 128, features);
+  return rows < most ? rows : most;
+}
+
 static size_t widest_layer(const comp__network *n) {
   size_t widest = n->options.latent;
   for (size_t l = 0; l < n->options.n_hidden; l++)
@@ -41,9 +47,11 @@ static size_t widest_layer(const comp__network *n) {
   return widest;
 }
 
-static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__dense *dense) {
+/* `next` is the hidden layer that reads this one; NULL: other layers do, or the penalty does, all in f32. */
+static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__dense *dense, const comp__dense *next) {
+  const bool only_half = next && comp__dense_half(w, next);
   layer->xhat = piece(w, true, w->rows, dense->out, sizeof(float));
-  layer->act = piece(w, true, w->rows, dense->out, sizeof(float));
+  layer->act = piece(w, !only_half, w->rows, dense->out, sizeof(float));
   layer->act_half = piece(w, w->bf16, w->rows, dense->out, sizeof(uint16_t));
   layer->inv_std = piece(w, true, 1, dense->out, sizeof(float));
 }
@@ -52,19 +60,23 @@ static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__de
 static void lay_out(comp__work *w, const comp__network *n) {
   const comp_model_options *o = &n->options;
   const size_t rows = w->rows, latent = o->latent, widest = widest_layer(n);
+  const size_t panel = most_panel_rows(rows, n->features);
   const bool training = w->training, nb = o->likelihood == COMP_LIKELIHOOD_NB;
   for (size_t l = 0; l < o->n_hidden; l++) {
-    hidden_pieces(w, &w->encoder[l], &n->encoder[l].dense);
-    hidden_pieces(w, &w->decoder[l], &n->decoder[l].dense);
+    const bool last = l == o->n_hidden - 1, read = last || (l == 0 && o->place == COMP_PLACE_HIDDEN);
+    hidden_pieces(w, &w->encoder[l], &n->encoder[l].dense, last ? NULL : &n->encoder[l + 1].dense);
+    hidden_pieces(w, &w->decoder[l], &n->decoder[l].dense, read ? NULL : &n->decoder[l + 1].dense);
   }
-  w->x_half = piece(w, w->bf16, rows, n->features, sizeof(uint16_t));
+  const bool half_input = comp__dense_half(w, &n->encoder[0].dense);
+  w->x_half = piece(w, half_input, rows, n->features, sizeof(uint16_t));
+  w->x_panel = piece(w, !half_input, panel, n->features, sizeof(float));
   w->mean = piece(w, true, rows, latent, sizeof(float));
   w->raw = piece(w, o->learn_scale, rows, latent, sizeof(float));
   w->scale = piece(w, o->learn_scale, rows, latent, sizeof(float));
   w->eps = piece(w, true, rows, latent, sizeof(float));
   w->z = piece(w, true, rows, latent, sizeof(float));
-  w->output = piece(w, true, rows, n->features, sizeof(float));
-  w->output_half = piece(w, w->bf16 && training, rows, n->features, sizeof(uint16_t));
+  w->output = piece(w, true, panel, n->features, sizeof(float));
+  w->output_half = piece(w, training && comp__dense_half(w, &n->output), panel, n->features, sizeof(uint16_t));
   w->pre_scale = piece(w, !nb, rows, 1, sizeof(float));
   w->sd = piece(w, !nb, rows, 1, sizeof(float));
   w->d_pre_scale = piece(w, !nb, rows, 1, sizeof(float));

@@ -8,7 +8,7 @@
 
 typedef struct comp__layer_work {
   float *xhat;        /* [rows, out]: the dense product, then normalised */
-  float *act;         /* [rows, out] */
+  float *act;         /* [rows, out]; NULL when only act_half is read */
   uint16_t *act_half; /* [rows, out] or NULL */
   float *inv_std;     /* [out] */
 } comp__layer_work;
@@ -21,9 +21,10 @@ struct comp__work {
   comp__workspace workspace;
   comp__layer_work encoder[COMP_MAX_HIDDEN], decoder[COMP_MAX_HIDDEN];
   uint16_t *x_half;                    /* [rows, features]: a dense batch in bf16 */
+  float *x_panel;                      /* [panel rows, features]: some rows of a dense batch in f32 */
   float *mean, *raw, *scale, *eps, *z; /* [rows, latent]; scale is NULL when it is fixed */
-  float *output;                       /* [rows, features]: expected x, then the gradient by it */
-  uint16_t *output_half;
+  float *output;                       /* [panel rows, features]: expected x of some rows, then the gradient by it */
+  uint16_t *output_half;               /* the gradient in bf16 */
   float *pre_scale, *sd, *d_pre_scale; /* [rows] */
   double *row_likelihood, *row_kl;     /* [rows] */
   float *d_a, *d_b;                    /* [rows, widest layer] gradients on their way back */
@@ -40,6 +41,29 @@ void comp__work_clock(comp__work *work, comp__phase phase);
 
 /* Rows that one task of a row loop takes. */
 enum { COMP__ROW_CHUNK = 16 };
+
+/* Whatever is as wide as the data is made and used up in panels of some rows, by the shape of the batch alone. A panel
+ * is a multiple of 64 rows, but for the last: of a size that products are fast at, and small beside the data. */
+static inline size_t comp__panel_rows(size_t rows, size_t features) {
+  size_t most = ((size_t)10 << 20) / features / 64 * 64;
+  if (most < 256) most = 256;
+  if (rows <= most) return rows;
+  size_t panels = (rows + most - 1) / most;
+  return ((rows + panels - 1) / panels + 63) / 64 * 64;
+}
+
+/* Row i of a dense batch, as the encoder reads it and the likelihood is of. */
+static inline const float *comp__batch_row(const comp__batch *batch, const comp_matrix *x, size_t i) {
+  return comp_matrix_const_values(x) + (batch->take ? batch->take[i] : i) * comp_matrix_cols(x);
+}
+
+/* Copies rows of a dense batch's input to work->x_panel. (forward.c) */
+void comp__fill_x_panel(comp_context *context, const comp__batch *batch, comp__work *work, size_t first, size_t rows);
+
+/* Gradients of the output layer by panel rows first .. first + rows - 1, whose gradients are in work->output: adds to
+ * those of the weights (the first panel overwrites), and gives work->d_a its rows. (backward.c) */
+comp_status comp__output_backward(comp_context *context, const comp__network *network, const comp__state *state,
+                                  comp__work *work, size_t first, size_t rows);
 
 /* Whether a dense layer's products run in bf16: small ones gain nothing from it. */
 static inline bool comp__dense_half(const comp__work *work, const comp__dense *dense) {

@@ -49,7 +49,8 @@ typedef struct comp__pairs {
 typedef struct comp__kernels {
   const char *name; /* of the instruction set */
 
-  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half (may be NULL) is act in bf16. */
+  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half is act in bf16; one of the
+   * two may be NULL. */
   void (*batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
                             size_t count);
   /* The same with the running statistics; y is not kept. */

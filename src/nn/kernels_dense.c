@@ -94,7 +94,7 @@ void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *
       vf xhat = (load_lanes(y + r * bn->cols, lanes) - mean) * inv;
       vf out = leaky(xhat * gamma + beta, bn->slope);
       store_lanes(y + r * bn->cols, xhat, lanes);
-      store_lanes(act + r * bn->cols + col, out, lanes);
+      if (act) store_lanes(act + r * bn->cols + col, out, lanes);
       if (act_half) store_half(act_half + r * bn->cols + col, out, lanes);
     }
   }
@@ -110,7 +110,7 @@ void KERNEL(batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *ac
     for (size_t r = 0; r < bn->rows; r++) {
       vf xhat = (load_lanes(y + r * bn->cols + col, lanes) - mean) * inv;
       vf out = leaky(xhat * gamma + beta, bn->slope);
-      store_lanes(act + r * bn->cols + col, out, lanes);
+      if (act) store_lanes(act + r * bn->cols + col, out, lanes);
       if (act_half) store_half(act_half + r * bn->cols + col, out, lanes);
     }
   }

@@ -18,6 +18,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "nn/gemm_bf16.h"
 
 #if DNNL_VERSION_MAJOR != 2 && DNNL_VERSION_MAJOR != 3
 #error "comp knows oneDNN 2.x and 3.x only: teach src/nn/matmul.c the C API of this version"
@@ -489,6 +490,73 @@ static comp_status reserve_partial(product *p) {
   return status;
 }
 
+/* ---- bf16 without oneDNN, where it only gets in the way ---- */
+
+/* B packed once, then tiles of C as they come: which ones they are does not show in the result, so they need only be
+ * enough for many cores, and large enough for what a tile reads to be worth it. */
+typedef struct bf16_product {
+  const product *product;
+  uint16_t *packed;
+  size_t rows, cols, row_tiles, col_tiles; /* of a tile; how many */
+} bf16_product;
+
+enum { PACK_PAIRS = 16, ENOUGH_BF16_TILES = 48 };
+
+static void cut_bf16(bf16_product *p) {
+  static const tile sizes[] = {{192, 512, 0}, {96, 512, 0}, {96, 256, 0}, {48, 256, 0}, {48, 128, 0}};
+  const size_t m = (size_t)p->product->shape.m, n = (size_t)p->product->shape.n;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    p->row_tiles = ceil_div(m, sizes[i].rows);
+    p->col_tiles = ceil_div(n, sizes[i].cols);
+    p->rows = sizes[i].rows;
+    p->cols = sizes[i].cols;
+    if (p->row_tiles * p->col_tiles >= ENOUGH_BF16_TILES) break;
+  }
+}
+
+static void pack_bf16(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const bf16_product *p = arg;
+  const shape *s = &p->product->shape;
+  comp__gemm_bf16_pack(p->packed, p->product->at.b, (size_t)s->ldb, (size_t)s->n, (size_t)s->k,
+                       s->flags & COMP__TRANS_B, begin, end);
+}
+
+static comp_status run_bf16_tiles(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const bf16_product *p = arg;
+  const shape *s = &p->product->shape;
+  const bool transposed = s->flags & COMP__TRANS_A;
+  const size_t lda = (size_t)s->lda, ldc = (size_t)s->ldc;
+  thread_state *state;
+  comp_status status = state_get(&state);
+  if (status == COMP_OK && transposed)
+    status = reserve(&state->scratch, &state->scratch_size, comp__gemm_bf16_scratch(p->rows) * sizeof(uint16_t), 1);
+  if (status != COMP_OK) return status;
+  for (size_t t = begin; t < end; t++) {
+    const size_t row = t / p->col_tiles * p->rows, col = t % p->col_tiles * p->cols;
+    const uint16_t *a = (const uint16_t *)p->product->at.a + (transposed ? row : row * lda);
+    comp__gemm_bf16_tile(p->product->at.c + row * ldc + col, ldc, a, lda, transposed, p->packed,
+                         piece_size((size_t)s->m, p->rows, row), col, piece_size((size_t)s->n, p->cols, col),
+                         (size_t)s->k, s->flags & COMP__ACCUMULATE, (uint16_t *)(void *)state->scratch);
+  }
+  return COMP_OK;
+}
+
+static comp_status run_bf16(comp_context *context, const product *whole) {
+  const size_t n = (size_t)whole->shape.n, k = (size_t)whole->shape.k;
+  thread_state *state;
+  comp_status status = state_get(&state);
+  if (status == COMP_OK)
+    status = reserve(&state->partial, &state->partial_count, ceil_div(comp__gemm_bf16_packed(n, k), 2),
+                     sizeof *state->partial);
+  if (status != COMP_OK) return status;
+  bf16_product p = {.product = whole, .packed = (uint16_t *)(void *)state->partial};
+  cut_bf16(&p);
+  comp__parallel_for(context, ceil_div(k, 2), PACK_PAIRS, pack_bf16, &p);
+  return comp__parallel_try(context, p.row_tiles * p.col_tiles, 1, run_bf16_tiles, &p);
+}
+
 static void clear(float *c, size_t ldc, size_t m, size_t n) {
   for (size_t row = 0; row < m; row++) memset(c + row * ldc, 0, n * sizeof *c);
 }
@@ -500,6 +568,7 @@ static comp_status run_product(comp_context *context, product *p) {
     if (!(p->shape.flags & COMP__ACCUMULATE)) clear(p->at.c, (size_t)p->shape.ldc, m, n);
     return COMP_OK;
   }
+  if (p->shape.element == BF16 && comp__gemm_bf16_has()) return run_bf16(context, p);
   p->plan = make_plan((element)p->shape.element, m, n, k, p->shape.flags);
   comp_status status = p->plan.depth_tiles > 1 ? reserve_partial(p) : COMP_OK;
   if (status != COMP_OK) return status;

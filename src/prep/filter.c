@@ -17,12 +17,13 @@ comp_status comp_filter_options_check(const comp_filter_options *o) {
   for (size_t i = 0; i < o->n_keep; i++) {
     const char *equals = o->keep[i] ? strchr(o->keep[i], '=') : NULL;
     if (!equals || equals == o->keep[i] || !equals[1])
-      return comp__error(COMP_ERR_ARGUMENT, "keep: '%s' is not of the form COLUMN=VALUE[,VALUE...]",
+      return comp__error(COMP_ERR_ARGUMENT,
+                         "'%s' does not say which samples to keep: it is not of the form COLUMN=VALUE[,VALUE...]",
                          o->keep[i] ? o->keep[i] : "");
   }
   for (size_t i = 0; i < o->n_drop_genes; i++)
     if (!o->drop_genes[i] || !o->drop_genes[i][0])
-      return comp__error(COMP_ERR_ARGUMENT, "drop_genes: an empty expression would drop every gene");
+      return comp__error(COMP_ERR_ARGUMENT, "an empty regular expression would drop every gene");
   if (!(o->min_gene_counts >= 0.0) || !isfinite(o->min_gene_counts))
     return comp__error(COMP_ERR_ARGUMENT, "min_gene_counts: %g is not 0 or more", o->min_gene_counts);
   if (!(o->min_cell_counts >= 0.0) || !isfinite(o->min_cell_counts))
@@ -122,7 +123,8 @@ static comp_status drop_matching(masks *m, comp_context *context, const comp_dat
   if (failed) {
     char reason[200];
     regerror(failed, &regex, reason, sizeof reason);
-    return comp__error(COMP_ERR_ARGUMENT, "drop_genes: '%s' is not a regular expression: %s", pattern, reason);
+    return comp__error(COMP_ERR_ARGUMENT, "'%s', which names the genes to drop, is not a regular expression: %s",
+                       pattern, reason);
   }
   size_t dropped = 0;
   for (size_t j = 0; j < dataset->features; j++) {

@@ -56,13 +56,13 @@ comp_status comp_hvg_parse(comp_hvg_options *out, const char *text) {
       char *end;
       unsigned long long n = strtoull(colon + 1, &end, 10);
       if (colon[1] < '0' || colon[1] > '9' || *end || n == 0 || n > INT32_MAX)
-        return comp__error(COMP_ERR_ARGUMENT, "hvg: '%s' is not a number of genes", colon + 1);
+        return comp__error(COMP_ERR_ARGUMENT, "'%s' is not a number of genes", colon + 1);
       out->n = (size_t)n;
     }
     out->flavor = (comp_hvg_flavor)f;
     return COMP_OK;
   }
-  return comp__error(COMP_ERR_ARGUMENT, "hvg: '%s' is not seurat, vst or variance, with :N or without", text);
+  return comp__error(COMP_ERR_ARGUMENT, "'%s' is not seurat, vst or variance, with :N or without", text);
 }
 
 typedef struct ranked {
@@ -155,23 +155,23 @@ done:
 
 /* The wrong kind of data gives numbers all the same, and useless genes. */
 static comp_status check_data(comp_context *context, const comp_dataset *d, const comp_hvg_options *o) {
-  if (d->samples < 2) return comp__error(COMP_ERR_DATA, "hvg: a single sample has no variance");
+  if (d->samples < 2) return comp__error(COMP_ERR_DATA, "variable genes: a single sample has no variance");
   comp_data_look look;
   comp_status status = comp_data_look_at(&look, context, d->x);
   if (status != COMP_OK || o->force) return status;
   const char *name = flavors[o->flavor].name;
   if (flavors[o->flavor].wants_counts && look.kind != COMP_DATA_COUNTS)
     return comp__error(COMP_ERR_DATA,
-                       "hvg: flavor %s needs counts, and X does not look like it (%s); --force does "
+                       "variable genes: flavor %s needs counts, and X does not look like it (%s); --force does "
                        "it nevertheless",
                        name, look.reason);
   if (o->flavor == COMP_HVG_SEURAT && look.kind != COMP_DATA_LOG)
     return comp__error(COMP_ERR_DATA,
-                       "hvg: flavor %s needs log data, and X does not look like it (%s); use normalize "
+                       "variable genes: flavor %s needs log data, and X does not look like it (%s); use normalize "
                        "and log1p first, or force to do it nevertheless",
                        name, look.reason);
   if (o->flavor == COMP_HVG_VARIANCE && look.kind == COMP_DATA_COUNTS)
-    comp__warn(context, "hvg: the variance of counts mostly follows their mean; log data is the usual input");
+    comp__warn(context, "variable genes: the variance of counts mostly follows their mean; log data is the usual input");
   return COMP_OK;
 }
 
@@ -226,8 +226,8 @@ comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_hv
   COMP__TRY(write_columns(dataset->var, &h, f, options->batch));
   size_t chosen = 0;
   for (size_t j = 0; j < h.genes; j++) chosen += h.chosen[j];
-  if (chosen == 0) COMP__FAIL(COMP_ERR_DATA, "hvg: no gene varies at all");
-  if (chosen < options->n) comp__warn(context, "hvg: %zu genes were asked for, but only %zu vary", options->n, chosen);
+  if (chosen == 0) COMP__FAIL(COMP_ERR_DATA, "variable genes: no gene varies at all");
+  if (chosen < options->n) comp__warn(context, "variable genes: %zu genes were asked for, but only %zu vary", options->n, chosen);
   comp__info(context, "chose %zu of %zu genes (%s)", chosen, h.genes, f->name);
 done:
   release(&h);

@@ -27,7 +27,7 @@ static comp_status dispersions(double *mean, double *dispersion, double *nonzero
   if (status != COMP_OK) return status;
   for (size_t j = 0; j < genes; j++) {
     if (!isfinite(mean[j]) || !isfinite(dispersion[j]))
-      return comp__error(COMP_ERR_NUMERIC, "hvg: undoing the log of X overflows: X is not log data");
+      return comp__error(COMP_ERR_NUMERIC, "variable genes: undoing the log of X overflows: X is not log data");
     double m = mean[j] == 0.0 ? 1e-12 : mean[j];
     double ratio = dispersion[j] / m;
     dispersion[j] = ratio > 0.0 ? log(ratio) : NAN;

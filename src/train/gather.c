@@ -1,5 +1,5 @@
 /* gather.c: rows of a matrix as a batch: a copy of its own, contiguous, with a transpose when it is sparse and trained
- * on. */
+ * on. Rows of dense data that are read as they are need no copy. */
 #include <math.h>
 #include <string.h>
 
@@ -103,8 +103,24 @@ static void transpose_into(comp_matrix *to, size_t *fill, const comp_matrix *fro
     }
 }
 
+static comp_status view(comp__batch *out, comp__gather *g, const comp_matrix *x, const size_t *rows, size_t n,
+                        const size_t *start) {
+  if (n > g->capacity) {
+    comp__free(g->ids);
+    g->ids = NULL;
+    g->capacity = 0;
+    comp_status status = comp__alloc(&g->ids, n, sizeof *g->ids);
+    if (status != COMP_OK) return status;
+    g->capacity = n;
+  }
+  for (size_t i = 0; i < n; i++) g->ids[i] = rows[i];
+  *out = (comp__batch){.rows = n, .x = x, .input = x, .start = start, .ids = g->ids, .take = rows};
+  return COMP_OK;
+}
+
 comp_status comp__gather_rows(comp__batch *out, comp_context *context, comp__gather *g, const comp_matrix *x,
                               const size_t *rows, size_t n, const size_t *start, bool transpose) {
+  if (x->kind == COMP_DENSE && !g->counts) return view(out, g, x, rows, n, start);
   comp_status status = reserve(g, x, n, count_entries(x, rows, n), transpose);
   if (status != COMP_OK) return status;
   bool sparse = x->kind == COMP_CSR;

@@ -45,7 +45,8 @@ comp_status comp__loader_batch(comp__batch *out, comp_context *context, comp__lo
 comp_status comp__loader_validation_batch(comp__batch *out, comp_context *context, comp__loader *loader, size_t index);
 
 /*
- * The gathering alone, for use on other data: rows of x, in blocks by condition, as a batch.
+ * The gathering alone, for use on other data: rows of x, in blocks by condition, as a batch. Of dense data the batch is
+ * a view: x and `rows` must stay.
  */
 typedef struct comp__gather {
   comp_matrix *x, *input, *input_t; /* input and input_t are x's own when they need not differ */

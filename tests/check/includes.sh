@@ -32,7 +32,7 @@ libraries='
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
 ^cairo                                    src/report/[^/]*[.][ch]
 ^(lapacke|cblas)[.]h$                     src/linalg/[^/]*[.]c
-^xgboost/                                 src/metrics/forest[.]c
+^xgboost/                                 src/metrics/boosted[.]c
 ^linear[.]h$                              src/metrics/logistic[.]c
 ^hnswlib/                                 src/neighbors/hnsw[.]cpp
 ^igraph                                   src/cluster/leiden[.]c

@@ -4,12 +4,15 @@
  *
  *   score_dump tail               reads lines "x dof", prints the chi-square tail of each
  *   score_dump samples FILE OBSM CONDITION K    p-value, local silhouette and LISI of conditions (k 90) of each sample
+ *   score_dump seconds FILE OBSM CONDITION K    seconds for the neighbours, and for p-values and silhouettes from them
  *   score_dump kmeans FILE OBSM CLUSTERS        the cluster of each sample, after a first line with the inertia
  *   score_dump connectivity FILE OBSM K         edges of the graph of K neighbours: a, b, weight
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cluster/connectivity.h"
 #include "cluster/kmeans.h"
@@ -36,13 +39,21 @@ static comp_neighbors *find(comp_context *context, const comp_matrix *points, si
   return neighbors;
 }
 
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void dump_samples(comp_context *context, const comp_dataset *d, const comp_matrix *points, const char *condition,
-                         size_t k) {
+                         size_t k, bool seconds) {
   comp_groups groups;
   size_t column, n = comp_matrix_rows(points), stored = k < 89 ? 89 : k;
   require(comp_table_require(&column, comp_dataset_obs(d), condition));
   require(comp_table_groups(&groups, comp_dataset_obs(d), column));
+  double start = now();
   comp_neighbors *neighbors = find(context, points, stored);
+  double found = now();
   comp__neighborhoods h = {.n = n,
                            .k = k,
                            .stride = stored,
@@ -55,9 +66,10 @@ static void dump_samples(comp_context *context, const comp_dataset *d, const com
   double *p = calloc(3 * n, sizeof *p), *s = p + n, *lisi = s + n;
   require(comp__kbet_pvals(p, context, &h));
   require(comp__local_silhouettes(s, context, &h));
+  if (seconds) printf("%.6f %.6f\n", found - start, now() - found);
   h.k = 90;
   require(comp__lisi(lisi, context, &h));
-  for (size_t i = 0; i < n; i++) printf("%.17g %.17g %.17g\n", p[i], s[i], lisi[i]);
+  for (size_t i = 0; !seconds && i < n; i++) printf("%.17g %.17g %.17g\n", p[i], s[i], lisi[i]);
   free(p);
   comp_neighbors_free(neighbors);
   comp_groups_release(&groups);
@@ -93,7 +105,8 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc < 5) {
-    fputs("usage: score_dump tail | samples FILE OBSM CONDITION K | kmeans FILE OBSM K | connectivity FILE OBSM K\n",
+    fputs("usage: score_dump tail | samples|seconds FILE OBSM CONDITION K | kmeans FILE OBSM K | connectivity FILE "
+          "OBSM K\n",
           stderr);
     return 2;
   }
@@ -107,7 +120,8 @@ int main(int argc, char **argv) {
   const comp_matrix *points = comp_dataset_get(d, COMP_SLOT_OBSM, argv[3]);
   if (!points) return 1;
   size_t number = strtoul(argv[argc - 1], NULL, 10);
-  if (strcmp(argv[1], "samples") == 0) dump_samples(context, d, points, argv[4], number);
+  if (strcmp(argv[1], "samples") == 0) dump_samples(context, d, points, argv[4], number, false);
+  if (strcmp(argv[1], "seconds") == 0) dump_samples(context, d, points, argv[4], number, true);
   if (strcmp(argv[1], "kmeans") == 0) dump_kmeans(context, points, number);
   if (strcmp(argv[1], "connectivity") == 0) dump_connectivity(context, points, number);
   comp_dataset_free(d);

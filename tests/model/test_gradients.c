@@ -55,7 +55,7 @@ static void make_batch(problem *p, comp_context *context, size_t conditions, boo
     p->library[i] = 20.0f + (float)i;
     comp__rng_fill_normal(p->eps + i * LATENT, LATENT, comp__rng_at(9, COMP__RNG_LATENT, 4, p->ids[i]), 0);
   }
-  p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library};
+  p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library, NULL};
 }
 
 static void setup(problem *p, comp_context *context, const comp_model_options *options, size_t conditions,

@@ -1,0 +1,131 @@
+"""bench/embed.py: representations of 100,000 x 2,000 sparse samples (5 % filled), comp against PyTorch, in one run, taking turns.
+
+Both go from CSR in memory to latent means in memory. PyTorch runs at its fair settings (the environment below, all threads), in every way that its
+version offers (batches made dense; a sparse first product), at several batch sizes; the fastest counts. Run through `./dev bench embed [ROWS]`.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+BUILD = os.environ.get("COMP_BUILD", "build")
+THREADS = len(os.sched_getaffinity(0))
+ROUNDS = int(os.environ.get("COMP_REPEATS", "3"))
+FAIR = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512",
+        "LD_LIBRARY_PATH": "/usr/lib/x86_64-linux-gnu/openblas-openmp"}
+BAR = 5.0
+
+PEER = r"""
+import json, resource, sys, time
+import numpy as np, scipy.sparse as sp, torch, torch.nn.functional as F
+rows, threads, ways = json.loads(sys.argv[1])
+torch.set_num_threads(threads)
+torch.manual_seed(0)
+rng = np.random.default_rng(0)
+features, width, latent, filled = 2000, 512, 40, 100
+step = features // filled
+indices = (np.arange(filled) * step + rng.integers(0, step, (rows, filled))).astype(np.int32).ravel()
+x = sp.csr_matrix((rng.random(rows * filled, np.float32) + 0.5, indices, np.arange(rows + 1) * filled), shape=(rows, features))
+c = torch.arange(rows) % 2
+def weight(n, m): return (torch.rand(n, m) * 2 - 1) * n ** -0.5
+w = [weight(features + 2, width), weight(width, width), weight(width, width)]
+wm, bm = weight(width, latent), torch.zeros(latent)
+# In eval mode batch normalisation is one scale and one shift a column: folded into the weights, as one does for inference.
+shift = [torch.zeros(width) for _ in w]
+def rest(h):
+    h = F.leaky_relu_(h, 0.01)
+    for l in (1, 2):
+        h = F.leaky_relu_(torch.addmm(shift[l], h, w[l]), 0.01)
+    return torch.addmm(bm, h, wm)
+def dense(batch):
+    out = torch.empty(rows, latent)
+    buffer = np.zeros((batch, features), np.float32)
+    for i in range(0, rows, batch):
+        part = x[i:i + batch]
+        n = part.shape[0]
+        part.toarray(out=buffer[:n])
+        first = (w[0][features:] + shift[0])[c[i:i + n]]
+        out[i:i + n] = rest(torch.addmm(first, torch.from_numpy(buffer[:n]), w[0][:features]))
+    return out
+def coo(batch):
+    out = torch.empty(rows, latent)
+    for i in range(0, rows, batch):
+        part = x[i:i + batch]
+        n = part.shape[0]
+        row = np.repeat(np.arange(n), np.diff(part.indptr))
+        s = torch.sparse_coo_tensor(torch.from_numpy(np.stack([row, part.indices])), torch.from_numpy(part.data), part.shape)
+        s = s._coalesced_(True)
+        first = (w[0][features:] + shift[0])[c[i:i + n]]
+        out[i:i + n] = rest(torch.sparse.addmm(first, s, w[0][:features]))
+    return out
+def csr(batch):
+    out = torch.empty(rows, latent)
+    for i in range(0, rows, batch):
+        part = x[i:i + batch]
+        n = part.shape[0]
+        s = torch.sparse_csr_tensor(torch.from_numpy(part.indptr), torch.from_numpy(part.indices), torch.from_numpy(part.data), part.shape)
+        first = (w[0][features:] + shift[0])[c[i:i + n]]
+        out[i:i + n] = rest(first + s @ w[0][:features])
+    return out
+def bag(batch):
+    # A sparse product as a sum of weight rows: torch's fastest kernel for it.
+    out = torch.empty(rows, latent)
+    for i in range(0, rows, batch):
+        part = x[i:i + batch]
+        n = part.shape[0]
+        first = (w[0][features:] + shift[0])[c[i:i + n]]
+        h = F.embedding_bag(torch.from_numpy(part.indices), w[0][:features], torch.from_numpy(part.indptr[:-1]), mode="sum", per_sample_weights=torch.from_numpy(part.data))
+        out[i:i + n] = rest(h.add_(first))
+    return out
+result = {}
+with torch.inference_mode():
+    for way, batch in ways:
+        try:
+            function = globals()[way]
+            function(batch) if rows <= 20000 else None
+            start = time.perf_counter()
+            function(batch)
+            result[f"{way} {batch}"] = time.perf_counter() - start
+        except RuntimeError as error:
+            result[f"{way} {batch}"] = None
+            print(way, str(error)[:200], file=sys.stderr)
+print(json.dumps(dict(seconds=result, peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)))
+"""
+
+
+def peer(rows, ways):
+    out = subprocess.run([sys.executable, "-c", PEER, json.dumps([rows, THREADS, ways])], check=True, capture_output=True, text=True,
+                         env={**os.environ, **FAIR})
+    return json.loads(out.stdout)
+
+
+def ours(rows, precision):
+    out = subprocess.run([os.path.join(BUILD, "bench", "embed_rows"), str(rows), precision, "1", str(THREADS)], check=True,
+                         capture_output=True, text=True)
+    return json.loads(out.stdout)
+
+
+def main():
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+    # Which way and batch suit PyTorch best, on fewer rows.
+    tried = peer(min(rows, 20000), [[way, batch] for way in ("dense", "coo", "csr", "bag") for batch in (256, 512, 1024, 4096, 16384)])["seconds"]
+    ranked = sorted((t, name) for name, t in tried.items() if t)
+    best = [name.split() for _, name in ranked[:2]]
+    print("PyTorch, 20,000 rows: " + ", ".join(f"{name} {t:.3f} s" for t, name in ranked))
+    print(f"threads: {THREADS}; {rows:,} rows; medians of {ROUNDS} rounds, taking turns")
+    mine, theirs = {"f32": [], "bf16": []}, []
+    for _ in range(ROUNDS):
+        for precision in mine:
+            mine[precision].append(ours(rows, precision))
+        theirs.append(peer(rows, [[way, int(batch)] for way, batch in best]))
+    torch_seconds = statistics.median(min(run["seconds"].values()) for run in theirs)
+    print(f"PyTorch ({' or '.join(' '.join(b) for b in best)}): {torch_seconds:.3f} s, {theirs[0]['peak_mb']:.0f} MB")
+    for precision, runs in mine.items():
+        seconds = statistics.median(t for run in runs for t in run["seconds"])
+        bar = f" (bar {BAR:g}x)" if precision == "f32" else " (an explicit choice)"
+        print(f"comp {precision}: {seconds:.3f} s, {torch_seconds / seconds:.1f}x{bar}, {rows / seconds:,.0f} rows/s, {runs[0]['peak_mb']:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

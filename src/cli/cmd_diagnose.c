@@ -1,0 +1,161 @@
+/* cmd_diagnose.c: `comp diagnose`: can a model be trusted? */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/streams.h"
+#include "cli/text.h"
+
+typedef struct diagnose_options {
+  cli_input input;
+  opt_list models;
+  const char *label, *against, *json;
+  double alpha;
+  int64_t samples, permutations, draws, seed;
+} diagnose_options;
+
+static const diagnose_options defaults = {
+    .input = CLI_INPUT_INIT, .alpha = 0.05, .samples = 5000, .permutations = 99, .draws = 2};
+
+static const opt_spec options[] = {
+    CLI_INPUT_FILE(diagnose_options, input),
+    {"model", 'm', OPT_FILE, .repeat = true, .required = true, OPT_FIELD(diagnose_options, models), .metavar = "MODEL",
+     .help = "the model file; further ones, trained with other seeds, are compared with it"},
+    {"label", 'l', OPT_STRING, OPT_FIELD(diagnose_options, label), .metavar = "COL",
+     .help = "the column of what must not be lost, such as the cell type", .unset = "what needs labels is not checked"},
+    {"against", .kind = OPT_FILE, OPT_FIELD(diagnose_options, against), .metavar = "MODEL",
+     .help = "a model of the same data trained with --gamma 0, to compare reconstructions with",
+     .unset = "that is not checked"},
+    {"json", .kind = OPT_FILE, OPT_FIELD(diagnose_options, json), .metavar = "FILE",
+     .help = "also write all numbers to this file, as JSON; '-' writes them to stdout in place of the table"},
+    {"alpha", .kind = OPT_REAL, OPT_FIELD(diagnose_options, alpha), .metavar = "A", .min = 1e-6, .max = 0.49,
+     .help = "level of the tests"},
+    {"max-samples", .kind = OPT_INT, OPT_FIELD(diagnose_options, samples), .metavar = "N", .min = 100, .max = 100000,
+     .help = "use at most N samples where time grows with their square"},
+    {"permutations", .kind = OPT_INT, OPT_FIELD(diagnose_options, permutations), .metavar = "N", .min = 19,
+     .max = 100000, .help = "permutations for p-values; classifiers made of trees get a fifth of them"},
+    {"draws", .kind = OPT_INT, OPT_FIELD(diagnose_options, draws), .metavar = "N", .min = 2, .max = 1000,
+     .help = "draws from each posterior, for divergences"},
+    {"seed", .kind = OPT_INT, OPT_FIELD(diagnose_options, seed), .metavar = "N", .min = 0, .max = 9e15,
+     .help = "seed of all random numbers"},
+    CLI_INPUT_ROWS(diagnose_options, input),
+    {0},
+};
+
+static const cli_example examples[] = {
+    {"comp diagnose -i ready.h5ad -m model.comp --label cell_type", "one model"},
+    {"comp diagnose -i ready.h5ad -m seed0.comp -m seed1.comp -m seed2.comp -l cell_type --against gamma0.comp",
+     "everything that can be checked"},
+    {NULL, NULL},
+};
+
+static void print_text(int column, int indent, int width, const char *before, const char *text) {
+  text_flow flow = text_flow_start(stdout, column, indent, width);
+  text_flow_add(&flow, before);
+  text_flow_add(&flow, text);
+  text_flow_end(&flow);
+}
+
+/* "pass  normality    1e-300  reason", the reason flowing at the right, the advice below it. */
+static void print_finding(const comp_finding *f, int width) {
+  enum { INDENT = 40 };
+  char value[32] = "";
+  if (isfinite(f->value)) snprintf(value, sizeof value, "%.3g", f->value);
+  int column = printf("  %-12s %-16s %7s ", comp_verdict_name(f->verdict), f->check, value);
+  print_text(column, INDENT, width, "", f->reason);
+  if (!f->advice[0]) return;
+  column = printf("%*s", INDENT, "");
+  print_text(column, INDENT, width, "-> ", f->advice);
+}
+
+static void print_table(const comp_diagnosis *d) {
+  int width = text_columns(STDOUT_FILENO, 120);
+  if (width < 80) width = 80;
+  size_t counts[4] = {0};
+  for (size_t i = 0; i < comp_diagnosis_findings(d); i++) {
+    const comp_finding *f = comp_diagnosis_finding(d, i);
+    if (i == 0 || f->question != comp_diagnosis_finding(d, i - 1)->question)
+      printf("%s%s\n", i ? "\n" : "", comp_question_text(f->question));
+    print_finding(f, width);
+    counts[f->verdict]++;
+  }
+  printf("\n%zu passed, %zu to look at, %zu failed, %zu not checked\n", counts[COMP_VERDICT_PASS],
+         counts[COMP_VERDICT_LOOK], counts[COMP_VERDICT_FAIL], counts[COMP_VERDICT_NOT_CHECKED]);
+}
+
+static int show(cli_session *session, const comp_diagnosis *d, const char *json) {
+  if (!json || !cli_output_is_stdout(json)) print_table(d);
+  if (!cli_stdout_flush()) return EXIT_FAILED;
+  if (!json) return 0;
+  cli_output output;
+  if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  fprintf(output.file, "%s\n", comp_diagnosis_json(d));
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  return 0;
+}
+
+static comp_status diagnose(comp_diagnosis **out, cli_session *session, const diagnose_options *o,
+                            const comp_read_options *read, comp_model **models) {
+  comp_diagnose_options options_diagnose = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp_dataset *dataset = NULL;
+  comp_model *against = NULL;
+  comp_status status = COMP_OK;
+  options_diagnose.label = o->label;
+  options_diagnose.alpha = o->alpha;
+  options_diagnose.samples = (size_t)o->samples;
+  options_diagnose.permutations = (size_t)o->permutations;
+  options_diagnose.draws = (size_t)o->draws;
+  options_diagnose.seed = (uint64_t)o->seed;
+  for (size_t m = 0; status == COMP_OK && m < o->models.count; m++)
+    status = comp_model_load(&models[m], o->models.items[m]);
+  if (status == COMP_OK && o->against) status = comp_model_load(&against, o->against);
+  options_diagnose.against = against;
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, read);
+  if (status == COMP_OK)
+    status = comp_diagnose(out, session->context, dataset, (const comp_model *const *)models, o->models.count,
+                           &options_diagnose);
+  comp_model_free(against);
+  comp_dataset_free(dataset);
+  return status;
+}
+
+static int run(cli_session *session, const void *values) {
+  const diagnose_options *o = values;
+  comp_read_options read;
+  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
+  if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  read.skip_slots = true;
+  comp_model **models = calloc(o->models.count, sizeof(comp_model *));
+  if (!models) return cli_error(session, EXIT_FAILED, "out of memory");
+  comp_diagnosis *diagnosis = NULL;
+  comp_status status = diagnose(&diagnosis, session, o, &read, models);
+  int code = status == COMP_OK ? show(session, diagnosis, o->json) : cli_fail(session, status);
+  comp_diagnosis_free(diagnosis);
+  for (size_t m = 0; m < o->models.count; m++) comp_model_free(models[m]);
+  free(models);
+  return code;
+}
+
+const cli_command cli_diagnose = {
+    .name = "diagnose",
+    .group = "Models",
+    .summary = "check whether a model can be trusted",
+    .description =
+        "Asks of a trained model what the paper's theory asks: is z neither normal nor symmetric (else counterfactuals "
+        "are not identifiable), does it not depend on the condition, do models of other seeds agree, and is nothing "
+        "lost "
+        "but the condition. Prints one line a check: pass, look (see for yourself) or fail, the number, the reason and "
+        "what to do. The first model is judged; further ones tell whether it is stable. What could not be checked is "
+        "said. docs/theory.md explains every line.",
+    .examples = examples,
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof defaults,
+    .computes = true,
+    .run = run,
+};

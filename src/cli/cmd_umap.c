@@ -1,0 +1,272 @@
+/* cmd_umap.c: `comp umap`: a layout of the samples in two dimensions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/streams.h"
+
+/* With `--use X`, more features than this are reduced to as many principal components first. */
+enum { COMPONENTS = 50 };
+
+typedef struct umap_options {
+  cli_input input;
+  const char *output, *use, *key, *metric, *init, *search, *reference;
+  int64_t neighbors, dimensions, epochs, negative, seed;
+  double min_dist, spread, a, b, rate;
+} umap_options;
+
+static const umap_options defaults = {.input = CLI_INPUT_INIT,
+                                      .use = "X_comp",
+                                      .key = "X_umap",
+                                      .metric = "euclidean",
+                                      .init = "spectral",
+                                      .search = "auto",
+                                      .neighbors = 15,
+                                      .dimensions = 2,
+                                      .epochs = OPT_UNSET_INT,
+                                      .negative = 5,
+                                      .min_dist = 0.1,
+                                      .spread = 1.0,
+                                      .a = OPT_UNSET_REAL,
+                                      .b = OPT_UNSET_REAL,
+                                      .rate = 1.0};
+
+/* In the order of the enums. */
+static const char *const metrics[] = {"euclidean", "cosine", NULL};
+static const char *const inits[] = {"spectral", "pca", "random", NULL};
+static const char *const searches[] = {"auto", "exact", "approximate", NULL};
+
+static const opt_spec options[] = {
+    CLI_INPUT_FILE(umap_options, input),
+    {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(umap_options, output), .metavar = "OUT",
+     .help = "the .h5ad to write: the input with the layout added; it may be the input"},
+    {"use", 'u', OPT_STRING, OPT_FIELD(umap_options, use), .metavar = "NAME",
+     .help = "the matrix in obsm that is laid out; X: the data itself, by its first 50 principal components if it has "
+             "more features"},
+    {"key", .kind = OPT_STRING, OPT_FIELD(umap_options, key), .metavar = "NAME",
+     .help = "the name of the layout in obsm"},
+    {"reference", .kind = OPT_FILE, OPT_FIELD(umap_options, reference), .metavar = "FILE",
+     .help = "place the samples among those of this .h5ad, which has both matrices and stays as it is",
+     .unset = "a layout of their own"},
+    {"neighbors", 'k', OPT_INT, OPT_FIELD(umap_options, neighbors), .metavar = "N", .min = 2, .max = 1e6,
+     .help = "of each sample, itself included: more show the whole, fewer the detail"},
+    {"min-dist", .kind = OPT_REAL, OPT_FIELD(umap_options, min_dist), .metavar = "D", .min = 0, .max = 1e6,
+     .help = "how near to each other samples may come"},
+    {"spread", .kind = OPT_REAL, OPT_FIELD(umap_options, spread), .metavar = "S", .min = 1e-6, .max = 1e6,
+     .help = "the scale of the layout"},
+    {"a", 'a', OPT_REAL, OPT_FIELD(umap_options, a), .metavar = "A", .min = 1e-9, .max = 1e9,
+     .help = "of the curve 1 / (1 + a d^(2b)), given together with b", .unset = "from --min-dist and --spread"},
+    {"b", 'b', OPT_REAL, OPT_FIELD(umap_options, b), .metavar = "B", .min = 1e-3, .max = 100,
+     .help = "of the same curve", .unset = "from --min-dist and --spread"},
+    {"metric", .kind = OPT_CHOICE, OPT_FIELD(umap_options, metric), .metavar = "M", .choices = metrics,
+     .help = "the distance between samples"},
+    {"search", .kind = OPT_CHOICE, OPT_FIELD(umap_options, search), .metavar = "S", .choices = searches,
+     .help = "for neighbours; auto: exact, unless an approximate search costs less"},
+    {"init", .kind = OPT_CHOICE, OPT_FIELD(umap_options, init), .metavar = "I", .choices = inits,
+     .help = "where the layout starts"},
+    {"epochs", .kind = OPT_INT, OPT_FIELD(umap_options, epochs), .metavar = "N", .min = 1, .max = 1e6,
+     .help = "passes over the graph; a third of them with --reference", .unset = "500 up to 10,000 samples, else 200"},
+    {"negative", .kind = OPT_INT, OPT_FIELD(umap_options, negative), .metavar = "N", .min = 0, .max = 1000,
+     .help = "random samples that one is pushed from, for each that it is drawn to"},
+    {"lr", .kind = OPT_REAL, OPT_FIELD(umap_options, rate), .metavar = "R", .min = 1e-9, .max = 1e3,
+     .help = "learning rate at the start"},
+    {"seed", .kind = OPT_INT, OPT_FIELD(umap_options, seed), .metavar = "N", .min = 0, .max = 9e15,
+     .help = "of the random numbers"},
+    {"dimensions", 'd', OPT_INT, OPT_FIELD(umap_options, dimensions), .metavar = "N", .min = 1, .max = 64,
+     .help = "of the layout; with --reference those of its layout"},
+    CLI_INPUT_ROWS(umap_options, input),
+    {0},
+};
+
+static const cli_example examples[] = {
+    {"comp umap -i cells.h5ad -o cells.h5ad", "the layout of obsm/X_comp, added to the file as obsm/X_umap"},
+    {"comp umap -i people.h5ad -o people.h5ad -k 100 -a 0.1 -b 2", "a curve and neighbours of one's own"},
+    {"comp umap -i new.h5ad -o new.h5ad --reference cells.h5ad", "new samples among those that are laid out already"},
+    {NULL, NULL},
+};
+
+static int place_of(const char *const *names, const char *name) {
+  int i = 0;
+  while (strcmp(names[i], name) != 0) i++;
+  return i;
+}
+
+static comp_umap_options library_options(const umap_options *o) {
+  comp_umap_options u = COMP_UMAP_OPTIONS_INIT;
+  u.neighbors = (size_t)o->neighbors;
+  u.dimensions = (size_t)o->dimensions;
+  u.min_dist = o->min_dist;
+  u.spread = o->spread;
+  u.a = o->a;
+  u.b = o->b;
+  u.metric = (comp_metric)place_of(metrics, o->metric);
+  u.search = (comp_search)place_of(searches, o->search);
+  u.init = (comp_umap_init)place_of(inits, o->init);
+  u.epochs = o->epochs == OPT_UNSET_INT ? 0 : (size_t)o->epochs;
+  u.negative = (size_t)o->negative;
+  u.rate = o->rate;
+  u.seed = (uint64_t)o->seed;
+  return u;
+}
+
+/* The matrix of that name in obsm; NULL after a message that names a near one or says which there are. */
+static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *dataset, const char *path,
+                                      const char *name, const char *option) {
+  const comp_matrix *matrix = comp_dataset_get(dataset, COMP_SLOT_OBSM, name);
+  if (matrix) return matrix;
+  comp_suggest search = {.word = name};
+  const size_t count = comp_dataset_count(dataset, COMP_SLOT_OBSM);
+  for (size_t i = 0; i < count; i++) comp_suggest_offer(&search, comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i));
+  if (search.best)
+    cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; did you mean %s %s?", path, name, option,
+              search.best);
+  else if (count == 0)
+    cli_error(session, EXIT_FAILED,
+              "%s: there is nothing in obsm; make a representation first (comp embed, comp pca), or take %s X", path,
+              option);
+  else
+    cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; '%s' is there: choose with %s", path, name,
+              comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, 0), option);
+  return NULL;
+}
+
+/* What is laid out; NULL after a message. `*made` is a matrix to be freed, or NULL. */
+static const comp_matrix *choose_points(cli_session *session, comp_dataset *dataset, const umap_options *o,
+                                        comp_matrix **made) {
+  *made = NULL;
+  if (strcmp(o->use, "X") != 0) return find_matrix(session, dataset, o->input.path, o->use, "--use");
+  const size_t features = comp_dataset_features(dataset), samples = comp_dataset_samples(dataset);
+  comp_status status;
+  if (features > COMPONENTS && samples > COMPONENTS) {
+    comp_pca_options pca_options = COMP_PCA_OPTIONS_INIT;
+    pca_options.components = COMPONENTS;
+    comp_pca pca;
+    status = comp_pca_run(&pca, session->context, dataset, &pca_options);
+    if (status == COMP_OK) {
+      comp_pca_release(&pca);
+      return comp_dataset_get(dataset, COMP_SLOT_OBSM, pca_options.key);
+    }
+  } else {
+    status = comp_matrix_to_dense(made, session->context, comp_dataset_x(dataset));
+    if (status == COMP_OK) return *made;
+  }
+  cli_fail_in(session, status, o->input.path);
+  return NULL;
+}
+
+static void print_info(const comp_umap_info *info, size_t samples, const umap_options *o) {
+  printf("samples\t%zu\nneighbors\t%lld\nrecall\t%.4f\nedges\t%zu\n", samples, (long long)o->neighbors, info->recall,
+         info->edges);
+  if (!o->reference) printf("components\t%zu\n", info->components);
+  printf("a\t%.6g\nb\t%.6g\nepochs\t%zu\n", info->a, info->b, info->epochs);
+}
+
+/* Writes the input with the layout, which is taken over. */
+static comp_status write_result(cli_session *session, const comp_dataset *dataset, comp_matrix *layout,
+                                const umap_options *o, const comp_read_options *read) {
+  const size_t n = comp_matrix_rows(layout);
+  comp_dataset *results = NULL;
+  comp_matrix *empty = NULL;
+  const char **names = calloc(n + 1, sizeof *names);
+  comp_status status = names ? comp_matrix_new_dense(&empty, n, 0) : COMP_ERR_MEMORY;
+  if (status == COMP_OK) {
+    for (size_t i = 0; i < n; i++) names[i] = comp_dataset_obs_name(dataset, i);
+    status = comp_dataset_new(&results, empty, names, NULL);
+  }
+  if (status == COMP_OK)
+    status = comp_dataset_set(results, COMP_SLOT_OBSM, o->key, layout);
+  else
+    comp_matrix_free(layout);
+  if (status == COMP_OK) status = comp_dataset_update(session->context, results, o->input.path, o->output, read);
+  comp_dataset_free(results);
+  free(names);
+  return status;
+}
+
+/* The layout among the samples of another file. */
+static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *info, const comp_matrix *points,
+                     const umap_options *o, const comp_umap_options *u) {
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  read.skip_x = true;
+  comp_dataset *reference = NULL;
+  if (strcmp(o->use, "X") == 0)
+    return cli_usage_error(session, "--reference needs a matrix of obsm that both files have, not --use X");
+  comp_status status = comp_dataset_read(&reference, session->context, o->reference, &read);
+  if (status != COMP_OK) return cli_fail_in(session, status, o->reference);
+  int code = EXIT_FAILED;
+  const comp_matrix *old = find_matrix(session, reference, o->reference, o->use, "--use");
+  const comp_matrix *layout = old ? find_matrix(session, reference, o->reference, o->key, "--key") : NULL;
+  if (layout) {
+    status = comp_umap_transform(out, info, session->context, old, layout, points, u);
+    code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
+  }
+  comp_dataset_free(reference);
+  return code;
+}
+
+static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o, const comp_read_options *read) {
+  comp_umap_options u = library_options(o);
+  comp_umap_info info;
+  comp_matrix *made, *layout = NULL;
+  const comp_matrix *points = choose_points(session, dataset, o, &made);
+  if (!points) return EXIT_FAILED;
+  int code = 0;
+  comp_status status = COMP_OK;
+  if (o->reference) {
+    code = lay_among(session, &layout, &info, points, o, &u);
+  } else {
+    status = comp_umap_run(&layout, &info, session->context, points, &u);
+    if (status != COMP_OK) code = cli_fail_in(session, status, o->input.path);
+  }
+  if (code == 0) {
+    print_info(&info, comp_matrix_rows(points), o);
+    if (cli_stdout_flush()) {
+      status = write_result(session, dataset, layout, o, read);
+      layout = NULL;
+      if (status != COMP_OK) code = cli_fail_in(session, status, o->input.path);
+    } else {
+      code = EXIT_FAILED; /* the closing check says why; nothing is created */
+    }
+  }
+  comp_matrix_free(layout);
+  comp_matrix_free(made);
+  return code;
+}
+
+static int run(cli_session *session, const void *values) {
+  const umap_options *o = values;
+  comp_read_options read;
+  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
+  if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
+  comp_umap_options u = library_options(o);
+  if (comp_umap_options_check(&u) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  comp_status status = comp_file_check_writable(o->output);
+  if (status != COMP_OK) return cli_fail(session, status);
+  comp_dataset *dataset = NULL;
+  comp_read_options look = read;
+  look.skip_x = strcmp(o->use, "X") != 0;
+  look.skip_slots = !look.skip_x;
+  status = comp_dataset_read(&dataset, session->context, o->input.path, &look);
+  if (status != COMP_OK) return cli_fail_in(session, status, o->input.path);
+  int code = lay_out(session, dataset, o, &read);
+  comp_dataset_free(dataset);
+  return code;
+}
+
+const cli_command cli_umap = {
+    .name = "umap",
+    .group = "Data",
+    .summary = "lay the samples out in two dimensions",
+    .description =
+        "UMAP of a representation, as umap-learn has it, the same at any number of threads. The layout is added to "
+        "obsm of the file; everything else stays as it is. Prints what was done; recall is the share of the true "
+        "neighbours that were found, 1 when the search was exact.",
+    .examples = examples,
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof defaults,
+    .computes = true,
+    .run = run,
+};

@@ -1,0 +1,271 @@
+/* diagnose.c: all checks in order. What is computed is in the other files, what it means in verdict.c. */
+#include "comp/diagnose.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "diagnose/results.h"
+#include "linalg/linalg.h"
+
+enum {
+  STEP_PREDICT = 7000000,
+  PREDICT_ROWS = 2000, /* samples for classifiers: trees are trained again for each permutation */
+  NULL_SHUFFLES = 19,  /* of conditions, for the divergence */
+  BOUND_BATCHES = 8,
+  NEIGHBORS = 30,
+  NEIGHBOR_ROWS = 20000,
+  CHANGE_ROWS = 300 /* samples for a mean change */
+};
+
+comp_status comp_diagnose_options_check(const comp_diagnose_options *o) {
+  if (!(o->alpha > 0 && o->alpha < 0.5))
+    return comp__error(COMP_ERR_ARGUMENT, "alpha: %g is not between 0 and 0.5", o->alpha);
+  if (o->samples < 100 || o->samples > 100000)
+    return comp__error(COMP_ERR_ARGUMENT, "samples: %zu is not between 100 and 100000", o->samples);
+  if (o->permutations < 19 || o->permutations > 100000)
+    return comp__error(COMP_ERR_ARGUMENT, "permutations: %zu is not between 19 and 100000", o->permutations);
+  if (o->draws < 2 || o->draws > 1000)
+    return comp__error(COMP_ERR_ARGUMENT, "draws: %zu is not between 2 and 1000", o->draws);
+  return COMP_OK;
+}
+
+/* Two models must speak of the same features and conditions to be compared. */
+static comp_status check_alike(const comp_model *a, const comp_model *b, const char *which) {
+  size_t features = comp_model_features(a), levels = comp_model_levels(a);
+  if (comp_model_features(b) != features)
+    return comp__error(COMP_ERR_DATA, "%s has %zu features, the first model %zu: they are models of different data",
+                       which, comp_model_features(b), features);
+  for (size_t g = 0; g < features; g++)
+    if (strcmp(comp_model_feature(a, g), comp_model_feature(b, g)) != 0)
+      return comp__error(COMP_ERR_DATA,
+                         "%s has '%s' as feature %zu, the first model '%s': they are models of different data", which,
+                         comp_model_feature(b, g), g + 1, comp_model_feature(a, g));
+  if (strcmp(comp_model_condition(a), comp_model_condition(b)) != 0)
+    return comp__error(COMP_ERR_DATA, "%s has the condition '%s', the first model '%s': they cannot be compared", which,
+                       comp_model_condition(b), comp_model_condition(a));
+  bool same = comp_model_levels(b) == levels;
+  for (size_t k = 0; same && k < levels; k++) same = strcmp(comp_model_level(a, k), comp_model_level(b, k)) == 0;
+  if (!same)
+    return comp__error(COMP_ERR_DATA, "%s has other values of the condition '%s' than the first model", which,
+                       comp_model_condition(a));
+  return comp_model_get_options(a)->likelihood == comp_model_get_options(b)->likelihood
+             ? COMP_OK
+             : comp__error(COMP_ERR_DATA, "%s has another likelihood than the first model: they cannot be compared",
+                           which);
+}
+
+static comp_status check_models(const comp_model *const *models, size_t n, const comp_diagnose_options *o) {
+  if (n == 0) return comp__error(COMP_ERR_ARGUMENT, "there is no model to diagnose");
+  for (size_t m = 1; m < n; m++) {
+    char which[40];
+    snprintf(which, sizeof which, "model %zu", m + 1);
+    comp_status status = check_alike(models[0], models[m], which);
+    if (status != COMP_OK) return status;
+  }
+  return o->against ? check_alike(models[0], o->against, "the model to compare with") : COMP_OK;
+}
+
+static comp_status check_samples(const comp__results *r, const comp__latent *l) {
+  if (l->n < l->dims + 2 || l->n < 20)
+    return comp__error(COMP_ERR_DATA,
+                       "%zu samples are too few to judge a z of %zu dimensions; at least %zu are needed, and hundreds "
+                       "to say much",
+                       l->n, l->dims, l->dims + 2 < 20 ? 20 : l->dims + 2);
+  for (size_t k = 0; k < l->conditions; k++) {
+    size_t count = 0;
+    for (size_t i = 0; i < l->n; i++) count += l->codes[i] == (int32_t)k;
+    if (count < 2)
+      return comp__error(COMP_ERR_DATA,
+                         "%s: '%s' has %zu sample%s; the data to diagnose with needs all conditions "
+                         "of the model",
+                         comp_model_condition(r->model), comp_model_level(r->model, k), count, count == 1 ? "" : "s");
+  }
+  return COMP_OK;
+}
+
+/* The batch size that the model was trained with. */
+static size_t training_batch(const comp_model *model) {
+  json_error_t error;
+  const char *config = comp_model_config(model);
+  json_t *root = config ? json_loads(config, 0, &error) : NULL;
+  json_int_t batch = json_integer_value(json_object_get(root, "batch"));
+  json_decref(root);
+  return batch > 0 ? (size_t)batch : 512;
+}
+
+static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
+  comp_status status;
+  const comp_diagnose_options *o = &r->options;
+  comp__posteriors p = {0};
+  COMP__TRY(comp__posteriors_init(&p, l->mean, l->scale, l->codes, l->n, l->dims, l->conditions, o->seed));
+  COMP__TRY(comp__independence_estimate(&r->independence, context, &p, o->samples, o->draws, o->seed));
+  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, o->samples, NULL_SHUFFLES, o->seed));
+  COMP__TRY(comp__information_least(&r->information, context, &p, o->samples, o->seed));
+  r->batch = training_batch(r->model);
+  if (r->batch > l->n) r->batch = l->n;
+  COMP__TRY(comp__training_bound(&r->bound, context, &p, r->batch, BOUND_BATCHES, o->seed));
+done:
+  comp__posteriors_release(&p);
+  return status;
+}
+
+/* Principal components of some samples of the data as the model reads it, as many as z has dimensions. */
+static comp_status components_of_data(comp_matrix **out, comp_context *context, const comp__latent *l,
+                                      const size_t *rows, size_t n, uint64_t seed) {
+  comp_status status;
+  comp_matrix *x = NULL;
+  comp__pca pca = {0};
+  COMP__TRY(comp__matrix_new_dense_raw(&x, n, l->features));
+  for (size_t i = 0; i < n; i++) comp__latent_observed(x->values + i * l->features, l, rows[i]);
+  size_t most = n - 1 < l->features ? n - 1 : l->features;
+  comp__pca_options options = {.components = l->dims < most ? l->dims : most, .seed = seed};
+  COMP__TRY(comp__pca_fit(&pca, context, x, &options));
+  COMP__TRY(comp__matrix_new_dense_raw(out, n, pca.components));
+  memcpy((*out)->values, pca.scores, n * pca.components * sizeof(float));
+done:
+  comp_matrix_free(x);
+  comp__pca_release(&pca);
+  return status;
+}
+
+static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {
+  comp_status status;
+  const comp_diagnose_options *o = &r->options;
+  size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
+  int32_t *codes = NULL;
+  comp_matrix *means = NULL, *draws = NULL, *before = NULL;
+  COMP__TRY(comp__random_order(&order, l->n, o->seed, STEP_PREDICT));
+  COMP__TRY(comp__alloc(&codes, n, sizeof *codes));
+  COMP__TRY(comp__latent_rows(&means, l, order, n, false, o->seed));
+  COMP__TRY(comp__latent_rows(&draws, l, order, n, true, o->seed));
+  for (size_t i = 0; i < n; i++) codes[i] = l->codes[order[i]];
+  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, o->permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, o->permutations, o->seed));
+  if (r->labels.n_levels) {
+    for (size_t i = 0; i < n; i++) codes[i] = r->labels.codes[order[i]];
+    COMP__TRY(components_of_data(&before, context, l, order, n, o->seed));
+    COMP__TRY(comp__predict(&r->label_before, context, before, codes, r->labels.n_levels, 0, o->seed));
+    COMP__TRY(comp__predict(&r->label_after, context, means, codes, r->labels.n_levels, 0, o->seed));
+  }
+done:
+  comp__free(order);
+  comp__free(codes);
+  comp_matrix_free(means);
+  comp_matrix_free(draws);
+  comp_matrix_free(before);
+  return status;
+}
+
+static comp_status run_correction(comp__results *r, comp_context *context, const comp__latent *l,
+                                  const comp_dataset *dataset) {
+  comp_status status;
+  const comp_diagnose_options *o = &r->options;
+  comp__latent against = {0};
+  if (r->labels.n_levels)
+    COMP__TRY(comp__fates_find(&r->fates, context, l, r->labels.codes, r->labels.n_levels, NEIGHBOR_ROWS, NEIGHBORS,
+                               o->seed));
+  COMP__TRY(comp__reconstruction(&r->reconstruction, context, l, o->samples, o->seed));
+  if (o->against) {
+    COMP__TRY(comp__latent_init(&against, context, o->against, dataset));
+    COMP__TRY(comp__reconstruction(&r->reconstruction_against, context, &against, o->samples, o->seed));
+  }
+done:
+  comp__latent_release(&against);
+  return status;
+}
+
+static comp_status run_checks(comp__results *r, comp_context *context, const comp_dataset *dataset,
+                              const comp__latent *latents) {
+  comp_status status;
+  const comp_diagnose_options *o = &r->options;
+  comp__progress_begin(context, "diagnosing", "checks", 5);
+  COMP__TRY(comp__identify_run(&r->identify, context, &latents[0], o->samples, o->alpha, o->permutations, o->seed));
+  comp__progress_update(context, 1, NULL);
+  COMP__TRY(run_independence(r, context, &latents[0]));
+  comp__progress_update(context, 2, NULL);
+  COMP__TRY(run_predictions(r, context, &latents[0]));
+  comp__progress_update(context, 3, NULL);
+  COMP__TRY(run_correction(r, context, &latents[0], dataset));
+  comp__progress_update(context, 4, NULL);
+  r->stable = r->models > 1;
+  if (r->stable)
+    COMP__TRY(comp__stability_run(&r->stability, context, latents, r->models,
+                                  r->labels.n_levels ? r->labels.codes : NULL, r->labels.n_levels, CHANGE_ROWS,
+                                  o->seed));
+  comp__progress_end(context);
+done:
+  return status;
+}
+
+static void release(comp__results *r) {
+  comp__identify_release(&r->identify);
+  comp__independence_release(&r->independence);
+  comp__stability_release(&r->stability);
+  comp__fates_release(&r->fates);
+  comp_groups_release(&r->labels);
+}
+
+comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
+                          const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
+  *out = NULL;
+  comp_status status;
+  comp_diagnosis *diagnosis = NULL;
+  comp__latent *latents = NULL;
+  comp__results r = {.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
+  COMP__TRY(comp_diagnose_options_check(options));
+  COMP__TRY(check_models(models, n_models, options));
+  r.model = models[0];
+  r.n = comp_dataset_samples(dataset);
+  r.dims = comp_model_get_options(models[0])->latent;
+  r.conditions = comp_model_levels(models[0]);
+  if (options->label) {
+    size_t column;
+    COMP__TRY(comp_table_require(&column, comp_dataset_obs(dataset), options->label));
+    COMP__TRY(comp_table_groups(&r.labels, comp_dataset_obs(dataset), column));
+    if (r.labels.n_levels > 1000)
+      COMP__FAIL(COMP_ERR_DATA, "'%s' has %zu different values; labels are kinds of samples, at most 1000",
+                 options->label, r.labels.n_levels);
+  }
+  COMP__TRY(comp__calloc(&diagnosis, 1, sizeof *diagnosis));
+  COMP__TRY(comp__calloc(&latents, n_models, sizeof *latents));
+  for (size_t m = 0; m < n_models; m++) {
+    COMP__TRY(comp__latent_init(&latents[m], context, models[m], dataset));
+    if (m == 0) COMP__TRY(check_samples(&r, &latents[0]));
+  }
+  COMP__TRY(run_checks(&r, context, dataset, latents));
+  COMP__TRY(comp__judge(diagnosis, &r));
+  COMP__TRY(comp__results_json(&diagnosis->json, &r, diagnosis));
+  *out = diagnosis;
+done:
+  for (size_t m = 0; latents && m < n_models; m++) comp__latent_release(&latents[m]);
+  comp__free(latents);
+  release(&r);
+  if (status != COMP_OK) comp_diagnosis_free(diagnosis);
+  return status;
+}
+
+void comp_diagnosis_free(comp_diagnosis *diagnosis) {
+  if (!diagnosis) return;
+  for (size_t i = 0; i < diagnosis->count; i++) comp__free((char *)(uintptr_t)diagnosis->findings[i].reason);
+  comp__free(diagnosis->findings);
+  comp__free(diagnosis->json);
+  comp__free(diagnosis);
+}
+
+size_t comp_diagnosis_findings(const comp_diagnosis *diagnosis) {
+  return diagnosis->count;
+}
+const comp_finding *comp_diagnosis_finding(const comp_diagnosis *diagnosis, size_t index) {
+  return &diagnosis->findings[index];
+}
+comp_verdict comp_diagnosis_worst(const comp_diagnosis *diagnosis) {
+  return diagnosis->worst;
+}
+const char *comp_diagnosis_json(const comp_diagnosis *diagnosis) {
+  return diagnosis->json;
+}

@@ -1,0 +1,170 @@
+/* json.c: all numbers of a diagnosis as JSON. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "diagnose/results.h"
+
+enum { GENES = 50 }; /* least stable ones that are listed */
+
+/* JSON has no NaN. */
+static json_t *number(double value) {
+  return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *test(comp__test t) {
+  return json_pack("{s:o, s:o}", "statistic", number(t.statistic), "p", number(t.p));
+}
+
+static json_t *estimate(comp__estimate e) {
+  return json_pack("{s:o, s:o}", "value", number(e.value), "standard_error", number(e.error));
+}
+
+static json_t *numbers(const double *values, size_t n) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < n; i++) json_array_append_new(list, number(values[i]));
+  return list;
+}
+
+static json_t *integer(size_t value) {
+  return json_integer((json_int_t)value);
+}
+
+static json_t *identify(const comp__identify *i) {
+  json_t *root =
+      json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "dimensions", integer(i->dims), "active", integer(i->active),
+                "samples", integer(i->rows), "smallest_p", number(i->least_p), "largest_skewness",
+                number(i->largest_skewness), "largest_excess_kurtosis", number(i->largest_kurtosis));
+  if (i->active == 0) return root;
+  if (i->joint)
+    json_object_set_new(root, "joint",
+                        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "mardia_b1", number(i->all.b1), "mardia_b2",
+                                  number(i->all.b2), "mardia_skewness", test(i->all.skewness), "mardia_kurtosis",
+                                  test(i->all.kurtosis), "henze_zirkler", test(i->henze_zirkler),
+                                  "henze_zirkler_dimensions", integer(i->hz_dims)));
+  json_object_set_new(root, "one_by_one",
+                      json_pack("{s:o, s:o, s:o, s:o, s:o}", "coordinates", integer(i->coordinates), "projections",
+                                integer(i->projections), "rejected_anderson_darling", integer(i->rejected[0]),
+                                "rejected_lilliefors", integer(i->rejected[1]), "rejected_shapiro_wilk",
+                                integer(i->rejected[2])));
+  const comp__components *c = &i->components;
+  if (i->has_components)
+    json_object_set_new(root, "components",
+                        json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "count", integer(c->count), "may_be_normal",
+                                  integer(c->normal), "may_be_mirrored", integer(c->mirrored), "pairs_may_be_alike",
+                                  integer(c->alike), "largest_correlation_of_squares", number(c->dependence),
+                                  "converged", (int)c->converged, "p", numbers(c->p, c->count)));
+  json_object_set_new(root, "symmetry",
+                      json_pack("{s:o, s:o, s:o}", "samples", integer(i->symmetry_rows), "mirror", test(i->mirror),
+                                "rotation", test(i->rotation)));
+  return root;
+}
+
+static json_t *prediction(const comp__prediction_check *p) {
+  if (!p->done) return json_null();
+  json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o}", "samples", integer(p->samples), "groups", integer(p->n_levels),
+                           "majority", number(p->majority), "gain", number(p->gain), "p", number(p->p));
+  for (size_t k = 0; k < COMP_CLASSIFIER_KINDS; k++) {
+    const comp_predictability_score *s = &p->scores[k];
+    json_object_set_new(root, comp_classifier_kind_name((comp_classifier_kind)k),
+                        json_pack("{s:o, s:o, s:o, s:o}", "accuracy", number(s->accuracy), "balanced_accuracy",
+                                  number(s->balanced_accuracy), "permuted_accuracy", number(s->permuted_accuracy), "p",
+                                  number(s->p_value)));
+  }
+  return root;
+}
+
+static json_t *independence(const comp__results *r) {
+  const comp__independence *i = &r->independence;
+  json_t *by = json_object();
+  for (size_t k = 0; k < r->conditions; k++)
+    json_object_set_new(by, comp_model_level(r->model, k), number(i->kl_by_condition[k]));
+  json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", integer(i->rows), "draws",
+                           integer(i->draws), "kl", estimate(i->kl), "kl_without_self", estimate(i->kl_apart),
+                           "kl_without_self_by_condition", by, "information_at_most", estimate(i->information),
+                           "information_at_least", estimate(r->information), "entropy", number(i->entropy));
+  json_object_set_new(root, "shuffled",
+                      json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->null.rows), "shuffles",
+                                integer(r->null.shuffles), "kl", number(r->null.kl), "mean", number(r->null.mean),
+                                "deviation", number(r->null.deviation), "excess", number(r->null.excess), "p",
+                                number(r->null.p)));
+  json_t *bound = estimate(r->bound);
+  json_object_set_new(bound, "batch", integer(r->batch));
+  json_object_set_new(root, "training_bound", bound);
+  json_object_set_new(root, "condition_from_means", prediction(&r->condition_means));
+  json_object_set_new(root, "condition_from_draws", prediction(&r->condition_draws));
+  return root;
+}
+
+static json_t *label_of(const comp__results *r, size_t label) {
+  return r->labels.n_levels ? json_string(r->labels.levels[label]) : json_null();
+}
+
+static json_t *stability(const comp__results *r) {
+  const comp__stability *s = &r->stability;
+  if (!r->stable) return json_null();
+  json_t *r2 = json_array(), *cka = json_array(), *changes = json_array(), *genes = json_array();
+  for (size_t m = 0; m < s->models; m++) {
+    json_array_append_new(r2, numbers(s->r2 + m * s->models, s->models));
+    json_array_append_new(cka, numbers(s->cka + m * s->models, s->models));
+  }
+  for (size_t k = 0; k < s->n_changes; k++) {
+    const comp__change *c = &s->changes[k];
+    json_array_append_new(changes,
+                          json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "label", label_of(r, c->label), "to",
+                                    comp_model_level(r->model, c->to), "samples", integer(c->samples), "agreement",
+                                    number(c->agreement), "spread", number(c->spread), "size", number(c->size)));
+  }
+  for (size_t g = 0; g < GENES && g < comp_model_features(r->model); g++) {
+    size_t gene = s->gene_order[g];
+    json_array_append_new(genes, json_pack("{s:s, s:o, s:o}", "name", comp_model_feature(r->model, gene), "spread",
+                                           number(s->gene_spread[gene]), "size", number(s->gene_size[gene])));
+  }
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "models", integer(s->models), "r2", r2, "cka", cka, "changes", changes,
+                   "least_stable_features", genes);
+}
+
+static json_t *kept(const comp__results *r) {
+  json_t *labels = json_array();
+  for (size_t d = 0; d < r->fates.n_labels; d++) {
+    const comp__label_fate *f = &r->fates.labels[d];
+    json_t *counts = json_object();
+    for (size_t k = 0; k < r->conditions; k++)
+      json_object_set_new(counts, comp_model_level(r->model, k), integer(f->counts[k]));
+    json_array_append_new(labels,
+                          json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "label", r->labels.levels[d], "samples", counts,
+                                    "mixing", number(f->mixing), "same_label", number(f->same), "mostly",
+                                    r->labels.levels[f->mostly], "mostly_share", number(f->mostly_share)));
+  }
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "labels", labels, "label_before", prediction(&r->label_before),
+                   "label_after", prediction(&r->label_after), "explained_variance", number(r->reconstruction),
+                   "explained_variance_without_penalty", number(r->reconstruction_against));
+}
+
+static json_t *findings(const comp_diagnosis *d) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < d->count; i++) {
+    const comp_finding *f = &d->findings[i];
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s}", "question", comp_question_text(f->question),
+                                    "check", f->check, "verdict", comp_verdict_name(f->verdict), "value",
+                                    number(f->value), "measure", f->measure, "reason", f->reason, "advice", f->advice));
+  }
+  return list;
+}
+
+comp_status comp__results_json(char **out, const comp__results *r, const comp_diagnosis *diagnosis) {
+  *out = NULL;
+  json_t *root = json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->n), "dimensions",
+                           integer(r->dims), "models", integer(r->models), "worst", comp_verdict_name(diagnosis->worst),
+                           "findings", findings(diagnosis), "identifiable", identify(&r->identify), "independent",
+                           independence(r), "stable", stability(r), "kept", kept(r));
+  char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
+  comp_status status =
+      text ? comp__strdup(out, text) : comp__error(COMP_ERR_MEMORY, "the diagnosis cannot be written as JSON");
+  free(text);
+  json_decref(root);
+  return status;
+}

@@ -1,0 +1,46 @@
+/* results.h: all numbers of a diagnosis, on their way from the checks (diagnose.c) to the findings (verdict.c) and to
+ * JSON (json.c). */
+#ifndef COMP_DIAGNOSE_RESULTS_H
+#define COMP_DIAGNOSE_RESULTS_H
+
+#include "comp/diagnose.h"
+#include "comp/table.h"
+#include "diagnose/correction.h"
+#include "diagnose/identify.h"
+#include "diagnose/independence.h"
+#include "diagnose/predict.h"
+#include "diagnose/stability.h"
+
+typedef struct comp__results {
+  comp_diagnose_options options;
+  const comp_model *model;
+  size_t n, dims, models, conditions;
+  comp_groups labels; /* n_levels 0: no labels */
+  comp__identify identify;
+  comp__independence independence;
+  comp__null null;            /* the divergence against shuffled conditions */
+  comp__estimate information; /* at least */
+  comp__estimate bound;       /* over batches as in training */
+  size_t batch;               /* their size */
+  comp__prediction_check condition_means, condition_draws;
+  bool stable; /* whether several models were compared */
+  comp__stability stability;
+  comp__fates fates;
+  comp__prediction_check label_before, label_after; /* from principal components of the data, and from z */
+  double reconstruction, reconstruction_against;    /* explained variance; NaN when not asked for */
+} comp__results;
+
+struct comp_diagnosis {
+  comp_finding *findings;
+  size_t count, capacity;
+  char *json;
+  comp_verdict worst;
+};
+
+/* The findings of all results, in order. */
+comp_status comp__judge(comp_diagnosis *out, const comp__results *results);
+
+/* The JSON text of results and findings. It should be freed via comp__free(). */
+comp_status comp__results_json(char **out, const comp__results *results, const comp_diagnosis *diagnosis);
+
+#endif

@@ -1,0 +1,671 @@
+/* counterfactual.c: predictions of another condition against real samples of it, label by label. */
+#include "comp/counterfactual_score.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comp/prep.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "core/rng.h"
+#include "core/strings.h"
+#include "core/threads.h"
+
+struct comp_counterfactual_score {
+  char *from, *to, *layer;
+  char **names;
+  comp_counterfactual_label *labels;
+  size_t n_labels;
+  comp_counterfactual_label mean;
+};
+
+comp_status comp_counterfactual_score_options_check(const comp_counterfactual_score_options *o) {
+  if (!o->condition) return comp__error(COMP_ERR_ARGUMENT, "condition: the column is not given");
+  if (!o->from || !o->to) return comp__error(COMP_ERR_ARGUMENT, "from and to: both conditions must be given");
+  if (strcmp(o->from, o->to) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "from and to are the same condition, '%s'", o->to);
+  if (o->n_de < 2) return comp__error(COMP_ERR_ARGUMENT, "n_de: %zu genes are too few; at least 2", o->n_de);
+  if (o->min_samples < 1) return comp__error(COMP_ERR_ARGUMENT, "min_samples: at least 1");
+  return COMP_OK;
+}
+
+const char *comp_predictor_name(comp_predictor predictor) {
+  static const char *const names[COMP_PREDICTORS] = {"prediction", "no change", "mean shift"};
+  return names[predictor];
+}
+
+/* ---- The measures, by number ---- */
+
+typedef struct measure_row {
+  const char *name, *summary;
+  size_t offset;
+} measure_row;
+
+static const measure_row measures[] = {
+    {"r_all", "Pearson correlation of predicted and real means, all genes",
+     offsetof(comp_counterfactual_values, r_all)},
+    {"mse_all", "mean squared difference of the means, all genes", offsetof(comp_counterfactual_values, mse_all)},
+    {"r2_all", "share of the real means' variance that is predicted, all genes",
+     offsetof(comp_counterfactual_values, r2_all)},
+    {"r_change_all", "Pearson correlation of predicted and real changes from control, all genes",
+     offsetof(comp_counterfactual_values, r_change_all)},
+    {"r_de", "as r_all, over the genes that differ most", offsetof(comp_counterfactual_values, r_de)},
+    {"mse_de", "as mse_all, over the genes that differ most", offsetof(comp_counterfactual_values, mse_de)},
+    {"r2_de", "as r2_all, over the genes that differ most", offsetof(comp_counterfactual_values, r2_de)},
+    {"r_change_de", "as r_change_all, over the genes that differ most",
+     offsetof(comp_counterfactual_values, r_change_de)},
+    {"e_distance", "energy distance of predicted and real samples", offsetof(comp_counterfactual_values, e_distance)},
+    {"rmse_truth", "error of single samples against the truth layer", offsetof(comp_counterfactual_values, rmse_truth)},
+    {"rmse_pair", "error of single samples against their real pair", offsetof(comp_counterfactual_values, rmse_pair)},
+};
+enum { MEASURES = sizeof measures / sizeof *measures };
+
+size_t comp_counterfactual_measures(void) {
+  return MEASURES;
+}
+const char *comp_counterfactual_measure_name(size_t measure) {
+  return measure < MEASURES ? measures[measure].name : NULL;
+}
+const char *comp_counterfactual_measure_summary(size_t measure) {
+  return measure < MEASURES ? measures[measure].summary : NULL;
+}
+
+static double *member(comp_counterfactual_values *values, size_t measure) {
+  return (double *)((char *)values + measures[measure].offset);
+}
+
+double comp_counterfactual_measure(const comp_counterfactual_values *values, size_t measure) {
+  return measure < MEASURES ? *(const double *)((const char *)values + measures[measure].offset) : NAN;
+}
+
+/* ---- Rows of matrices ---- */
+
+/* Adds `factor` times row i to sums [cols]. */
+static void add_row(double *sums, const comp_matrix *m, size_t i, double factor) {
+  if (m->kind == COMP_DENSE) {
+    for (size_t g = 0; g < m->cols; g++) sums[g] += factor * (double)m->values[i * m->cols + g];
+    return;
+  }
+  for (int64_t k = m->indptr[i]; k < m->indptr[i + 1]; k++) sums[m->indices[k]] += factor * (double)m->values[k];
+}
+
+static void row_mean(double *out, const comp_matrix *m, const size_t *rows, size_t n) {
+  memset(out, 0, m->cols * sizeof *out);
+  for (size_t i = 0; i < n; i++) add_row(out, m, rows[i], 1.0);
+  for (size_t g = 0; g < m->cols; g++) out[g] /= (double)n;
+}
+
+/* ---- What a label is scored with ---- */
+
+typedef struct task {
+  comp_context *context;
+  const comp_counterfactual_score_options *options;
+  const comp_matrix *x, *predicted, *truth; /* truth: NULL when there is none */
+  bool log_truth;
+  const double *shift;      /* [genes] */
+  const comp_groups *pairs; /* NULL: none */
+  comp_counterfactual_score *score;
+  const comp_de *de;
+  size_t **control, **target; /* [labels] rows */
+} task;
+
+/* A way to predict the rows of the controls: a matrix, and what is added to each row. */
+typedef struct way {
+  const comp_matrix *matrix;
+  const double *shift; /* NULL: nothing */
+} way;
+
+static way way_of(const task *t, int predictor) {
+  return (way){predictor == COMP_PREDICTOR_MODEL ? t->predicted : t->x,
+               predictor == COMP_PREDICTOR_MEAN_SHIFT ? t->shift : NULL};
+}
+
+static void way_row(double *out, way w, size_t i) {
+  memset(out, 0, w.matrix->cols * sizeof *out);
+  add_row(out, w.matrix, i, 1.0);
+  for (size_t g = 0; w.shift && g < w.matrix->cols; g++) out[g] += w.shift[g];
+}
+
+/* ---- Means ---- */
+
+/* Over the genes `list` [n], or all with NULL. */
+typedef struct genes {
+  const size_t *list;
+  size_t n;
+} genes;
+
+static size_t gene_at(genes over, size_t k) {
+  return over.list ? over.list[k] : k;
+}
+
+/* Correlation of a - base and b - base (base NULL: 0); NaN when one of them is constant. */
+static double pearson(const double *a, const double *b, const double *base, genes over) {
+  double ma = 0, mb = 0, aa = 0, bb = 0, ab = 0;
+  for (size_t k = 0; k < over.n; k++) {
+    size_t g = gene_at(over, k);
+    ma += a[g] - (base ? base[g] : 0.0);
+    mb += b[g] - (base ? base[g] : 0.0);
+  }
+  ma /= (double)over.n;
+  mb /= (double)over.n;
+  for (size_t k = 0; k < over.n; k++) {
+    size_t g = gene_at(over, k);
+    double u = a[g] - (base ? base[g] : 0.0) - ma, v = b[g] - (base ? base[g] : 0.0) - mb;
+    aa += u * u;
+    bb += v * v;
+    ab += u * v;
+  }
+  return aa > 0.0 && bb > 0.0 ? ab / sqrt(aa * bb) : (double)NAN;
+}
+
+/* mse, and r2 with the variance of the real values. */
+static double squared_error(double *r2, const double *p, const double *t, genes over) {
+  double mean = 0, error = 0, spread = 0;
+  for (size_t k = 0; k < over.n; k++) mean += t[gene_at(over, k)];
+  mean /= (double)over.n;
+  for (size_t k = 0; k < over.n; k++) {
+    size_t g = gene_at(over, k);
+    error += (p[g] - t[g]) * (p[g] - t[g]);
+    spread += (t[g] - mean) * (t[g] - mean);
+  }
+  *r2 = spread > 0.0 ? 1.0 - error / spread : (double)NAN;
+  return error / (double)over.n;
+}
+
+static void score_means(comp_counterfactual_values *v, const double *p, const double *t, const double *c, genes all,
+                        genes de) {
+  v->r_all = pearson(p, t, NULL, all);
+  v->r_de = pearson(p, t, NULL, de);
+  v->mse_all = squared_error(&v->r2_all, p, t, all);
+  v->mse_de = squared_error(&v->r2_de, p, t, de);
+  v->r_change_all = pearson(p, t, c, all);
+  v->r_change_de = pearson(p, t, c, de);
+}
+
+/* ---- Energy distance ---- */
+
+/* Dense rows [n, genes] of a way. */
+static comp_status fill_rows(float **out, way w, const size_t *rows, size_t n, double *row) {
+  size_t genes_n = w.matrix->cols;
+  comp_status status = comp__alloc(out, n, genes_n * sizeof(float));
+  for (size_t i = 0; status == COMP_OK && i < n; i++) {
+    way_row(row, w, rows[i]);
+    for (size_t g = 0; g < genes_n; g++) (*out)[i * genes_n + g] = (float)row[g];
+  }
+  return status;
+}
+
+static double distance(const float *a, const float *b, size_t n) {
+  double lanes[8] = {0}, sum = 0.0;
+  size_t g = 0;
+  for (; g + 8 <= n; g += 8)
+    for (size_t l = 0; l < 8; l++) {
+      double d = (double)a[g + l] - (double)b[g + l];
+      lanes[l] += d * d;
+    }
+  for (; g < n; g++) sum += ((double)a[g] - (double)b[g]) * ((double)a[g] - (double)b[g]);
+  for (size_t l = 0; l < 8; l++) sum += lanes[l];
+  return sqrt(sum);
+}
+
+typedef struct distance_job {
+  const float *a, *b; /* equal: one set with itself, of which half the pairs are enough */
+  size_t n, m, genes_n;
+} distance_job;
+
+static double sum_distances(void *arg, size_t begin, size_t end) {
+  const distance_job *job = arg;
+  double sum = 0.0;
+  for (size_t i = begin; i < end; i++)
+    for (size_t j = job->a == job->b ? i + 1 : 0; j < job->m; j++)
+      sum += distance(job->a + i * job->genes_n, job->b + j * job->genes_n, job->genes_n);
+  return job->a == job->b ? 2.0 * sum : sum;
+}
+
+static comp_status mean_distance(double *out, comp_context *context, const float *a, size_t n, const float *b, size_t m,
+                                 size_t genes_n) {
+  distance_job job = {a, b, n, m, genes_n};
+  comp_status status = comp__parallel_sum(out, context, n, 16, sum_distances, &job);
+  *out /= (double)n * (double)m;
+  return status;
+}
+
+/* At most max_cells of the rows, drawn, in their order. */
+static comp_status draw_cells(size_t **out, size_t *n_out, const size_t *rows, size_t n, const task *t, size_t label,
+                              uint64_t side) {
+  size_t most = t->options->max_cells, *order = NULL;
+  bool *taken = NULL;
+  comp_status status;
+  *n_out = most && n > most ? most : n;
+  COMP__TRY(comp__alloc(out, *n_out, sizeof **out));
+  COMP__TRY(comp__alloc(&order, n, sizeof *order));
+  COMP__TRY(comp__calloc(&taken, n, sizeof *taken));
+  comp__rng_permutation(order, n, comp__rng_at(t->options->seed, COMP__RNG_METRICS, side, label));
+  for (size_t i = 0; i < *n_out; i++) taken[*n_out == n ? i : order[i]] = true;
+  for (size_t i = 0, at = 0; i < n; i++)
+    if (taken[i]) (*out)[at++] = rows[i];
+done:
+  comp__free(order);
+  comp__free(taken);
+  return status;
+}
+
+static comp_status score_distances(const task *t, comp_counterfactual_label *l, size_t label, double *row) {
+  size_t genes_n = t->x->cols, *control = NULL, *target = NULL, n, m;
+  float *real = NULL, *rows = NULL;
+  double within_real, within, between;
+  comp_status status;
+  COMP__TRY(draw_cells(&control, &n, t->control[label], l->n_from, t, label, 0));
+  COMP__TRY(draw_cells(&target, &m, t->target[label], l->n_to, t, label, 1));
+  COMP__TRY(fill_rows(&real, (way){t->x, NULL}, target, m, row));
+  COMP__TRY(mean_distance(&within_real, t->context, real, m, real, m, genes_n));
+  for (int p = 0; p < COMP_PREDICTORS; p++) {
+    COMP__TRY(comp__check_interrupt(t->context));
+    COMP__TRY(fill_rows(&rows, way_of(t, p), control, n, row));
+    COMP__TRY(mean_distance(&within, t->context, rows, n, rows, n, genes_n));
+    COMP__TRY(mean_distance(&between, t->context, rows, n, real, m, genes_n));
+    l->values[p].e_distance = 2.0 * between - within - within_real;
+    comp__free(rows);
+    rows = NULL;
+  }
+done:
+  comp__free(control);
+  comp__free(target);
+  comp__free(real);
+  comp__free(rows);
+  return status;
+}
+
+/* ---- Single samples ---- */
+
+static void score_truth(const task *t, comp_counterfactual_label *l, size_t label, double *row, double *truth) {
+  size_t genes_n = t->x->cols;
+  for (int p = 0; p < COMP_PREDICTORS; p++) {
+    double squares = 0.0;
+    for (size_t i = 0; i < l->n_from; i++) {
+      way_row(row, way_of(t, p), t->control[label][i]);
+      way_row(truth, (way){t->truth, NULL}, t->control[label][i]);
+      for (size_t g = 0; g < genes_n; g++) {
+        double d = row[g] - (t->log_truth ? log1p(truth[g]) : truth[g]);
+        squares += d * d;
+      }
+    }
+    l->values[p].rmse_truth = sqrt(squares / ((double)l->n_from * (double)genes_n));
+  }
+}
+
+/* Adds up the rows of one pair; gives how many there are. */
+static size_t pair_mean(double *out, double *row, way w, const size_t *rows, size_t n, const int32_t *codes,
+                        int32_t code) {
+  size_t count = 0, genes_n = w.matrix->cols;
+  memset(out, 0, genes_n * sizeof *out);
+  for (size_t i = 0; i < n; i++) {
+    if (codes[rows[i]] != code) continue;
+    way_row(row, w, rows[i]);
+    for (size_t g = 0; g < genes_n; g++) out[g] += row[g];
+    count++;
+  }
+  for (size_t g = 0; count && g < genes_n; g++) out[g] /= (double)count;
+  return count;
+}
+
+static void score_pairs(const task *t, comp_counterfactual_label *l, size_t label, double *row, double *mean,
+                        double *real) {
+  size_t genes_n = t->x->cols;
+  const int32_t *codes = t->pairs->codes;
+  double squares[COMP_PREDICTORS] = {0};
+  for (size_t k = 0; k < t->pairs->n_levels; k++) {
+    if (!pair_mean(real, row, (way){t->x, NULL}, t->target[label], l->n_to, codes, (int32_t)k)) continue;
+    if (!pair_mean(mean, row, way_of(t, 0), t->control[label], l->n_from, codes, (int32_t)k)) continue;
+    l->n_pairs++;
+    for (int p = 0; p < COMP_PREDICTORS; p++) {
+      if (p > 0) pair_mean(mean, row, way_of(t, p), t->control[label], l->n_from, codes, (int32_t)k);
+      for (size_t g = 0; g < genes_n; g++) squares[p] += (mean[g] - real[g]) * (mean[g] - real[g]);
+    }
+  }
+  for (int p = 0; l->n_pairs && p < COMP_PREDICTORS; p++)
+    l->values[p].rmse_pair = sqrt(squares[p] / ((double)l->n_pairs * (double)genes_n));
+}
+
+/* ---- A label ---- */
+
+static comp_status score_label(const task *t, size_t label, size_t de_label) {
+  comp_counterfactual_label *l = &t->score->labels[label];
+  size_t genes_n = t->x->cols, n_de = t->options->n_de < genes_n ? t->options->n_de : genes_n;
+  genes all = {NULL, genes_n}, de = {comp_de_order(t->de, de_label), n_de};
+  double *buffers = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&buffers, 4 * genes_n, sizeof *buffers));
+  double *c = buffers, *real = c + genes_n, *p = real + genes_n, *row = p + genes_n;
+  row_mean(c, t->x, t->control[label], l->n_from);
+  row_mean(real, t->x, t->target[label], l->n_to);
+  for (int k = 0; k < COMP_PREDICTORS; k++) {
+    way w = way_of(t, k);
+    row_mean(p, w.matrix, t->control[label], l->n_from);
+    for (size_t g = 0; w.shift && g < genes_n; g++) p[g] += w.shift[g];
+    score_means(&l->values[k], p, real, c, all, de);
+  }
+  COMP__TRY(score_distances(t, l, label, row));
+  if (t->truth) score_truth(t, l, label, row, p);
+  if (t->pairs) score_pairs(t, l, label, row, p, real);
+done:
+  comp__free(buffers);
+  return status;
+}
+
+/* The mean over labels, of what is defined. */
+static void take_mean(comp_counterfactual_score *s) {
+  s->mean = (comp_counterfactual_label){.label = "mean"};
+  for (size_t i = 0; i < s->n_labels; i++) {
+    s->mean.n_from += s->labels[i].n_from;
+    s->mean.n_to += s->labels[i].n_to;
+    s->mean.n_pairs += s->labels[i].n_pairs;
+  }
+  for (int p = 0; p < COMP_PREDICTORS; p++)
+    for (size_t m = 0; m < MEASURES; m++) {
+      double sum = 0.0;
+      size_t n = 0;
+      for (size_t i = 0; i < s->n_labels; i++) {
+        double value = comp_counterfactual_measure(&s->labels[i].values[p], m);
+        if (isnan(value)) continue;
+        sum += value;
+        n++;
+      }
+      *member(&s->mean.values[p], m) = n ? sum / (double)n : (double)NAN;
+    }
+}
+
+/* ---- From the data set ---- */
+
+static const char *nth_level(const void *user, size_t i) {
+  return ((const comp_groups *)user)->levels[i];
+}
+
+static comp_status read_column(comp_groups *out, const comp_dataset *d, const char *name, const char *what) {
+  size_t column;
+  comp_status status = comp_table_require(&column, comp_dataset_obs(d), name);
+  if (status != COMP_OK) return comp__error_context(status, "%s", what);
+  return comp_table_groups(out, comp_dataset_obs(d), column);
+}
+
+static comp_status find_level(int32_t *out, const comp_groups *groups, const char *column, const char *value) {
+  for (size_t k = 0; k < groups->n_levels; k++)
+    if (strcmp(groups->levels[k], value) == 0) {
+      *out = (int32_t)k;
+      return COMP_OK;
+    }
+  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
+  return comp__error(COMP_ERR_DATA, "column '%s' has no value '%s'%s%s%s", column, value,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static const char *nth_layer(const void *user, size_t i) {
+  return comp_dataset_entry_name(user, COMP_SLOT_LAYERS, i);
+}
+
+static comp_status find_layer(const comp_matrix **out, comp_context *context, const comp_dataset *d, const char *name) {
+  *out = comp_dataset_get(d, COMP_SLOT_LAYERS, name);
+  if (!*out) {
+    const char *nearest = comp__nearest_name(name, comp_dataset_count(d, COMP_SLOT_LAYERS), nth_layer, d);
+    return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s%s%s (comp counterfactual makes predictions)", name,
+                       nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  }
+  size_t row, col;
+  if (comp__matrix_find_nonfinite(&row, &col, context, *out))
+    return comp__error(COMP_ERR_DATA, "layer '%s' holds a value that is not a finite number: sample %zu, feature '%s'",
+                       name, row, comp_dataset_var_name(d, col));
+  return COMP_OK;
+}
+
+static comp_status find_matrices(task *t, comp_context *context, const comp_dataset *d) {
+  const comp_counterfactual_score_options *o = t->options;
+  char name[256];
+  size_t row, col;
+  comp_status status;
+  t->x = comp_dataset_x(d);
+  if (!t->x) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X");
+  if (comp__matrix_find_nonfinite(&row, &col, context, t->x))
+    COMP__FAIL(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature '%s'", row,
+               comp_dataset_var_name(d, col));
+  COMP__TRY(find_layer(&t->predicted, context, d, t->score->layer));
+  snprintf(name, sizeof name, "truth_%s", o->to);
+  if (o->truth || comp_dataset_get(d, COMP_SLOT_LAYERS, name)) {
+    comp_data_look look;
+    COMP__TRY(find_layer(&t->truth, context, d, o->truth ? o->truth : name));
+    COMP__TRY(comp_data_look_at(&look, context, t->x));
+    t->log_truth = look.kind == COMP_DATA_LOG;
+  }
+done:
+  return status;
+}
+
+/* Rows of one condition, of a label unless it is NULL; codes of labels by the index of the score. */
+static comp_status list_rows(size_t **out, size_t *n, const comp_groups *condition, int32_t code,
+                             const comp_groups *labels, int32_t label) {
+  *n = 0;
+  for (size_t i = 0; i < condition->rows; i++)
+    *n += condition->codes[i] == code && (!labels || labels->codes[i] == label);
+  comp_status status = comp__alloc(out, *n, sizeof **out);
+  for (size_t i = 0, at = 0; status == COMP_OK && i < condition->rows; i++)
+    if (condition->codes[i] == code && (!labels || labels->codes[i] == label)) (*out)[at++] = i;
+  return status;
+}
+
+/* Mean of the target minus mean of the source, over all samples. */
+static comp_status find_shift(double *out, const comp_matrix *x, const comp_groups *condition, int32_t from,
+                              int32_t to) {
+  double n_from = 0, n_to = 0;
+  for (size_t i = 0; i < condition->rows; i++) {
+    n_from += condition->codes[i] == from;
+    n_to += condition->codes[i] == to;
+  }
+  for (size_t i = 0; i < condition->rows; i++) {
+    if (condition->codes[i] == to) add_row(out, x, i, 1.0 / n_to);
+    if (condition->codes[i] == from) add_row(out, x, i, -1.0 / n_from);
+  }
+  return COMP_OK;
+}
+
+/* One row of the score for each label that was compared. */
+static comp_status list_labels(task *t, const comp_groups *condition, int32_t from, int32_t to,
+                               const comp_groups *labels) {
+  comp_counterfactual_score *s = t->score;
+  size_t n = comp_de_labels(t->de);
+  comp_status status;
+  COMP__TRY(comp__calloc(&s->names, n, sizeof *s->names));
+  COMP__TRY(comp__calloc(&s->labels, n, sizeof *s->labels));
+  COMP__TRY(comp__calloc(&t->control, n, sizeof *t->control));
+  COMP__TRY(comp__calloc(&t->target, n, sizeof *t->target));
+  s->n_labels = n;
+  for (size_t l = 0; l < n; l++) {
+    comp_counterfactual_label *out = &s->labels[l];
+    int32_t code = 0;
+    COMP__TRY(comp__strdup(&s->names[l], comp_de_label(t->de, l)));
+    out->label = s->names[l];
+    if (labels) COMP__TRY(find_level(&code, labels, t->options->label, out->label));
+    COMP__TRY(list_rows(&t->control[l], &out->n_from, condition, from, labels, code));
+    COMP__TRY(list_rows(&t->target[l], &out->n_to, condition, to, labels, code));
+    for (int p = 0; p < COMP_PREDICTORS; p++) out->values[p].rmse_truth = out->values[p].rmse_pair = (double)NAN;
+  }
+done:
+  return status;
+}
+
+static comp_status run(task *t, const comp_dataset *d, const comp_groups *condition, const comp_groups *labels) {
+  const comp_counterfactual_score_options *o = t->options;
+  comp_de_options de_options = COMP_DE_OPTIONS_INIT;
+  comp_de *de = NULL;
+  double *shift = NULL;
+  int32_t from = -1, to = -1;
+  comp_status status;
+  COMP__TRY(find_level(&from, condition, o->condition, o->from));
+  COMP__TRY(find_level(&to, condition, o->condition, o->to));
+  de_options.groupby = o->condition;
+  de_options.target = o->to;
+  de_options.reference = o->from;
+  de_options.label = o->label;
+  de_options.min_samples = o->min_samples;
+  COMP__TRY(comp_de_run(&de, t->context, d, &de_options));
+  t->de = de;
+  COMP__TRY(list_labels(t, condition, from, to, labels));
+  COMP__TRY(comp__calloc(&shift, t->x->cols, sizeof *shift));
+  COMP__TRY(find_shift(shift, t->x, condition, from, to));
+  t->shift = shift;
+  comp__progress_begin(t->context, "scoring counterfactuals", "labels", t->score->n_labels);
+  for (size_t l = 0; l < t->score->n_labels; l++) {
+    comp__progress_update(t->context, l, t->score->labels[l].label);
+    COMP__TRY(score_label(t, l, l));
+  }
+  comp__progress_update(t->context, t->score->n_labels, NULL);
+  take_mean(t->score);
+done:
+  comp__progress_end(t->context);
+  for (size_t l = 0; l < t->score->n_labels; l++) {
+    if (t->control) comp__free(t->control[l]);
+    if (t->target) comp__free(t->target[l]);
+  }
+  comp__free(t->control);
+  comp__free(t->target);
+  comp__free(shift);
+  comp_de_free(de);
+  return status;
+}
+
+static comp_status name_score(comp_counterfactual_score *s, const comp_counterfactual_score_options *o) {
+  char layer[256];
+  snprintf(layer, sizeof layer, "counterfactual_%s", o->to);
+  for (char *c = layer; *c; c++)
+    if (*c == '/') *c = '_';
+  comp_status status = comp__strdup(&s->layer, o->layer ? o->layer : layer);
+  if (status == COMP_OK) status = comp__strdup(&s->from, o->from);
+  if (status == COMP_OK) status = comp__strdup(&s->to, o->to);
+  return status;
+}
+
+comp_status comp_counterfactual_score_run(comp_counterfactual_score **out, comp_context *context,
+                                          const comp_dataset *dataset,
+                                          const comp_counterfactual_score_options *options) {
+  *out = NULL;
+  task t = {.context = context, .options = options};
+  comp_groups condition = {0}, labels = {0}, pairs = {0};
+  comp_status status;
+  COMP__TRY(comp_counterfactual_score_options_check(options));
+  COMP__TRY(comp__calloc(&t.score, 1, sizeof *t.score));
+  COMP__TRY(name_score(t.score, options));
+  COMP__TRY(read_column(&condition, dataset, options->condition, "condition"));
+  if (options->label) COMP__TRY(read_column(&labels, dataset, options->label, "label"));
+  if (options->pair) {
+    COMP__TRY(read_column(&pairs, dataset, options->pair, "pair"));
+    t.pairs = &pairs;
+  }
+  COMP__TRY(find_matrices(&t, context, dataset));
+  COMP__TRY(run(&t, dataset, &condition, options->label ? &labels : NULL));
+  if (options->pair && t.score->mean.n_pairs == 0)
+    COMP__FAIL(COMP_ERR_DATA, "no value of column '%s' has a sample of '%s' and one of '%s' within a label",
+               options->pair, options->from, options->to);
+  *out = t.score;
+  t.score = NULL;
+done:
+  comp_groups_release(&condition);
+  comp_groups_release(&labels);
+  comp_groups_release(&pairs);
+  comp_counterfactual_score_free(t.score);
+  return status;
+}
+
+void comp_counterfactual_score_free(comp_counterfactual_score *s) {
+  if (!s) return;
+  for (size_t l = 0; s->names && l < s->n_labels; l++) comp__free(s->names[l]);
+  comp__free(s->names);
+  comp__free(s->labels);
+  comp__free(s->layer);
+  comp__free(s->from);
+  comp__free(s->to);
+  comp__free(s);
+}
+
+size_t comp_counterfactual_score_labels(const comp_counterfactual_score *score) {
+  return score->n_labels;
+}
+const comp_counterfactual_label *comp_counterfactual_score_label(const comp_counterfactual_score *score, size_t index) {
+  return index < score->n_labels ? &score->labels[index] : NULL;
+}
+const comp_counterfactual_label *comp_counterfactual_score_mean(const comp_counterfactual_score *score) {
+  return &score->mean;
+}
+
+/* ---- Showing it ---- */
+
+static const comp_counterfactual_label *nth(const comp_counterfactual_score *s, size_t i) {
+  return i < s->n_labels ? &s->labels[i] : &s->mean;
+}
+
+comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *s) {
+  size_t rows = (s->n_labels + 1) * COMP_PREDICTORS;
+  const char **texts = NULL;
+  double *numbers = NULL;
+  comp_table *table = NULL;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(comp_table_new(&table, rows));
+  COMP__TRY(comp__alloc(&texts, rows, sizeof *texts));
+  COMP__TRY(comp__alloc(&numbers, rows, sizeof *numbers));
+  for (size_t i = 0; i < rows; i++) texts[i] = nth(s, i / COMP_PREDICTORS)->label;
+  COMP__TRY(comp_table_add_strings(table, "label", texts));
+  for (size_t i = 0; i < rows; i++) texts[i] = comp_predictor_name((comp_predictor)(i % COMP_PREDICTORS));
+  COMP__TRY(comp_table_add_strings(table, "predictor", texts));
+  for (size_t i = 0; i < rows; i++) numbers[i] = (double)nth(s, i / COMP_PREDICTORS)->n_from;
+  COMP__TRY(comp_table_add_numbers(table, "n_from", numbers, true));
+  for (size_t i = 0; i < rows; i++) numbers[i] = (double)nth(s, i / COMP_PREDICTORS)->n_to;
+  COMP__TRY(comp_table_add_numbers(table, "n_to", numbers, true));
+  for (size_t m = 0; m < MEASURES; m++) {
+    for (size_t i = 0; i < rows; i++)
+      numbers[i] = comp_counterfactual_measure(&nth(s, i / COMP_PREDICTORS)->values[i % COMP_PREDICTORS], m);
+    COMP__TRY(comp_table_add_numbers(table, measures[m].name, numbers, false));
+  }
+  *out = table;
+  table = NULL;
+done:
+  comp__free(texts);
+  comp__free(numbers);
+  comp_table_free(table);
+  return status;
+}
+
+static json_t *label_json(const comp_counterfactual_label *l) {
+  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
+  json_t *object = json_pack("{s:s, s:I, s:I, s:I}", "label", l->label, "n_from", (json_int_t)l->n_from, "n_to",
+                             (json_int_t)l->n_to, "n_pairs", (json_int_t)l->n_pairs);
+  for (int p = 0; object && p < COMP_PREDICTORS; p++) {
+    json_t *values = json_object();
+    for (size_t m = 0; values && m < MEASURES; m++) {
+      double value = comp_counterfactual_measure(&l->values[p], m);
+      json_object_set_new(values, measures[m].name, isfinite(value) ? json_real(value) : json_null());
+    }
+    json_object_set_new(object, keys[p], values);
+  }
+  return object;
+}
+
+comp_status comp_counterfactual_score_json(char **out, const comp_counterfactual_score *s) {
+  json_t *labels = json_array();
+  for (size_t l = 0; l < s->n_labels; l++) json_array_append_new(labels, label_json(&s->labels[l]));
+  json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o}", "from", s->from, "to", s->to, "layer", s->layer, "labels",
+                           labels, "mean", label_json(&s->mean));
+  char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(root);
+  *out = NULL;
+  if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
+  comp_status status = comp__strdup(out, text);
+  free(text);
+  return status;
+}
+
+void comp_counterfactual_text_free(char *text) {
+  comp__free(text);
+}

@@ -1,0 +1,315 @@
+/* canvas.c: the sheet: recording, files by their ending, text that is measured and broken, axes. */
+#include "report/canvas.h"
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "comp/file.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/strings.h"
+
+enum kind { KIND_SVG, KIND_PDF, KIND_PNG, KIND_NONE };
+
+static enum kind kind_of(const char *path) {
+  static const char *const endings[] = {".svg", ".pdf", ".png"};
+  size_t length = strlen(path);
+  for (int k = 0; k < 3; k++)
+    if (length > 4 && strcasecmp(path + length - 4, endings[k]) == 0) return (enum kind)k;
+  return KIND_NONE;
+}
+
+comp_status comp_figure_check(const char *path) {
+  if (kind_of(path) == KIND_NONE)
+    return comp__error(COMP_ERR_ARGUMENT, "'%s': a figure's name must end in .svg, .pdf or .png", path);
+  return comp_file_check_writable(path);
+}
+
+comp_status comp_figure_options_check(const comp_figure_options *options) {
+  if (!(options->width == 0 || (options->width >= 40 && options->width <= 1000)))
+    return comp__error(COMP_ERR_ARGUMENT, "width must be 40 to 1000 mm, or 0");
+  if (!(options->font >= 4 && options->font <= 24))
+    return comp__error(COMP_ERR_ARGUMENT, "font must be 4 to 24 points");
+  if (!(options->dpi >= 50 && options->dpi <= 1200)) return comp__error(COMP_ERR_ARGUMENT, "dpi must be 50 to 1200");
+  return COMP_OK;
+}
+
+static comp_status cairo_problem(cairo_status_t status) {
+  if (status == CAIRO_STATUS_SUCCESS) return COMP_OK;
+  return comp__error(status == CAIRO_STATUS_NO_MEMORY ? COMP_ERR_MEMORY : COMP_ERR_DATA, "cannot draw the figure: %s",
+                     cairo_status_to_string(status));
+}
+
+comp_status comp__canvas_init(comp__canvas *out, const comp_figure_options *options, double width_mm) {
+  *out = (comp__canvas){
+      .width = (options->width > 0 ? options->width : width_mm) * COMP__MM, .font = options->font, .dpi = options->dpi};
+  cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);
+  out->cr = cairo_create(surface);
+  cairo_surface_destroy(surface);
+  cairo_font_options_t *font = cairo_font_options_create();
+  cairo_font_options_set_hint_metrics(font, CAIRO_HINT_METRICS_OFF);
+  cairo_font_options_set_hint_style(font, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_antialias(font, CAIRO_ANTIALIAS_GRAY);
+  cairo_set_font_options(out->cr, font);
+  cairo_font_options_destroy(font);
+  return cairo_problem(cairo_status(out->cr));
+}
+
+void comp__canvas_release(comp__canvas *canvas) {
+  if (canvas->cr) cairo_destroy(canvas->cr);
+  *canvas = (comp__canvas){0};
+}
+
+/* What a file will hold. */
+typedef struct bytes {
+  unsigned char *data;
+  size_t used, capacity;
+} bytes;
+
+static cairo_status_t take(void *closure, const unsigned char *data, unsigned int length) {
+  bytes *b = closure;
+  if (comp__grow(&b->data, &b->capacity, b->used, b->used + length, 1) != COMP_OK) return CAIRO_STATUS_NO_MEMORY;
+  memcpy(b->data + b->used, data, length);
+  b->used += length;
+  return CAIRO_STATUS_SUCCESS;
+}
+
+comp_status comp__canvas_save(comp__canvas *canvas, const char *path) {
+  comp_status status = cairo_problem(cairo_status(canvas->cr));
+  if (status != COMP_OK) return status;
+  bytes content = {0};
+  enum kind kind = kind_of(path);
+  double scale = kind == KIND_PNG ? canvas->dpi / 72 : 1, width = canvas->width, height = canvas->height;
+  if (kind == KIND_PNG && (width * scale > 32000 || height * scale > 32000))
+    return comp__error(COMP_ERR_ARGUMENT, "the image would be larger than 32,000 pixels: take a lower dpi, or .svg");
+  cairo_surface_t *surface = kind == KIND_PNG ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
+                                                                           (int)ceil(height * scale))
+                             : kind == KIND_SVG ? cairo_svg_surface_create_for_stream(take, &content, width, height)
+                                                : cairo_pdf_surface_create_for_stream(take, &content, width, height);
+  cairo_t *cr = cairo_create(surface);
+  cairo_scale(cr, scale, scale);
+  comp__set_color(cr, 0xFFFFFF);
+  cairo_paint(cr);
+  cairo_set_source_surface(cr, cairo_get_target(canvas->cr), 0, 0);
+  cairo_paint(cr);
+  cairo_status_t drawn = cairo_status(cr);
+  cairo_destroy(cr);
+  if (drawn == CAIRO_STATUS_SUCCESS && kind == KIND_PNG)
+    drawn = cairo_surface_write_to_png_stream(surface, take, &content);
+  cairo_surface_finish(surface);
+  if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(surface);
+  cairo_surface_destroy(surface);
+  status = cairo_problem(drawn);
+  if (status == COMP_OK) status = comp_file_write(path, content.data, content.used);
+  comp__free(content.data);
+  return status;
+}
+
+void comp__set_color(cairo_t *cr, comp__color color) {
+  cairo_set_source_rgb(cr, (double)(color >> 16 & 255u) / 255, (double)(color >> 8 & 255u) / 255,
+                       (double)(color & 255u) / 255);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------------------ */
+
+static void use_font(comp__canvas *canvas, double size, comp__weight weight) {
+  cairo_select_font_face(canvas->cr, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
+                         weight == COMP__BOLD ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(canvas->cr, size);
+}
+
+/* cairo stops drawing for good at a byte that is not UTF-8, and control characters have no shape: both become '?'. */
+static const char *clean(char buffer[2 * COMP__LINE_BYTES], const char *text) {
+  snprintf(buffer, 2 * COMP__LINE_BYTES, "%s", text);
+  size_t bad;
+  while (!comp__utf8_valid(buffer, strlen(buffer), &bad)) buffer[bad] = '?';
+  for (char *c = buffer; *c; c++)
+    if ((unsigned char)*c < 32 || *c == 127) *c = ' ';
+  return buffer;
+}
+
+double comp__text_width(comp__canvas *canvas, double size, comp__weight weight, const char *text) {
+  char buffer[2 * COMP__LINE_BYTES];
+  cairo_text_extents_t extents;
+  use_font(canvas, size, weight);
+  cairo_text_extents(canvas->cr, clean(buffer, text), &extents);
+  return extents.x_advance;
+}
+
+void comp__text(comp__canvas *canvas, double x, double y, double size, comp__weight weight, double anchor,
+                const char *text) {
+  char buffer[2 * COMP__LINE_BYTES];
+  double width = comp__text_width(canvas, size, weight, text);
+  cairo_move_to(canvas->cr, x - anchor * width, y);
+  cairo_show_text(canvas->cr, clean(buffer, text));
+}
+
+void comp__text_up(comp__canvas *canvas, double x, double y, double size, const char *text) {
+  cairo_save(canvas->cr);
+  cairo_translate(canvas->cr, x, y);
+  cairo_rotate(canvas->cr, -M_PI / 2);
+  comp__text(canvas, 0, 0, size, COMP__PLAIN, 0.5, text);
+  cairo_restore(canvas->cr);
+}
+
+void comp__text_halo(comp__canvas *canvas, double x, double y, double size, const char *text) {
+  cairo_text_extents_t extents;
+  use_font(canvas, size, COMP__BOLD);
+  cairo_text_extents(canvas->cr, text, &extents);
+  cairo_move_to(canvas->cr, x - extents.x_bearing - extents.width / 2, y - extents.y_bearing - extents.height / 2);
+  cairo_text_path(canvas->cr, text);
+  comp__set_color(canvas->cr, 0xFFFFFF);
+  cairo_set_line_width(canvas->cr, 0.28 * size);
+  cairo_set_line_join(canvas->cr, CAIRO_LINE_JOIN_ROUND);
+  cairo_stroke_preserve(canvas->cr);
+  comp__set_color(canvas->cr, 0x111111);
+  cairo_fill(canvas->cr);
+}
+
+/* The most bytes of a text that fit a width, whole characters, at least one. */
+static size_t bytes_that_fit(comp__canvas *canvas, double size, comp__weight weight, const char *text, double width) {
+  char part[COMP__LINE_BYTES];
+  size_t length = strlen(text), fits = 0;
+  for (size_t end = 0; end < length && end < sizeof part - 8;) {
+    end++;
+    while (end < length && ((unsigned char)text[end] & 0xC0u) == 0x80u) end++;
+    memcpy(part, text, end);
+    part[end] = '\0';
+    if (fits && comp__text_width(canvas, size, weight, part) > width) break;
+    fits = end;
+  }
+  return fits;
+}
+
+/* What is too long loses its middle: names of one family often differ at their end. */
+static void cut_middle(char *line, comp__canvas *canvas, double size, comp__weight weight, const char *text,
+                       double width) {
+  double room = width - comp__text_width(canvas, size, weight, "\u2026");
+  size_t head = bytes_that_fit(canvas, size, weight, text, 0.6 * room), tail = strlen(text);
+  for (size_t start = tail; start-- > head;)
+    if (((unsigned char)text[start] & 0xC0u) != 0x80u) {
+      if (comp__text_width(canvas, size, weight, text + start) > 0.4 * room) break;
+      tail = start;
+    }
+  snprintf(line, COMP__LINE_BYTES, "%.*s\u2026%s", (int)head, text, text + tail);
+}
+
+void comp__text_wrap(comp__lines *out, comp__canvas *canvas, double size, comp__weight weight, const char *text,
+                     double width, size_t max_lines) {
+  char whole[2 * COMP__LINE_BYTES];
+  const char *rest = clean(whole, text);
+  out->count = 0;
+  out->width = 0;
+  while (*rest && out->count < max_lines) {
+    char *line = out->text[out->count];
+    size_t length = strlen(rest), fits = bytes_that_fit(canvas, size, weight, rest, width);
+    if (fits < length && out->count + 1 == max_lines) {
+      cut_middle(line, canvas, size, weight, rest, width);
+      rest += length;
+    } else {
+      if (fits < length)
+        for (size_t k = fits; k > fits / 3; k--)
+          if (strchr(" _-/|.,", rest[k - 1])) {
+            fits = k;
+            break;
+          }
+      snprintf(line, COMP__LINE_BYTES, "%.*s", (int)fits, rest);
+      rest += fits;
+      while (*rest == ' ') rest++;
+    }
+    out->width = fmax(out->width, comp__text_width(canvas, size, weight, line));
+    out->count++;
+  }
+}
+
+double comp__text_lines(comp__canvas *canvas, double x, double y, double size, comp__weight weight, double anchor,
+                        const comp__lines *lines) {
+  for (size_t i = 0; i < lines->count; i++, y += 1.2 * size)
+    comp__text(canvas, x, y, size, weight, anchor, lines->text[i]);
+  return y;
+}
+
+/* ---- Axes ------------------------------------------------------------------------------------------------------ */
+
+double comp__frame_x(const comp__frame *frame, double value) {
+  return frame->x + frame->width * (value - frame->x_min) / (frame->x_max - frame->x_min);
+}
+
+double comp__frame_y(const comp__frame *frame, double value) {
+  return frame->y + frame->height * (1 - (value - frame->y_min) / (frame->y_max - frame->y_min));
+}
+
+void comp__range_pad(double *min, double *max, double share) {
+  double span = *max - *min;
+  if (!(span > 0)) span = fmax(1e-6, fabs(*max));
+  *min -= share * span;
+  *max += share * span;
+}
+
+size_t comp__ticks(double out[12], double min, double max, size_t wanted) {
+  double rough = (max - min) / (double)wanted, power = pow(10, floor(log10(rough))), step = power;
+  static const double steps[] = {1, 2, 2.5, 5, 10};
+  for (int i = 0; i < 5; i++)
+    if (steps[i] * power >= rough * 0.999) {
+      step = steps[i] * power;
+      break;
+    }
+  size_t n = 0;
+  for (double k = ceil(min / step - 1e-9); k * step <= max + 1e-9 * step && n < 12; k++)
+    out[n++] = k == 0 ? 0 : k * step;
+  return n;
+}
+
+const char *comp__tick_text(char buffer[32], double value, double step) {
+  if (fabs(value) >= 1e5 || (value != 0 && fabs(step) < 1e-4)) {
+    snprintf(buffer, 32, "%.1e", value);
+    return buffer;
+  }
+  int digits = 0;
+  for (double s = step; digits < 6 && fabs(s - round(s)) > 1e-6 * fabs(s) + 1e-12; s *= 10) digits++;
+  snprintf(buffer, 32, "%.*f", digits, value);
+  if (buffer[0] == '-') { /* a real minus sign */
+    char copy[32];
+    snprintf(copy, sizeof copy, "%s", buffer + 1);
+    snprintf(buffer, 32, "\u2212%.28s", copy);
+  }
+  return buffer;
+}
+
+void comp__frame_axes(comp__canvas *canvas, const comp__frame *frame, const char *sides) {
+  cairo_t *cr = canvas->cr;
+  double ticks[12], size = canvas->font * 0.86, bottom = frame->y + frame->height;
+  char text[32];
+  comp__set_color(cr, 0x333333);
+  cairo_set_line_width(cr, 0.5);
+  if (strchr(sides, 'x')) {
+    size_t n = comp__ticks(ticks, frame->x_min, frame->x_max, (size_t)fmax(2, frame->width / (5 * size)));
+    for (size_t i = 0; i < n; i++) {
+      double x = comp__frame_x(frame, ticks[i]);
+      cairo_move_to(cr, x, bottom);
+      cairo_line_to(cr, x, bottom + 2.5);
+      cairo_stroke(cr);
+      comp__text(canvas, x, bottom + 3.5 + size, size, COMP__PLAIN, 0.5,
+                 comp__tick_text(text, ticks[i], n > 1 ? ticks[1] - ticks[0] : ticks[i]));
+    }
+  }
+  if (strchr(sides, 'y')) {
+    size_t n = comp__ticks(ticks, frame->y_min, frame->y_max, (size_t)fmax(2, frame->height / (3 * size)));
+    for (size_t i = 0; i < n; i++) {
+      double y = comp__frame_y(frame, ticks[i]);
+      cairo_move_to(cr, frame->x - 2.5, y);
+      cairo_line_to(cr, frame->x, y);
+      cairo_stroke(cr);
+      comp__text(canvas, frame->x - 4, y + 0.36 * size, size, COMP__PLAIN, 1,
+                 comp__tick_text(text, ticks[i], n > 1 ? ticks[1] - ticks[0] : ticks[i]));
+    }
+  }
+  cairo_move_to(cr, frame->x, frame->y);
+  cairo_line_to(cr, frame->x, bottom);
+  cairo_line_to(cr, frame->x + frame->width, bottom);
+  cairo_stroke(cr);
+}

@@ -1,0 +1,230 @@
+/* figure_effects.c: predicted against real means of genes: a scatter plot for each label, and a strip plot of what is
+ * missed. */
+#include <math.h>
+#include <stdio.h>
+
+#include "comp/figure.h"
+#include "core/error.h"
+#include "core/rng.h"
+#include "report/canvas.h"
+#include "report/effects.h"
+
+#define MARKED   0xD55E00u
+#define UNMARKED 0x0072B2u
+#define NOTHING  0x999999u
+
+static comp_status compute(comp__effects *out, comp_context *context, const comp_dataset *dataset, const char *path,
+                           const comp_figure_effect *effect, const comp_figure_options *options) {
+  *out = (comp__effects){0};
+  comp_status status = comp_figure_options_check(options);
+  if (status == COMP_OK) status = comp_figure_check(path);
+  if (status == COMP_OK && !effect->condition)
+    status = comp__error(COMP_ERR_ARGUMENT, "the column that holds the condition must be named");
+  if (status != COMP_OK) return status;
+  return comp__effects_init(
+      out, context, dataset,
+      &(comp__effects_options){effect->condition, effect->label, effect->source, effect->target, effect->n_de, 2});
+}
+
+/* A title over all of it: given, or which change it is. Gives the place below. */
+static double draw_title(comp__canvas *canvas, const comp__effects *effects, const char *title) {
+  char text[COMP__LINE_BYTES];
+  comp__lines lines;
+  double size = 1.15 * canvas->font;
+  snprintf(text, sizeof text, "%.200s \u2192 %.200s: real and predicted means", effects->source, effects->target);
+  comp__text_wrap(&lines, canvas, size, COMP__BOLD, title ? title : text, canvas->width - 6 * COMP__MM, 2);
+  comp__set_color(canvas->cr, 0x111111);
+  return comp__text_lines(canvas, 3 * COMP__MM, 2 * COMP__MM + size, size, COMP__BOLD, 0, &lines);
+}
+
+static void dot(comp__canvas *canvas, double x, double y, double radius, comp__color color) {
+  comp__set_color(canvas->cr, color);
+  cairo_arc(canvas->cr, x, y, radius, 0, 2 * M_PI);
+  cairo_fill(canvas->cr);
+}
+
+static double key(comp__canvas *canvas, double x, double y, comp__color color, const char *text) {
+  dot(canvas, x + 2, y - 0.35 * canvas->font, 1.8, color);
+  comp__set_color(canvas->cr, 0x111111);
+  comp__text(canvas, x + 6, y, canvas->font, COMP__PLAIN, 0, text);
+  return x + 6 + comp__text_width(canvas, canvas->font, COMP__PLAIN, text) + 10;
+}
+
+/* ---- One panel a label ----------------------------------------------------------------------------------------- */
+
+/* In two columns of words, r where there is one. */
+static void draw_r(comp__canvas *canvas, const comp__frame *frame, const comp__effect *e) {
+  double size = 0.86 * canvas->font, y = frame->y + size;
+  const struct {
+    const char *name;
+    double value;
+  } rows[] = {{"r all", e->r_all}, {"r DE", e->r_de}, {"r change", e->r_change}};
+  comp__set_color(canvas->cr, 0x111111);
+  for (int k = 0; k < 3; k++) {
+    char text[64];
+    if (isnan(rows[k].value)) continue;
+    snprintf(text, sizeof text, "%s = %.3f", rows[k].name, rows[k].value);
+    comp__text(canvas, frame->x + 3, y, size, COMP__PLAIN, 0, text);
+    y += 1.25 * size;
+  }
+}
+
+static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__effects *effects, const comp__effect *e) {
+  double min = INFINITY, max = -INFINITY, size = canvas->font;
+  for (size_t j = 0; j < effects->genes; j++) {
+    min = fmin(min, fmin(e->target[j], e->predicted[j]));
+    max = fmax(max, fmax(e->target[j], e->predicted[j]));
+  }
+  comp__range_pad(&min, &max, 0.05);
+  frame->x_min = frame->y_min = min;
+  frame->x_max = frame->y_max = max;
+  comp__frame_axes(canvas, frame, "xy");
+  comp__set_color(canvas->cr, 0xBBBBBB);
+  cairo_set_line_width(canvas->cr, 0.5);
+  cairo_move_to(canvas->cr, frame->x, frame->y + frame->height);
+  cairo_line_to(canvas->cr, frame->x + frame->width, frame->y);
+  cairo_stroke(canvas->cr);
+  for (size_t j = 0; j < effects->genes; j++)
+    dot(canvas, comp__frame_x(frame, e->target[j]), comp__frame_y(frame, e->predicted[j]), 0.8, UNMARKED);
+  for (size_t k = 0; k < e->n_de; k++)
+    dot(canvas, comp__frame_x(frame, e->target[e->de[k]]), comp__frame_y(frame, e->predicted[e->de[k]]), 1.3, MARKED);
+  draw_r(canvas, frame, e);
+  comp__lines lines;
+  char title[COMP__LINE_BYTES];
+  snprintf(title, sizeof title, "%.400s", effects->label_names ? e->label : "all samples");
+  comp__text_wrap(&lines, canvas, size, COMP__BOLD, title, frame->width, 2);
+  comp__set_color(canvas->cr, 0x111111);
+  comp__text_lines(canvas, frame->x, frame->y - 1.9 * size - 1.2 * size * (double)(lines.count - 1), size, COMP__BOLD,
+                   0, &lines);
+  snprintf(title, sizeof title, "n = %zu \u2192 %zu", e->n_source, e->n_target);
+  comp__set_color(canvas->cr, 0x555555);
+  comp__text(canvas, frame->x, frame->y - 0.7 * size, 0.86 * size, COMP__PLAIN, 0, title);
+}
+
+static void draw_panels(comp__canvas *canvas, const comp__effects *effects, const char *title) {
+  double size = canvas->font, left = 11 * COMP__MM, gap = 10 * COMP__MM, y = draw_title(canvas, effects, title);
+  size_t columns = effects->n_labels < 4 ? effects->n_labels : 4;
+  double panel =
+      fmin((canvas->width - left - 3 * COMP__MM - gap * (double)(columns - 1)) / (double)columns, 60 * COMP__MM);
+  char text[COMP__LINE_BYTES];
+  snprintf(text, sizeof text, "%zu genes that differ most", effects->labels[0].n_de);
+  y += 0.5 * size;
+  double x = key(canvas, 3 * COMP__MM, y, UNMARKED, "all genes");
+  if (effects->labels[0].n_de) key(canvas, x, y, MARKED, text);
+  y += 5 * size;
+  double step = panel + 7.5 * size;
+  size_t rows = (effects->n_labels + columns - 1) / columns;
+  for (size_t l = 0; l < effects->n_labels; l++) {
+    comp__frame frame = {.x = left + (double)(l % columns) * (panel + gap),
+                         .y = y + (double)(l / columns) * step,
+                         .width = panel,
+                         .height = panel};
+    draw_panel(canvas, &frame, effects, &effects->labels[l]);
+  }
+  double bottom = y + (double)rows * step - 4 * size;
+  comp__set_color(canvas->cr, 0x111111);
+  snprintf(text, sizeof text, "mean of real %.200s samples", effects->target);
+  comp__text(canvas, left, bottom, size, COMP__PLAIN, 0, text);
+  comp__text_up(canvas, 2 * COMP__MM + size * 0.4, y + ((double)rows * step - 7.5 * size) / 2, size, "mean predicted");
+  canvas->height = bottom + 1.2 * size;
+}
+
+comp_status comp_figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
+                                       const comp_figure_effect *effect, const comp_figure_options *options) {
+  comp__effects effects;
+  comp__canvas canvas = {0};
+  comp_status status;
+  COMP__TRY(compute(&effects, context, dataset, path, effect, options));
+  COMP__TRY(comp__canvas_init(&canvas, options, effects.n_labels == 1 ? 85 : 180));
+  draw_panels(&canvas, &effects, options->title);
+  COMP__TRY(comp__canvas_save(&canvas, path));
+done:
+  comp__canvas_release(&canvas);
+  comp__effects_release(&effects);
+  return status;
+}
+
+/* ---- Strips ---------------------------------------------------------------------------------------------------- */
+
+static void draw_strip(comp__canvas *canvas, const comp__frame *frame, const comp__effect *e, size_t l, double half) {
+  for (size_t k = 0; k < e->n_de; k++) {
+    size_t j = e->de[k];
+    double shift = (comp__rng_uniform(comp__rng_at(0, COMP__RNG_REPORT, 1, l), k) - 0.5) * half * 0.7;
+    double middle = frame->x + frame->width * ((double)l + 0.5) / frame->x_max;
+    dot(canvas, middle - half / 2 + shift, comp__frame_y(frame, e->source[j] - e->target[j]), 1, NOTHING);
+    dot(canvas, middle + half / 2 + shift, comp__frame_y(frame, e->predicted[j] - e->target[j]), 1, MARKED);
+  }
+}
+
+/* Names of labels, slanted when they are wide; gives the height that they take. */
+static double draw_names(comp__canvas *canvas, const comp__frame *frame, const comp__effects *effects) {
+  double size = canvas->font, room = frame->width / (double)effects->n_labels, widest = 0, height = 0;
+  comp__lines lines;
+  for (size_t l = 0; l < effects->n_labels; l++)
+    widest = fmax(widest, comp__text_width(canvas, size, COMP__PLAIN, effects->labels[l].label));
+  bool turned = widest > room - 4;
+  comp__set_color(canvas->cr, 0x111111);
+  for (size_t l = 0; l < effects->n_labels; l++) {
+    double x = frame->x + room * ((double)l + 0.5), y = frame->y + frame->height + 1.3 * size;
+    comp__text_wrap(&lines, canvas, size, COMP__PLAIN, effects->label_names ? effects->labels[l].label : "all samples",
+                    turned ? 32 * COMP__MM : room, 1);
+    cairo_save(canvas->cr);
+    cairo_translate(canvas->cr, x, y);
+    if (turned) cairo_rotate(canvas->cr, -M_PI / 2);
+    comp__text(canvas, 0, turned ? 0.35 * size : 0, size, COMP__PLAIN, turned ? 1 : 0.5, lines.text[0]);
+    cairo_restore(canvas->cr);
+    height = fmax(height, turned ? lines.width : size);
+  }
+  return height + 1.5 * size;
+}
+
+static void draw_strips(comp__canvas *canvas, const comp__effects *effects, const char *title) {
+  double size = canvas->font, y = draw_title(canvas, effects, title) + 0.5 * size, min = 0, max = 0;
+  double x = key(canvas, 3 * COMP__MM, y, MARKED, "predicted \u2212 real");
+  char text[COMP__LINE_BYTES];
+  snprintf(text, sizeof text, "%.200s \u2212 real (predicting no change)", effects->source);
+  key(canvas, x, y, NOTHING, text);
+  for (size_t l = 0; l < effects->n_labels; l++)
+    for (size_t k = 0; k < effects->labels[l].n_de; k++) {
+      const comp__effect *e = &effects->labels[l];
+      size_t j = e->de[k];
+      min = fmin(min, fmin(e->source[j], e->predicted[j]) - e->target[j]);
+      max = fmax(max, fmax(e->source[j], e->predicted[j]) - e->target[j]);
+    }
+  comp__range_pad(&min, &max, 0.06);
+  comp__frame frame = {.x = 14 * COMP__MM,
+                       .y = y + 1.5 * size,
+                       .width = canvas->width - 17 * COMP__MM,
+                       .height = 55 * COMP__MM,
+                       .x_min = 0,
+                       .x_max = (double)effects->n_labels,
+                       .y_min = min,
+                       .y_max = max};
+  comp__frame_axes(canvas, &frame, "y");
+  comp__set_color(canvas->cr, 0x333333);
+  cairo_set_line_width(canvas->cr, 0.5);
+  cairo_move_to(canvas->cr, frame.x, comp__frame_y(&frame, 0));
+  cairo_line_to(canvas->cr, frame.x + frame.width, comp__frame_y(&frame, 0));
+  cairo_stroke(canvas->cr);
+  double half = fmin(0.45 * frame.width / (double)effects->n_labels, 8 * COMP__MM);
+  for (size_t l = 0; l < effects->n_labels; l++) draw_strip(canvas, &frame, &effects->labels[l], l, half);
+  comp__set_color(canvas->cr, 0x111111);
+  snprintf(text, sizeof text, "difference of means, top %zu genes", effects->labels[0].n_de);
+  comp__text_up(canvas, 2 * COMP__MM + size * 0.6, frame.y + frame.height / 2, size, text);
+  canvas->height = frame.y + frame.height + draw_names(canvas, &frame, effects) + COMP__MM;
+}
+
+comp_status comp_figure_strip(comp_context *context, const comp_dataset *dataset, const char *path,
+                              const comp_figure_effect *effect, const comp_figure_options *options) {
+  comp__effects effects;
+  comp__canvas canvas = {0};
+  comp_status status;
+  COMP__TRY(compute(&effects, context, dataset, path, effect, options));
+  COMP__TRY(comp__canvas_init(&canvas, options, effects.n_labels < 6 ? 85 : 180));
+  draw_strips(&canvas, &effects, options->title);
+  COMP__TRY(comp__canvas_save(&canvas, path));
+done:
+  comp__canvas_release(&canvas);
+  comp__effects_release(&effects);
+  return status;
+}

@@ -1,0 +1,50 @@
+/* gather.h: the parts of the page's data, each as JSON (docs/formats.md: the report's data). */
+#ifndef COMP_REPORT_GATHER_H
+#define COMP_REPORT_GATHER_H
+
+#include <jansson.h>
+
+#include "comp/report.h"
+#include "report/effects.h"
+#include "report/scores.h"
+
+/* What the parts are made from. */
+typedef struct comp__subject {
+  comp_context *context;
+  const comp_dataset *dataset;
+  const comp_report_options *options;
+  const char *condition, *label; /* as decided; NULL: none */
+  const char *before, *after;    /* maps, as decided; NULL: none */
+  const size_t *rows;            /* the samples on the map, ascending */
+  size_t n_rows;
+  comp__effects *effects; /* one for each change of condition that was predicted */
+  size_t n_effects;
+  comp__scores scores;
+  json_t *history;  /* a list; NULL: no model */
+  json_t *findings; /* of diagnose, as the file has them; NULL: none */
+} comp__subject;
+
+/* Each makes a value that the caller owns; NULL in *out with an error. */
+comp_status comp__gather_maps(json_t **out, const comp__subject *subject);
+comp_status comp__gather_columns(json_t **out, const comp__subject *subject);
+comp_status comp__gather_names(json_t **out, const comp__subject *subject);
+comp_status comp__gather_effects(json_t **out, const comp__subject *subject);
+
+/* The genes to colour by: in *out their names and places in the text *blocks, one packed block of bytes a gene. The
+ * text should be freed via comp__free(). */
+comp_status comp__gather_genes(json_t **out, char **blocks, const comp__subject *subject);
+
+/* Sentences: an object of "summary", "warnings" and two verdicts. */
+comp_status comp__gather_words(json_t **out, const comp__subject *subject);
+
+/* Puts a value into an object and takes it over; an error when memory is short. */
+comp_status comp__put(json_t *object, const char *key, json_t *value);
+comp_status comp__append(json_t *list, json_t *value);
+
+/* Text as JSON: bytes that are not UTF-8 become '?'. NULL gives null. */
+json_t *comp__json_text(const char *text);
+
+/* A number, or null when it is not finite. */
+json_t *comp__json_number(double value);
+
+#endif

@@ -1,0 +1,328 @@
+/* report.c: the page: decides what is shown, gathers its data as JSON, and puts both into one file. */
+#include "comp/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comp/file.h"
+#include "comp/machine.h"
+#include "comp/prep.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/rng.h"
+#include "report/embedding.h"
+#include "report/gather.h"
+#include "report/page.h"
+
+enum { FORMAT = 1, MAX_EFFECTS = 12 };
+
+comp_status comp_report_options_check(const comp_report_options *options) {
+  if (options->max_samples < 1) return comp__error(COMP_ERR_ARGUMENT, "max_samples must be 1 or more");
+  if (options->n_de < 1) return comp__error(COMP_ERR_ARGUMENT, "n_de must be 1 or more");
+  return COMP_OK;
+}
+
+/* ---- What is shown --------------------------------------------------------------------------------------------- */
+
+static comp_status choose_columns(comp__subject *s) {
+  const comp_table *obs = comp_dataset_obs(s->dataset);
+  const comp_report_options *o = s->options;
+  size_t column;
+  s->condition = o->condition;
+  if (!s->condition && o->model && comp_table_find(obs, comp_model_condition(o->model)) != COMP_NOT_FOUND)
+    s->condition = comp_model_condition(o->model);
+  s->label = o->label;
+  const char *names[] = {s->condition, s->label};
+  for (int k = 0; k < 2; k++)
+    if (names[k]) {
+      comp_status status = comp_table_require(&column, obs, names[k]);
+      if (status != COMP_OK) return status;
+    }
+  return COMP_OK;
+}
+
+static const char *entry(const comp_dataset *dataset, const char *name) {
+  for (size_t i = 0; i < comp_dataset_count(dataset, COMP_SLOT_OBSM); i++)
+    if (strcmp(comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i), name) == 0)
+      return comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i);
+  return NULL;
+}
+
+static comp_status choose_maps(comp__subject *s) {
+  static const char *const wanted[] = {"X_umap", "X_tsne", "X_comp", "X_pca"};
+  const comp_matrix *map;
+  s->after = s->options->after;
+  for (size_t k = 0; k < sizeof wanted / sizeof *wanted && !s->after; k++) s->after = entry(s->dataset, wanted[k]);
+  s->before = s->options->before;
+  char name[512];
+  if (s->after && !s->before && (size_t)snprintf(name, sizeof name, "%s_before", s->after) < sizeof name)
+    s->before = entry(s->dataset, name);
+  if (s->after && !s->before && strcmp(s->after, "X_pca") != 0) s->before = entry(s->dataset, "X_pca");
+  comp_status status = COMP_OK;
+  if (s->after) status = comp__embedding_require(&map, s->dataset, s->after);
+  if (status == COMP_OK && s->before) status = comp__embedding_require(&map, s->dataset, s->before);
+  return status;
+}
+
+static int by_size(const void *a, const void *b) {
+  size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The samples on the map: all, or as many as are wanted, at random. */
+static comp_status choose_rows(size_t **out, comp__subject *s) {
+  size_t n = comp_dataset_samples(s->dataset);
+  comp_status status = comp__alloc(out, n, sizeof **out);
+  if (status != COMP_OK) return status;
+  comp__rng_permutation(*out, n, comp__rng_at(0, COMP__RNG_REPORT, 2, 0));
+  s->n_rows = n < s->options->max_samples ? n : s->options->max_samples;
+  qsort(*out, s->n_rows, sizeof **out, by_size);
+  s->rows = *out;
+  if (s->n_rows < n) comp__info(s->context, "the map shows %zu of %zu samples, chosen at random", s->n_rows, n);
+  return COMP_OK;
+}
+
+/* Every change of condition that was predicted and that the data has both sides of. */
+static comp_status find_effects(comp__subject *s) {
+  comp_groups conditions = {0};
+  comp_status status;
+  if (!s->condition) return COMP_OK;
+  const comp_table *obs = comp_dataset_obs(s->dataset);
+  COMP__TRY(comp_table_groups(&conditions, obs, comp_table_find(obs, s->condition)));
+  COMP__TRY(comp__calloc(&s->effects, MAX_EFFECTS, sizeof *s->effects));
+  for (size_t t = 0; t < conditions.n_levels; t++) {
+    if (!comp__counterfactual_layer(s->dataset, conditions.levels[t])) continue;
+    for (size_t c = 0; c < conditions.n_levels && s->n_effects < MAX_EFFECTS; c++) {
+      if (c == t) continue;
+      comp__effects_options o = {s->condition,         s->label,         conditions.levels[c],
+                                 conditions.levels[t], s->options->n_de, 2};
+      comp_status found = comp__effects_init(&s->effects[s->n_effects], s->context, s->dataset, &o);
+      if (found == COMP_ERR_DATA) { /* no label has both: the words say so of the labels */
+        comp__effects_release(&s->effects[s->n_effects]);
+        continue;
+      }
+      s->n_effects++;
+      COMP__TRY(found);
+    }
+  }
+done:
+  comp_groups_release(&conditions);
+  return status;
+}
+
+static comp_status read_model(comp__subject *s) {
+  if (!s->options->model) return COMP_OK;
+  s->history = json_loads(comp_model_history(s->options->model), 0, NULL);
+  if (json_is_array(s->history)) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
+}
+
+static comp_status read_findings(comp__subject *s) {
+  json_error_t problem;
+  if (!s->options->diagnose) return COMP_OK;
+  s->findings = json_load_file(s->options->diagnose, 0, &problem);
+  if (s->findings) return COMP_OK;
+  if (problem.line < 0) return comp__error(COMP_ERR_IO, "cannot read '%s': %s", s->options->diagnose, problem.text);
+  return comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", s->options->diagnose, problem.line, problem.text);
+}
+
+/* ---- The data -------------------------------------------------------------------------------------------------- */
+
+static comp_status gather_scores(json_t **out, const comp__scores *scores) {
+  json_t *list = json_array();
+  comp_status status = COMP_OK;
+  for (size_t i = 0; i < scores->count; i++) {
+    const comp__score *s = &scores->items[i];
+    json_t *object = json_object();
+    if (status == COMP_OK) status = comp__append(list, json_incref(object));
+    const struct {
+      const char *key, *text;
+    } texts[] = {{"name", s->name},
+                 {"label", s->label},
+                 {"embedding", s->embedding},
+                 {"method", s->method},
+                 {"summary", s->summary},
+                 {"note", s->note},
+                 {"better", comp__better_name(s->better)}};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts && status == COMP_OK; k++)
+      if (texts[k].text) status = comp__put(object, texts[k].key, comp__json_text(texts[k].text));
+    if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));
+    if (status == COMP_OK && isfinite(s->error)) status = comp__put(object, "error", json_real(s->error));
+    json_decref(object);
+  }
+  if (status == COMP_OK) *out = json_incref(list);
+  json_decref(list);
+  return status;
+}
+
+static comp_status gather_provenance(json_t **out, const comp__subject *s) {
+  json_t *object = json_object(), *libraries = json_array();
+  comp_data_look look;
+  comp_status status;
+  COMP__TRY(comp_data_look_at(&look, s->context, comp_dataset_x(s->dataset)));
+  for (const char *const *l = comp_build_libraries(); *l; l++) COMP__TRY(comp__append(libraries, comp__json_text(*l)));
+  COMP__TRY(comp__put(object, "version", comp__json_text(comp_version())));
+  COMP__TRY(comp__put(object, "libraries", json_incref(libraries)));
+  COMP__TRY(comp__put(object, "created", comp__json_text(s->options->created)));
+  COMP__TRY(comp__put(object, "source", comp__json_text(s->options->source)));
+  COMP__TRY(comp__put(object, "looks", comp__json_text(look.reason)));
+  const char *record = comp_dataset_record(s->dataset);
+  json_t *parsed = record ? json_loads(record, 0, NULL) : NULL;
+  if (parsed) COMP__TRY(comp__put(object, "record", parsed));
+  parsed = s->options->model ? json_loads(comp_model_config(s->options->model), 0, NULL) : NULL;
+  if (parsed) COMP__TRY(comp__put(object, "model", parsed));
+  if (s->findings) COMP__TRY(comp__put(object, "diagnose", json_incref(s->findings)));
+  *out = json_incref(object);
+done:
+  json_decref(object);
+  json_decref(libraries);
+  return status;
+}
+
+static comp_status put_title(json_t *root, const comp__subject *s) {
+  char title[1024];
+  const char *source = s->options->source ? s->options->source : "data", *slash = strrchr(source, '/');
+  snprintf(title, sizeof title, "%.400s%s%.400s", slash ? slash + 1 : source, s->condition ? " by " : "",
+           s->condition ? s->condition : "");
+  return comp__put(root, "title", comp__json_text(s->options->title ? s->options->title : title));
+}
+
+static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
+  comp_status status;
+  json_t *value = NULL;
+#define PUT(key, call)                                                                                                 \
+  value = NULL;                                                                                                        \
+  COMP__TRY(call);                                                                                                     \
+  COMP__TRY(comp__put(root, key, value));                                                                              \
+  COMP__TRY(comp__check_interrupt(s->context))
+  COMP__TRY(comp__put(root, "format", json_integer(FORMAT)));
+  COMP__TRY(put_title(root, s));
+  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_samples(s->dataset))));
+  COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_features(s->dataset))));
+  COMP__TRY(comp__put(root, "shown", json_integer((json_int_t)s->n_rows)));
+  COMP__TRY(comp__put(root, "condition", comp__json_text(s->condition)));
+  COMP__TRY(comp__put(root, "label", comp__json_text(s->label)));
+  PUT("words", comp__gather_words(&value, s));
+  PUT("maps", comp__gather_maps(&value, s));
+  PUT("columns", comp__gather_columns(&value, s));
+  PUT("names", comp__gather_names(&value, s));
+  PUT("effects", comp__gather_effects(&value, s));
+  PUT("genes", comp__gather_genes(&value, blocks, s));
+  PUT("scores", gather_scores(&value, &s->scores));
+  PUT("provenance", gather_provenance(&value, s));
+  if (s->history) COMP__TRY(comp__put(root, "history", json_incref(s->history)));
+#undef PUT
+done:
+  return status;
+}
+
+/* ---- The file -------------------------------------------------------------------------------------------------- */
+
+typedef struct buffer {
+  char *text;
+  size_t used, capacity;
+} buffer;
+
+static comp_status add_bytes(buffer *b, const char *text, size_t length) {
+  comp_status status = comp__grow(&b->text, &b->capacity, b->used, b->used + length, 1);
+  if (status != COMP_OK) return status;
+  memcpy(b->text + b->used, text, length);
+  b->used += length;
+  return COMP_OK;
+}
+
+static comp_status add_text(buffer *b, const char *text) {
+  return add_bytes(b, text, strlen(text));
+}
+
+/* JSON inside of HTML: nothing in it may look like a tag, whatever names the data has. */
+static comp_status add_json(buffer *b, const char *json) {
+  comp_status status = COMP_OK;
+  while (*json && status == COMP_OK) {
+    size_t plain = strcspn(json, "<>&");
+    status = add_bytes(b, json, plain);
+    json += plain;
+    if (*json && status == COMP_OK) {
+      char escaped[8];
+      snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)(unsigned char)*json++);
+      status = add_text(b, escaped);
+    }
+  }
+  return status;
+}
+
+static comp_status add_html(buffer *b, const char *text) {
+  comp_status status = COMP_OK;
+  for (; *text && status == COMP_OK; text++) {
+    const char *entity = *text == '<'   ? "&lt;"
+                         : *text == '>' ? "&gt;"
+                         : *text == '&' ? "&amp;"
+                         : *text == '"' ? "&quot;"
+                                        : NULL;
+    status = entity ? add_text(b, entity) : add_bytes(b, text, 1);
+  }
+  return status;
+}
+
+static comp_status make_page(buffer *page, json_t *root, const char *blocks) {
+  const char *start = (const char *)comp__page, *end = start + comp__page_size;
+  const char *title = memmem(start, comp__page_size, COMP__PAGE_TITLE, strlen(COMP__PAGE_TITLE));
+  const char *place = memmem(start, comp__page_size, COMP__PAGE_PLACE, strlen(COMP__PAGE_PLACE));
+  if (!title || !place || place < title)
+    return comp__error(COMP_ERR_UNAVAILABLE, "this build's page of the report lacks the places for title and data");
+  char *json = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
+  if (!json) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  comp_status status;
+  COMP__TRY(add_bytes(page, start, (size_t)(title - start)));
+  COMP__TRY(add_html(page, json_string_value(json_object_get(root, "title"))));
+  title += strlen(COMP__PAGE_TITLE);
+  COMP__TRY(add_bytes(page, title, (size_t)(place - title)));
+  place += strlen(COMP__PAGE_PLACE);
+  COMP__TRY(add_text(page, "<script type=\"application/json\" id=\"comp-data\">"));
+  COMP__TRY(add_json(page, json));
+  COMP__TRY(add_text(page, "</script>\n<script type=\"text/plain\" id=\"comp-genes\">"));
+  COMP__TRY(add_text(page, blocks)); /* base64: no tags */
+  COMP__TRY(add_text(page, "</script>\n"));
+  COMP__TRY(add_bytes(page, place, (size_t)(end - place)));
+done:
+  free(json);
+  return status;
+}
+
+comp_status comp_report_write(comp_context *context, const comp_dataset *dataset, const char *path,
+                              const comp_report_options *options) {
+  comp__subject s = {.context = context, .dataset = dataset, .options = options};
+  size_t *rows = NULL;
+  char *blocks = NULL;
+  buffer page = {0};
+  json_t *root = json_object();
+  comp_status status;
+  COMP__TRY(comp_report_options_check(options));
+  COMP__TRY(comp_file_check_writable(path));
+  if (!comp_dataset_x(dataset)) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X: it was read without");
+  if (comp_dataset_samples(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");
+  COMP__TRY(choose_columns(&s));
+  COMP__TRY(choose_maps(&s));
+  COMP__TRY(choose_rows(&rows, &s));
+  COMP__TRY(read_model(&s));
+  COMP__TRY(read_findings(&s));
+  for (size_t i = 0; i < options->n_scores; i++) COMP__TRY(comp__scores_read(&s.scores, options->scores[i]));
+  COMP__TRY(find_effects(&s));
+  COMP__TRY(gather(root, &blocks, &s));
+  COMP__TRY(make_page(&page, root, blocks));
+  COMP__TRY(comp_file_write(path, page.text, page.used));
+done:
+  json_decref(root);
+  json_decref(s.history);
+  json_decref(s.findings);
+  for (size_t e = 0; e < s.n_effects; e++) comp__effects_release(&s.effects[e]);
+  comp__free(s.effects);
+  comp__scores_release(&s.scores);
+  comp__free(blocks);
+  comp__free(page.text);
+  comp__free(rows);
+  return status;
+}

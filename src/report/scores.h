@@ -1,0 +1,54 @@
+/*
+ * scores.h: files of scores, read with tolerance (docs/formats.md).
+ *
+ * A file is a JSON list of objects, or an object that holds such a list as "scores" (or "metrics", "results"). An
+ * object has "name" and "value" (a number, or null where it could not be computed), and may have "label", "embedding"
+ * (or "use"), "method", "better" ("lower", "higher", "zero"), "summary", "error" (or "se"), "note". An object of
+ * numbers by name will do too.
+ */
+#ifndef COMP_REPORT_SCORES_H
+#define COMP_REPORT_SCORES_H
+
+#include <stddef.h>
+
+#include "comp/status.h"
+
+typedef enum comp__better {
+  COMP__BETTER_UNKNOWN,
+  COMP__BETTER_LOWER,
+  COMP__BETTER_HIGHER,
+  COMP__BETTER_ZERO
+} comp__better;
+
+typedef struct comp__score {
+  char *name;
+  char *label;     /* NULL: of all samples */
+  char *embedding; /* NULL: not said */
+  char *method;    /* never NULL: else the embedding, else the file's name */
+  char *summary;   /* never NULL */
+  char *note;      /* NULL: none */
+  comp__better better;
+  double value; /* NaN: none */
+  double error; /* standard error; NaN: not known */
+} comp__score;
+
+/* Zero-initialise to start. */
+typedef struct comp__scores {
+  comp__score *items;
+  size_t count, capacity;
+} comp__scores;
+
+/* Adds the scores of a file. A message names the file and what was expected. */
+comp_status comp__scores_read(comp__scores *scores, const char *path);
+void comp__scores_release(comp__scores *scores);
+
+/* The value of a metric over all samples by one of its known names ("kbet", "m_kbet", "silhouette", "m_silhouette",
+ * ...) for an embedding (NULL: any), the last in the list; NaN when there is none. */
+double comp__scores_find(const comp__scores *scores, const char *metric, const char *embedding);
+
+/* Whether a score's name is one of the names of a metric. */
+int comp__score_is(const comp__score *score, const char *metric);
+
+const char *comp__better_name(comp__better better);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * layout.c: the stochastic descent of UMAP, the same at any number of threads.
+ *
+ * umap-learn walks through the edges one after the other (or, on several threads, in whatever order they come). Here
+ * vertices are dealt out to rounds. Within a round all vertices move at the same time, each walking through its own
+ * edges while the others stand still; then the next round sees where they went. As neighbours are rarely in the same
+ * round, this is nearly the sequential walk. Each edge is drawn on at both ends: by the one vertex in its turn, by the
+ * other in its own, twice each, as umap-learn visits it from both sides and moves both ends. Random numbers belong to
+ * the vertex and the epoch.
+ *
+ * The two force curves are tables with straight lines in between, by the upper bits of the squared distance: pow()
+ * would be most of the time. They are off by 1e-4 at most.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/rng.h"
+#include "umap/umap.h"
+
+enum { ROUNDS = 16, CHUNK = 256, MANTISSA_BITS = 6, LOWEST = -60, OCTAVES = 100, MAX_DIMS = 64 };
+
+/* Squared distances from 2^LOWEST up, OCTAVES of them, in steps of 2^-MANTISSA_BITS of an octave. */
+typedef struct knot {
+  float value, slope;
+} knot;
+
+typedef struct forces {
+  knot attract[OCTAVES << MANTISSA_BITS];
+  knot repel[OCTAVES << MANTISSA_BITS];
+} forces;
+
+typedef struct descent {
+  const comp__umap_layout *layout;
+  const forces *forces;
+  const float *tails;
+  float *moved; /* [n, dims]: where the vertices of this round go; NULL when tails stand still anyway */
+  float *every; /* [edges]: epochs between two visits of an edge */
+  float *next;  /* [edges]: epoch of the next visit */
+  float alpha;
+  size_t epoch, round, rounds;
+} descent;
+
+static float from_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static double attraction(double a, double b, double d2) {
+  return -2.0 * a * b * pow(d2, b - 1.0) / (a * pow(d2, b) + 1.0);
+}
+
+static double repulsion(double a, double b, double d2) {
+  return 2.0 * b / ((0.001 + d2) * (a * pow(d2, b) + 1.0));
+}
+
+/* Forces beyond this are clipped wherever they act. */
+static float bounded(double x) {
+  return (float)fmax(-1e30, fmin(1e30, x));
+}
+
+static void make_forces(forces *out, double a, double b) {
+  for (uint32_t i = 0; i < (uint32_t)OCTAVES << MANTISSA_BITS; i++) {
+    const uint32_t bits = (i + ((uint32_t)(127 + LOWEST) << MANTISSA_BITS)) << (23 - MANTISSA_BITS);
+    const double low = (double)from_bits(bits), high = (double)from_bits(bits + (1u << (23 - MANTISSA_BITS)));
+    const float attract = bounded(attraction(a, b, low)), repel = bounded(repulsion(a, b, low));
+    out->attract[i] =
+        (knot){attract, bounded(((double)bounded(attraction(a, b, high)) - (double)attract) / (high - low))};
+    out->repel[i] = (knot){repel, bounded(((double)bounded(repulsion(a, b, high)) - (double)repel) / (high - low))};
+  }
+}
+
+static inline float look_up(const knot *table, float d2) {
+  const float lowest = 0x1p-60f, highest = 0x1p39f;
+  d2 = d2 < lowest ? lowest : d2 > highest ? highest : d2;
+  uint32_t bits;
+  memcpy(&bits, &d2, sizeof bits);
+  const uint32_t knot_bits = bits >> (23 - MANTISSA_BITS);
+  const knot k = table[knot_bits - ((uint32_t)(127 + LOWEST) << MANTISSA_BITS)];
+  return k.value + k.slope * (d2 - from_bits(knot_bits << (23 - MANTISSA_BITS)));
+}
+
+static inline float clip(float x) {
+  return x > 4.0f ? 4.0f : x < -4.0f ? -4.0f : x;
+}
+
+static inline float squared(const float *x, const float *y, size_t dims) {
+  float sum = 0.0f;
+  for (size_t d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
+  return sum;
+}
+
+static inline void attract(const descent *s, float *x, const float *y, size_t dims) {
+  const float d2 = squared(x, y, dims);
+  if (!(d2 > 0.0f)) return;
+  const float force = look_up(s->forces->attract, d2);
+  for (size_t d = 0; d < dims; d++) x[d] += clip(force * (x[d] - y[d])) * s->alpha;
+}
+
+static inline void repel(const descent *s, float *x, const float *y, size_t dims) {
+  const float d2 = squared(x, y, dims);
+  const float force = d2 > 0.0f ? look_up(s->forces->repel, d2) : 0.0f;
+  for (size_t d = 0; d < dims; d++) x[d] += (d2 > 0.0f ? clip(force * (x[d] - y[d])) : 4.0f) * s->alpha;
+}
+
+/* A small generator for one vertex in one epoch (splitmix64), started by Philox. */
+static inline uint32_t draw(uint64_t *state, uint32_t below) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (uint32_t)(((z >> 32) * below) >> 32);
+}
+
+static inline __attribute__((always_inline)) void move_vertex(const descent *s, size_t i, size_t dims) {
+  const comp__umap_layout *l = s->layout;
+  const comp__graph *graph = l->graph;
+  const float epoch = (float)s->epoch;
+  const bool together = !l->tails;
+  float x[MAX_DIMS];
+  memcpy(x, l->heads + i * dims, dims * sizeof *x);
+  uint64_t state = comp__rng_bits(comp__rng_at(l->seed, COMP__RNG_UMAP, s->epoch, i), 0);
+  for (size_t e = graph->indptr[i]; e < graph->indptr[i + 1]; e++) {
+    if (s->next[e] > epoch) continue;
+    s->next[e] += s->every[e];
+    const float *y = s->tails + (size_t)graph->indices[e] * dims;
+    attract(s, x, y, dims);
+    for (size_t k = 0; k < l->negative; k++) {
+      uint32_t other = draw(&state, (uint32_t)l->n_tails);
+      if (!together || other != i) repel(s, x, s->tails + (size_t)other * dims, dims);
+    }
+    if (together) attract(s, x, y, dims);
+  }
+  memcpy((s->moved ? s->moved : l->heads) + i * dims, x, dims * sizeof *x);
+}
+
+static void move_vertices(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const descent *s = arg;
+  for (size_t k = begin; k < end; k++) {
+    const size_t i = k * s->rounds + s->round;
+    if (s->layout->dims == 2)
+      move_vertex(s, i, 2);
+    else
+      move_vertex(s, i, s->layout->dims);
+  }
+}
+
+static void run_epoch(descent *s, comp_context *context) {
+  const comp__umap_layout *l = s->layout;
+  const size_t n = l->graph->n, dims = l->dims;
+  for (s->round = 0; s->round < s->rounds; s->round++) {
+    const size_t count = (n - s->round + s->rounds - 1) / s->rounds;
+    comp__parallel_for(context, count, CHUNK, move_vertices, s);
+    for (size_t i = s->round; s->moved && i < n; i += s->rounds)
+      memcpy(l->heads + i * dims, s->moved + i * dims, dims * sizeof *s->moved);
+  }
+}
+
+static void make_schedule(descent *s, const comp__graph *graph) {
+  float most = 0.0f;
+  const size_t edges = graph->indptr[graph->n];
+  for (size_t e = 0; e < edges; e++) most = graph->weights[e] > most ? graph->weights[e] : most;
+  for (size_t e = 0; e < edges; e++) s->every[e] = s->next[e] = most / graph->weights[e];
+}
+
+comp_status comp__umap_optimise(const comp__umap_layout *layout, comp_context *context) {
+  const comp__graph *graph = layout->graph;
+  const size_t edges = graph->indptr[graph->n];
+  forces *table = NULL;
+  descent s = {.layout = layout, .tails = layout->tails ? layout->tails : layout->heads};
+  s.rounds = layout->tails || graph->n < ROUNDS ? 1 : ROUNDS;
+  comp_status status;
+  COMP__TRY(comp__alloc(&table, 1, sizeof *table));
+  make_forces(table, layout->a, layout->b);
+  s.forces = table;
+  COMP__TRY(comp__alloc(&s.every, edges, sizeof *s.every));
+  COMP__TRY(comp__alloc(&s.next, edges, sizeof *s.next));
+  if (!layout->tails) COMP__TRY(comp__alloc(&s.moved, graph->n, layout->dims * sizeof *s.moved));
+  make_schedule(&s, graph);
+  comp__progress_begin(context, "laying out", "epochs", layout->epochs);
+  for (s.epoch = 0; s.epoch < layout->epochs; s.epoch++) {
+    COMP__TRY(comp__check_interrupt(context));
+    /* umap-learn lowers the rate after each epoch, by the number of the epoch just done. */
+    double done = s.epoch ? (double)(s.epoch - 1) / (double)layout->epochs : 0.0;
+    s.alpha = (float)(layout->rate * (1.0 - done));
+    run_epoch(&s, context);
+    comp__progress_update(context, s.epoch + 1, NULL);
+  }
+  comp__progress_end(context);
+done:
+  comp__free(table);
+  comp__free(s.moved);
+  comp__free(s.every);
+  comp__free(s.next);
+  return status;
+}

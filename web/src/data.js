@@ -1,0 +1,91 @@
+// The page's data: JSON with packed arrays (zlib, base64), and one packed block a gene, unpacked when wanted.
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+export async function unpack(base64) {
+  const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
+
+export function readData() {
+  const data = JSON.parse(document.getElementById("comp-data").textContent);
+  if (data.format !== 1) throw new Error("the data of this page is of another version (" + data.format + ")");
+  return data;
+}
+
+const MISSING = 65535;
+
+export class Store {
+  constructor(data) {
+    this.data = data;
+    this.cache = new Map();
+  }
+
+  once(key, make) {
+    if (!this.cache.has(key)) this.cache.set(key, make());
+    return this.cache.get(key);
+  }
+
+  // Coordinates in -1 .. 1.
+  map(index) {
+    return this.once("map" + index, async () => {
+      const values = new Uint16Array(await unpack(this.data.maps[index].data));
+      const n = values.length / 2;
+      const x = new Float32Array(n);
+      const y = new Float32Array(n);
+      for (let i = 0; i < n; i++) {
+        x[i] = ((values[i] / 65535) * 2 - 1) * 0.94;
+        y[i] = ((values[n + i] / 65535) * 2 - 1) * 0.94;
+      }
+      return { x, y };
+    });
+  }
+
+  // What to colour by: codes 0 .. levels - 1 of categories, 0 .. 255 of numbers; the code after the last means missing.
+  column(index) {
+    return this.once("column" + index, async () => {
+      const column = this.data.columns[index];
+      const raw = new Uint16Array(await unpack(column.data));
+      const codes = new Uint16Array(raw.length);
+      const categorical = column.kind === "categorical";
+      const last = categorical ? column.levels.length : 256;
+      for (let i = 0; i < raw.length; i++) codes[i] = raw[i] === MISSING ? last : categorical ? raw[i] : Math.round((raw[i] / 65534) * 255);
+      const value = (i) => {
+        if (raw[i] === MISSING) return null;
+        return categorical ? column.levels[raw[i]] : column.min + ((column.max - column.min) * raw[i]) / 65534;
+      };
+      return { ...column, codes, value, raw };
+    });
+  }
+
+  gene(index) {
+    return this.once("gene" + index, async () => {
+      const genes = this.data.genes;
+      const text = this.once("blocks", () => document.getElementById("comp-genes").textContent);
+      const bytes = new Uint8Array(await unpack(text.slice(index ? genes.ends[index - 1] : 0, genes.ends[index])));
+      const [min, max] = [genes.mins[index], genes.maxs[index]];
+      return { name: genes.names[index], kind: "number", gene: true, min, max, codes: Uint16Array.from(bytes), value: (i) => min + ((max - min) * bytes[i]) / 255 };
+    });
+  }
+
+  names() {
+    return this.once("names", async () => new TextDecoder().decode(await unpack(this.data.names)).split("\0"));
+  }
+
+  // Means of genes: source, target, predicted.
+  means(change, label) {
+    return this.once("means" + change + "/" + label, async () => {
+      const entry = this.data.effects.changes[change].labels[label];
+      const raw = new Uint16Array(await unpack(entry.means));
+      const n = raw.length / 3;
+      const scaled = Float64Array.from(raw, (v) => entry.min + ((entry.max - entry.min) * v) / 65535);
+      return { source: scaled.subarray(0, n), target: scaled.subarray(n, 2 * n), predicted: scaled.subarray(2 * n) };
+    });
+  }
+}

@@ -1,0 +1,46 @@
+// Small helpers. Text from the data only ever becomes text nodes, never HTML.
+
+export function h(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "class") element.className = value;
+    else if (key === "style") Object.assign(element.style, value);
+    else if (key === "value") element.value = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
+  return element;
+}
+
+export function svg(tag, properties, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(properties || {})) element.setAttribute(key, value);
+  for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
+  return element;
+}
+
+export const section = (id, title, ...children) => h("section", { id, "aria-labelledby": id + "-title" }, h("h2", { id: id + "-title" }, title), ...children);
+
+export const count = (n) => Number(n).toLocaleString("en-US");
+
+export function short(value, digits = 3) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(1).replace("-", "−");
+  const text = Number.isInteger(value) ? String(value) : value.toFixed(digits);
+  return text.replace("-", "−");
+}
+
+export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// Round numbers within a range.
+export function ticks(min, max, wanted) {
+  const rough = (max - min) / wanted;
+  if (!(rough > 0)) return [min];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((s) => s * power).find((s) => s >= rough * 0.999);
+  const out = [];
+  for (let k = Math.ceil(min / step - 1e-9); k * step <= max + 1e-9 * step; k++) out.push(Number((k * step).toPrecision(12)));
+  return out;
+}
