@@ -109,10 +109,31 @@ static double same_type(const comp_dataset *dataset, const comp_matrix *z, int32
   return (double)same / (double)count;
 }
 
+/* A small vae, for scgen. */
+static comp_model *make_model(comp_context *context, const comp_dataset *dataset, const char *kind) {
+  comp_train_options t;
+  comp_model *model;
+  assert_ok(comp_train_options_init(&t, kind, NULL));
+  t.condition = "set";
+  t.model.n_hidden = 1;
+  t.model.hidden[0] = 32;
+  t.model.latent = 6;
+  t.epochs = 150;
+  t.batch = 64;
+  t.rate = 5e-3;
+  assert_ok(comp_train(&model, context, dataset, &t));
+  return model;
+}
+
 static comp_dataset *run(comp_context *context, const comp_dataset *dataset, const char *method) {
   comp_baseline_options o = plain();
   comp_dataset *results;
+  comp_model *model = strcmp(method, "scgen") == 0 ? make_model(context, dataset, "vae") : NULL;
+  o.model = model;
+  o.label = "type";
+  o.reference = "a";
   assert_ok(comp_baseline_run(&results, context, dataset, method, &o));
+  comp_model_free(model);
   return results;
 }
 
@@ -183,6 +204,30 @@ static void combat_makes_means_and_variances_equal(void **state) {
     assert_near(mean[0], mean[1], 0.05);
     assert_near(squares[0] / squares[1], 1, 0.15);
   }
+  comp_dataset_free(after);
+  comp_dataset_free(dataset);
+  comp_context_free(context);
+}
+
+/* The shift is one vector: a sample of the one set, moved to the other, is near its copy there; nearer than the shift
+ * is long. */
+static void scgen_predicts_the_copy(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *dataset = make_data(false), *after = run(context, dataset, "scgen");
+  size_t half = comp_dataset_samples(dataset) / 2;
+  const float *x = comp_matrix_const_values(comp_dataset_x(dataset));
+  const float *other = comp_matrix_const_values(comp_dataset_get(after, COMP_SLOT_LAYERS, "scgen_counterfactual"));
+  const float *corrected = comp_matrix_const_values(comp_dataset_get(after, COMP_SLOT_LAYERS, "scgen"));
+  double predicted = 0, unchanged = 0, back = 0;
+  for (size_t i = 0; i < half * GENES; i++) {
+    double copy = x[half * GENES + i];
+    predicted += (other[i] - copy) * (other[i] - copy);
+    unchanged += (x[i] - copy) * (x[i] - copy);
+    back += (corrected[half * GENES + i] - x[i]) * (corrected[half * GENES + i] - x[i]);
+  }
+  if (!(predicted < 0.6 * unchanged)) fail_msg("off by %g; by %g without a prediction", predicted, unchanged);
+  if (!(back < 0.6 * unchanged)) fail_msg("corrected: off by %g; by %g without correction", back, unchanged);
   comp_dataset_free(after);
   comp_dataset_free(dataset);
   comp_context_free(context);
@@ -346,6 +391,13 @@ static void wrong_options_are_refused(void **state) {
   o.theta = -1;
   refuse(dataset, "harmony", &o, COMP_ERR_ARGUMENT, "theta");
   o = plain();
+  comp_context *context = test_context(2);
+  comp_model *seeing = make_model(context, dataset, "cvae");
+  o.model = seeing;
+  refuse(dataset, "scgen", &o, COMP_ERR_ARGUMENT, "it sees the condition");
+  comp_model_free(seeing);
+  comp_context_free(context);
+  o = plain();
   o.clusters = 100000;
   refuse(dataset, "harmony", &o, COMP_ERR_ARGUMENT, "too many");
   free(codes);
@@ -357,6 +409,7 @@ int main(void) {
       cmocka_unit_test(sets_are_merged),
       cmocka_unit_test(a_population_of_one_set_stays_apart),
       cmocka_unit_test(combat_makes_means_and_variances_equal),
+      cmocka_unit_test(scgen_predicts_the_copy),
       cmocka_unit_test(combat_leaves_flat_genes_alone),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(sparse_is_dense),
