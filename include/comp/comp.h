@@ -21,11 +21,10 @@
  *   umap.h      layouts in two dimensions
  *   pca.h       principal components
  *   score.h     how well embeddings mix conditions and keep labels apart
- *   pca.h       principal components
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
- *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
+ *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
  *   machine.h   versions, and what this machine can do
@@ -44,6 +43,7 @@
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/diagnose.h"
+#include "comp/experiment.h"
 #include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
@@ -53,8 +53,8 @@
 #include "comp/neighbors.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
-#include "comp/score.h"
 #include "comp/report.h"
+#include "comp/score.h"
 #include "comp/simulate.h"
 #include "comp/status.h"
 #include "comp/suggest.h"

@@ -70,13 +70,15 @@ typedef struct comp_counterfactual_options {
   size_t samples;           /* draws from each posterior, 2 .. COMP_MAX_DRAWS; 0: the posterior mean is decoded */
   double interval;          /* share of the draws between lower and upper, 0 < interval < 1 */
   bool residual;            /* x + decoded(z, to) - decoded(z, own condition) in place of decoded(z, to) */
+  bool borrow;              /* with residual: where few samples of `to` are near in z, take the change of samples that
+                               have them near (src/task/borrow.h); the data must hold samples of `to` */
   bool clip;                /* what is below 0 becomes 0 */
   uint64_t seed;            /* of the draws */
   comp_precision precision; /* as in comp_embed_options */
 } comp_counterfactual_options;
 
 #define COMP_COUNTERFACTUAL_OPTIONS_INIT                                                                               \
-  { NULL, NULL, 0, 0.95, false, false, 0, COMP_PRECISION_F32 }
+  { NULL, NULL, 0, 0.95, false, false, false, 0, COMP_PRECISION_F32 }
 
 #define COMP_MAX_DRAWS 10000
 

@@ -20,6 +20,9 @@ static const opt_spec options[] = {
      .help = "share of the draws between lower and upper"},
     {"seed", .kind = OPT_INT, OPT_FIELD(predict_options, seed), .metavar = "N", .min = 0, .max = 9e15,
      .help = "seed of the draws"},
+    {"borrow", .kind = OPT_FLAG, OPT_FIELD(predict_options, borrow),
+     .help = "where the data has few samples of the other condition like this one, add the change of those that are "
+             "most like it and have some; implies --residual. For kinds that were never seen under that condition"},
     PREDICT_HOW,
     CLI_INPUT_ROWS(predict_options, input),
     {0},
@@ -44,6 +47,8 @@ int predict_run(cli_session *session, const predict_options *o, const char *key)
   p.samples = (size_t)o->samples;
   p.interval = o->interval;
   p.residual = o->residual;
+  p.residual = p.residual || o->borrow;
+  p.borrow = o->borrow;
   p.clip = o->clip;
   p.seed = (uint64_t)o->seed;
   if (strcmp(o->precision, "bf16") == 0) p.precision = COMP_PRECISION_BF16;

@@ -8,7 +8,7 @@
 typedef struct predict_options {
   cli_input input;
   const char *model, *output, *to, *from, *key, *precision;
-  bool residual, clip;
+  bool residual, borrow, clip;
   int64_t samples, seed;
   double interval;
 } predict_options;

@@ -38,7 +38,7 @@ void comp__fix_signs(double *a, size_t rows, size_t n);
 typedef struct comp__pca_options {
   size_t components; /* 1 .. min(rows, features) */
   bool scale;        /* divide features by their standard deviation (n - 1); constant ones become 0 */
-  double clip;       /* largest magnitude of a scaled value; 0: no limit. Makes sparse data dense inside */
+  double clip;       /* largest magnitude of a scaled value; 0: no limit */
   uint64_t seed;     /* of the random start of the subspace */
 } comp__pca_options;
 
@@ -56,8 +56,9 @@ typedef struct comp__pca {
 /* Principal components of dense or CSR data, centred (and scaled) block of rows by block of rows, so that sparse data
  * is never made dense as a whole. Exact by the covariance when there are few features (512), by the Gram matrix when
  * there are few rows (512), else by filtered subspace iteration from a random start until the residuals of all
- * components are below 1e-4 of their variances. Data with a value that is not finite, fewer than 2 rows, or more
- * components than rows or features, is an error. It should be released via comp__pca_release(). */
+ * components are below 1e-4 of their variances, or at what rounding leaves of them. Data with a value that is not
+ * finite, fewer than 2 rows, or more components than rows or features, is an error. It should be released via
+ * comp__pca_release(). */
 comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matrix *x,
                           const comp__pca_options *options);
 void comp__pca_release(comp__pca *pca);

@@ -31,8 +31,10 @@ enum {
 };
 static const double PARTIAL_BYTES = 2.56e8; /* for all pieces together */
 static const double TOLERANCE = 1e-4;       /* of a residual, against its variance */
-static const double ROUNDING = 1e-6;        /* the same against the largest variance: what single precision leaves */
-static const double MOST_AMPLIFIED = 1e6;   /* how much more a filter may raise the first than the last component */
+static const double STALLED =
+    0.7; /* residuals that shrink by less in a round, and are small, will not shrink further */
+static const double ROUNDING = 1e-6;      /* the same against the largest variance: what single precision leaves */
+static const double MOST_AMPLIFIED = 1e6; /* how much more a filter may raise the first than the last component */
 
 /* The data as the components see it. */
 typedef struct view {
@@ -344,16 +346,25 @@ static comp_status ritz(subspace *s) {
   return COMP_OK;
 }
 
-static bool converged(const subspace *s, size_t components) {
+/* How far from components the first ones are. */
+typedef struct residuals {
+  double worst;  /* the largest residual against its own variance */
+  bool rounding; /* whether all are so small against the largest variance that rounding may be all there is left */
+} residuals;
+
+static residuals residuals_of(const subspace *s, size_t components) {
+  residuals out = {0.0, true};
   for (size_t i = 0; i < components; i++) {
-    double residual = 0.0;
+    double squares = 0.0;
     for (size_t j = 0; j < s->d; j++) {
       const double difference = s->z[i * s->d + j] - s->values[i] * s->q[i * s->d + j];
-      residual += difference * difference;
+      squares += difference * difference;
     }
-    if (!(sqrt(residual) <= fmax(TOLERANCE * s->values[i], ROUNDING * s->values[0]))) return false;
+    const double residual = sqrt(squares);
+    if (residual > 0.0) out.worst = fmax(out.worst, residual / fmax(s->values[i], 1e-300));
+    out.rounding &= residual <= ROUNDING * s->values[0];
   }
-  return true;
+  return out;
 }
 
 /* The degree of the filter: as high as single precision bears, given where the first and the last component are. */
@@ -411,9 +422,12 @@ static comp_status fit_subspace(double *loadings, double *variances, const view 
     for (size_t j = 0; j < d; j++) s.q[i * d + j] = comp__rng_normal(comp__rng_at(seed, COMP__RNG_PCA, 0, i), j);
   COMP__TRY(comp__orthonormalize(s.q, k, d));
   comp__progress_begin(v->context, "principal components", "products", 0);
-  for (;;) {
+  for (double before = INFINITY;;) {
     COMP__TRY(ritz(&s));
-    if (s.products >= FEWEST_PRODUCTS && converged(&s, components)) break;
+    const residuals now = residuals_of(&s, components);
+    if (s.products >= FEWEST_PRODUCTS && now.worst <= TOLERANCE) break;
+    if (s.products >= FEWEST_PRODUCTS && now.rounding && now.worst > STALLED * before) break;
+    before = now.worst;
     if (s.products >= MOST_PRODUCTS) {
       comp__info(v->context,
                  "principal components: the last of %zu are approximate after %zu products: their variances are too "

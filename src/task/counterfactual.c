@@ -9,6 +9,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "task/borrow.h"
 #include "task/coder.h"
 
 comp_status comp_counterfactual_options_check(const comp_counterfactual_options *o) {
@@ -17,6 +18,10 @@ comp_status comp_counterfactual_options_check(const comp_counterfactual_options 
     return comp__error(COMP_ERR_ARGUMENT, "samples: %zu is neither 0 nor between 2 and %d", o->samples, COMP_MAX_DRAWS);
   if (!(o->interval > 0.0 && o->interval < 1.0))
     return comp__error(COMP_ERR_ARGUMENT, "interval: %g is not between 0 and 1", o->interval);
+  if (o->borrow && (!o->residual || o->samples > 0))
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "borrowed changes are added to the samples' own values: they go with residual, and "
+                       "not with draws");
   return COMP_OK;
 }
 
@@ -288,6 +293,7 @@ done:
 
 static comp__need need_of(const comp_model *model, const comp_counterfactual_options *o) {
   const comp_model_options *m = &model->network.options;
+  if (o->borrow) return COMP__NEED_ALL;
   if (o->from) return COMP__NEED_SOME;
   return m->encoder_sees_condition || (o->residual && m->decoder_sees_condition) ? COMP__NEED_ALL : COMP__NEED_NONE;
 }
@@ -307,7 +313,12 @@ comp_status comp_counterfactual(comp_prediction *out, comp_context *context, con
                         "under every condition");
   COMP__TRY(new_prediction(out, &fitted, options));
   COMP__TRY(mark(out, &fitted, from));
-  COMP__TRY(run(out, context, &fitted, options, to));
+  comp_counterfactual_options first = *options;
+  if (options->borrow) first.clip = false; /* a change that was cut off is none to lend */
+  COMP__TRY(run(out, context, &fitted, &first, to));
+  if (options->borrow) COMP__TRY(comp__borrow(out, context, &fitted, options, to));
+  for (size_t i = 0; options->borrow && options->clip && i < fitted.samples; i++)
+    if (out->predicted[i]) clip_row(out->values->values + i * model->network.features, model->network.features);
 done:
   comp__fitted_release(&fitted);
   if (status != COMP_OK) comp_prediction_release(out);

@@ -22,6 +22,7 @@ metrics       core nn neighbors linalg cluster
 baseline      core nn neighbors linalg cluster
 diagnose      core nn neighbors linalg cluster metrics model train task
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
+experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
 cli
 '
 

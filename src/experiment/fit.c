@@ -1,0 +1,220 @@
+/* fit.c: the steps that trials share: a model, its embedding, its metrics. */
+#include "experiment/fit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comp/classify.h"
+#include "comp/counterfactual_score.h"
+#include "comp/io.h"
+#include "comp/task.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+
+void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
+                    const char *suffix) {
+  snprintf(out, size, "%s/runs/%s%s%s%s", lab->options->out, trial->id, part ? "-" : "", part ? part : "", suffix);
+  for (char *c = strrchr(out, '/') + 1; *c; c++)
+    if (*c == ' ') *c = '_';
+}
+
+comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *trial, const char *part,
+                          const comp_dataset *dataset) {
+  char model[4096], checkpoint[4096];
+  comp_train_options options;
+  *out = NULL;
+  comp__lab_path(model, sizeof model, lab, trial, part, ".safetensors");
+  comp__lab_path(checkpoint, sizeof checkpoint, lab, trial, part, ".checkpoint");
+  if (access(model, R_OK) == 0 && comp_model_load(out, model) == COMP_OK) return COMP_OK;
+  comp_status status = lab->experiment->recipe(&options, lab, trial);
+  if (status != COMP_OK) return status;
+  options.condition = lab->experiment->condition;
+  options.seed = trial->seed;
+  if (lab->options->epochs) options.epochs = lab->options->epochs;
+  options.checkpoint = checkpoint;
+  options.checkpoint_minutes = 2;
+  options.resume = true;
+  comp__info(lab->context, "training %s%s%s", trial->id, part ? " without " : "", part ? part : "");
+  status = comp_train(out, lab->context, dataset, &options);
+  if (status == COMP_OK) status = comp_model_save(*out, model);
+  if (status != COMP_OK) {
+    comp_model_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+/* "FILE[:KEY]" of another program, with the samples of ours in any order. */
+static comp_status read_embedding(comp_matrix **out, comp__lab *lab, const char *text) {
+  comp_status status;
+  comp_dataset *other = NULL;
+  size_t *rows = NULL;
+  char path[4096];
+  snprintf(path, sizeof path, "%s", text);
+  char *key = strrchr(path, ':');
+  if (key) *key++ = '\0';
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  read.skip_x = true;
+  COMP__TRY(comp_dataset_read(&other, lab->context, path, &read));
+  if (!key && comp_dataset_count(other, COMP_SLOT_OBSM) != 1)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "%s: holds %zu embeddings: say which, as FILE:KEY", path,
+               comp_dataset_count(other, COMP_SLOT_OBSM));
+  const comp_matrix *z =
+      comp_dataset_get(other, COMP_SLOT_OBSM, key ? key : comp_dataset_entry_name(other, COMP_SLOT_OBSM, 0));
+  if (!z) COMP__FAIL(COMP_ERR_DATA, "%s: there is no obsm/%s", path, key);
+  size_t n = comp_dataset_samples(lab->dataset);
+  COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
+  COMP__TRY(comp__lab_match(rows, lab->dataset, other));
+  COMP__TRY(comp_matrix_select(out, lab->context, z, rows, n, NULL, 0));
+done:
+  comp__free(rows);
+  comp_dataset_free(other);
+  return status;
+}
+
+comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other) {
+  comp_status status = COMP_OK;
+  comp__strings names = {0};
+  comp__string_index index = {0};
+  for (size_t i = 0; i < comp_dataset_samples(other); i++) {
+    const char *name = comp_dataset_obs_name(other, i);
+    COMP__TRY(comp__strings_append(&names, name, strlen(name)));
+  }
+  COMP__TRY(comp__string_index_init(&index, &names, NULL));
+  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) {
+    rows[i] = comp__string_index_find(&index, comp_dataset_obs_name(dataset, i));
+    if (rows[i] == SIZE_MAX)
+      COMP__FAIL(COMP_ERR_DATA, "the embedding lacks sample '%s'", comp_dataset_obs_name(dataset, i));
+  }
+done:
+  comp__string_index_release(&index);
+  comp__strings_release(&names);
+  return status;
+}
+
+comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model *model, const char *key) {
+  comp_matrix *z = NULL;
+  comp_status status;
+  if (trial->embedding) {
+    status = read_embedding(&z, lab, trial->embedding);
+  } else {
+    comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
+    status = comp_embed(&z, NULL, lab->context, model, lab->dataset, &options);
+  }
+  return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, key, z) : status;
+}
+
+/* "kbet" of a label is "kbet/LABEL", for tables by label. */
+static comp_status add_parts(comp__figures *out, const comp__trial *trial, const comp_score *score, size_t metric,
+                             const char *name) {
+  for (size_t p = 0; p < comp_score_parts(score, metric, 0); p++) {
+    const comp_score_part *part = comp_score_part_at(score, metric, 0, p);
+    char column[sizeof out->items->column];
+    if (!part->label || part->condition) continue;
+    snprintf(column, sizeof column, "%s/%s", name, part->label);
+    comp_status status = comp__figures_add(out, trial->row, column, part->value);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key, size_t k,
+                            double alpha, comp_score_small small_labels, bool per_label) {
+  comp_score_options options = COMP_SCORE_OPTIONS_INIT;
+  comp_score *score = NULL;
+  comp_status status;
+  options.embeddings = key;
+  options.condition = lab->experiment->condition;
+  options.label = lab->experiment->label;
+  options.k = k;
+  options.alpha = alpha;
+  options.small_labels = small_labels;
+  COMP__TRY(comp_score_run(&score, lab->context, lab->dataset, &options));
+  for (size_t m = 0; m < comp_score_metrics(score); m++) {
+    const char *name = comp_score_metric_at(score, m)->name;
+    COMP__TRY(comp__figures_add(out, trial->row, name, comp_score_value(score, m, 0)));
+    if (per_label && comp_score_metric_at(score, m)->needs_label)
+      COMP__TRY(add_parts(out, trial, score, m, strcmp(name, "m_kbet") == 0 ? "kbet" : "s"));
+  }
+done:
+  comp_score_free(score);
+  return status;
+}
+
+comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name) {
+  snprintf(out, size, "%s/%s/%s", folder, sub, name);
+  if (access(out, R_OK) == 0) return COMP_OK;
+  snprintf(out, size, "%s/%s", folder, name);
+  if (access(out, R_OK) == 0) return COMP_OK;
+  return comp__error(COMP_ERR_IO, "%s: there is no %s/%s, and no %s in it", folder, sub, name, name);
+}
+
+static comp_status add_values(comp__figures *out, const char *row, const comp_counterfactual_label *label, bool mean) {
+  static const char *const wanted[] = {"r_all", "r_de", "mse_all", "mse_de", "r_change_all", "rmse_pair"};
+  const comp_counterfactual_values *values = &label->values[COMP_PREDICTOR_MODEL];
+  for (size_t m = 0; m < comp_counterfactual_measures(); m++)
+    for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
+      char column[sizeof out->items->column];
+      const char *name = comp_counterfactual_measure_name(m);
+      if (strcmp(name, wanted[w]) != 0) continue;
+      snprintf(column, sizeof column, mean ? "%s" : "%s/%s", name, label->label);
+      comp_status status = comp__figures_add(out, row, column, comp_counterfactual_measure(values, m));
+      if (status != COMP_OK) return status;
+    }
+  return COMP_OK;
+}
+
+comp_status comp__lab_counterfactual(comp__figures *out, comp__lab *lab, const comp__trial *trial,
+                                     const comp_model *model, const char *from, const char *to, const char *pair) {
+  comp_status status;
+  comp_prediction prediction = {0};
+  comp_counterfactual_score *score = NULL;
+  comp_counterfactual_options options = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+  comp_counterfactual_score_options scoring = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
+  options.from = from;
+  options.to = to;
+  COMP__TRY(comp_counterfactual(&prediction, lab->context, model, lab->dataset, &options));
+  comp_matrix *values = prediction.values;
+  prediction.values = NULL;
+  COMP__TRY(comp_dataset_set(lab->dataset, COMP_SLOT_LAYERS, "predicted", values));
+  scoring.condition = lab->experiment->condition;
+  scoring.label = lab->experiment->label;
+  scoring.layer = "predicted";
+  scoring.from = from;
+  scoring.to = to;
+  scoring.pair = pair;
+  COMP__TRY(comp_counterfactual_score_run(&score, lab->context, lab->dataset, &scoring));
+  COMP__TRY(add_values(out, trial->row, comp_counterfactual_score_mean(score), true));
+  for (size_t l = 0; l < comp_counterfactual_score_labels(score); l++)
+    COMP__TRY(add_values(out, trial->row, comp_counterfactual_score_label(score, l), false));
+done:
+  comp_counterfactual_score_free(score);
+  comp_prediction_release(&prediction);
+  return status;
+}
+
+comp_status comp__lab_classify(comp__figures *out, comp__lab *lab, const char *row, const comp_matrix *z,
+                               const char *column, const char *name) {
+  static const char *const suffixes[COMP_CLASSIFIER_KINDS] = {"", "_forest", "_boosted"};
+  comp_groups groups = {0};
+  size_t c;
+  comp_status status;
+  COMP__TRY(comp_table_require(&c, comp_dataset_obs(lab->dataset), column));
+  COMP__TRY(comp_table_groups(&groups, comp_dataset_obs(lab->dataset), c));
+  for (int kind = 0; kind < COMP_CLASSIFIER_KINDS; kind++) {
+    comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+    comp_accuracy accuracy;
+    char key[sizeof out->items->column];
+    options.classifier = (comp_classifier_kind)kind;
+    COMP__TRY(comp_holdout(&accuracy, lab->context, z, groups.codes, groups.n_levels, &options));
+    snprintf(key, sizeof key, "%s%s", name, suffixes[kind]);
+    status = comp__figures_add(out, row, key, accuracy.accuracy);
+    comp_accuracy_release(&accuracy);
+    if (status != COMP_OK) goto done;
+  }
+done:
+  comp_groups_release(&groups);
+  return status;
+}

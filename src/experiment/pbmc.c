@@ -1,0 +1,78 @@
+/* pbmc.c: blood cells by two protocols: does the protocol disappear from the representation, and nothing else? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "comp/baseline.h"
+#include "comp/io.h"
+#include "comp/prep.h"
+#include "core/error.h"
+#include "experiment/fit.h"
+#include "experiment/lab.h"
+
+static const comp__column columns[] = {{"s", "s", COMP_BETTER_ZERO, 4},
+                                       {"kbet", "kBET", COMP_BETTER_LOWER, 3},
+                                       {"s_label", "s~", COMP_BETTER_ZERO, 4},
+                                       {"m_kbet", "m-kBET", COMP_BETTER_LOWER, 3},
+                                       {NULL, NULL, COMP_BETTER_LOWER, 0}};
+
+static const comp__table tables[] = {{"models", "PBMC: 3' v2 and 5' chemistry",
+                                      "v2_vs_5p_6500.h5ad, a part of the paper's cells; 2,000 vst genes. k = 100, "
+                                      "alpha = 0.05; m-kBET and s~ over cell types of at "
+                                      "least 150 cells with k = min(100, n/4).",
+                                      NULL, columns},
+                                     {NULL, NULL, NULL, NULL, NULL}};
+
+static const char *const models[] = {"vae", "cvae", "vfae", "trvae", "comp", NULL};
+
+static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
+  char path[4096];
+  static const char *const keep[] = {"cell_type=bcells,dc,mk,mono,nk,tcells"};
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+  comp_status status = comp__lab_find(path, sizeof path, folder, "pbmc_protocols", "v2_vs_5p_6500.h5ad");
+  if (status == COMP_OK) status = comp_dataset_read(out, context, path, &read);
+  if (status != COMP_OK) return status;
+  prep.filter.keep = keep;
+  prep.filter.n_keep = 1;
+  prep.normalize = prep.log1p = true;
+  prep.hvg.flavor = COMP_HVG_VST;
+  prep.hvg.n = 2000;
+  prep.hvg.batch = "batch";
+  status = comp_prep(out, context, &prep);
+  return status == COMP_OK ? status : comp__error_in_file(status, path);
+}
+
+static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table) {
+  return comp__plan_models(out, lab, table, models);
+}
+
+static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+  bool paper = strcmp(lab->options->preset, "paper") == 0;
+  comp_status status = comp_train_options_init(out, trial->model, paper ? "paper-pbmc" : "default");
+  if (status == COMP_OK && !isnan(trial->gamma)) out->model.gamma = trial->gamma;
+  return status;
+}
+
+static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
+  comp_model *model = NULL;
+  comp_status status;
+  if (!trial->embedding) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));
+  COMP__TRY(comp__lab_embed(lab, trial, model, "z"));
+  COMP__TRY(comp__lab_score(out, lab, trial, "z", 100, 0.05, COMP_SMALL_SHRINK, false));
+done:
+  comp_model_free(model);
+  return status;
+}
+
+const comp__experiment comp__experiment_pbmc = {
+    .name = "pbmc",
+    .summary = "blood cells by two protocols: integration",
+    .condition = "batch",
+    .label = "cell_type",
+    .tables = tables,
+    .prepare = prepare,
+    .plan = plan,
+    .recipe = recipe,
+    .run = run,
+};
