@@ -11,6 +11,7 @@ typedef struct score_options {
   cli_input input;
   comp_score_options score;
   comp_counterfactual_score_options counterfactual;
+  cli_predict_options predict;
   int64_t k, min_label, seed, n_de;
   const char *neighbours, *small_labels, *search;
   bool per_label;
@@ -20,6 +21,7 @@ typedef struct score_options {
 static const score_options defaults = {.input = CLI_INPUT_INIT,
                                        .score = COMP_SCORE_OPTIONS_INIT,
                                        .counterfactual = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT,
+                                       .predict = {.classifier = "forest", .folds = 5},
                                        .n_de = 50,
                                        .k = 100,
                                        .min_label = 150,
@@ -29,6 +31,7 @@ static const score_options defaults = {.input = CLI_INPUT_INIT,
 
 static const char *const scopes[] = {"label", "global", NULL};
 static const char *const small_choices[] = {"leave-out", "shrink", NULL};
+static const char *const classifiers[] = {"logistic", "forest", "boosted", NULL};
 static const char *const searches[] = {"auto", "exact", "approximate", NULL};
 
 static const opt_spec options[] = {
@@ -65,6 +68,23 @@ static const opt_spec options[] = {
      .help = "also print what each label and condition has"},
     {"json", .kind = OPT_FILE, OPT_FIELD(score_options, json), .metavar = "FILE",
      .help = "also write the result to this file, as JSON; '-' writes it to stdout in place of the table"},
+    {"predict", .kind = OPT_STRING, .repeat = true, OPT_FIELD(score_options, predict.columns), .metavar = "COL",
+     .group = "Classifiers",
+     .help =
+         "how well this column can be told from the embedding, by logistic regression and a random forest; name the "
+         "condition to see how well it is hidden"},
+    {"folds", .kind = OPT_INT, OPT_FIELD(score_options, predict.folds), .metavar = "N", .group = "Classifiers",
+     .min = 2, .max = 1000, .help = "parts of the cross-validation of --predict"},
+    {"permutations", .kind = OPT_INT, OPT_FIELD(score_options, predict.permutations), .metavar = "N",
+     .group = "Classifiers", .max = 1e6, .help = "test --predict against so many shuffled columns; 0: no test"},
+    {"fairness", .kind = OPT_FLAG, OPT_FIELD(score_options, predict.fairness), .group = "Classifiers",
+     .help = "also show how differently a classifier of the --predict columns treats the conditions"},
+    {"train-on", .kind = OPT_STRING, OPT_FIELD(score_options, predict.train_on), .metavar = "VALUE",
+     .group = "Classifiers", .help = "learn the label on samples of this condition, and test it with --test-on"},
+    {"test-on", .kind = OPT_STRING, OPT_FIELD(score_options, predict.test_on), .metavar = "VALUE",
+     .group = "Classifiers", .help = "the condition on which the label is predicted"},
+    {"classifier", .kind = OPT_CHOICE, OPT_FIELD(score_options, predict.classifier), .metavar = "NAME",
+     .group = "Classifiers", .choices = classifiers, .help = "what --train-on and --fairness use"},
     {"counterfactual", .kind = OPT_STRING, OPT_FIELD(score_options, counterfactual.layer), .metavar = "LAYER",
      .group = "Counterfactuals",
      .help = "score the predictions in this layer, as comp counterfactual writes it; embeddings then only with --use"},
@@ -82,12 +102,14 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp score -i cells.h5ad -c stim -l cell_type", "the paper's metrics of X_comp"},
-    {"comp score -i cells.h5ad -u X_comp,X_pca -c batch -l cell_type -m all --json scores.json",
+    {"comp score -i cells.h5ad -c stim -l type", "the paper's metrics of X_comp"},
+    {"comp score -i cells.h5ad -u X_comp,X_pca -c batch -l type -m all --json s.json",
      "all metrics of two embeddings side by side"},
-    {"comp score -i cells.h5ad -c stim -l cell_type --small-labels shrink --per-label",
+    {"comp score -i cells.h5ad -c stim -l type --small-labels shrink --per-label",
      "labels of at least 150 cells, each by itself"},
-    {"comp score -i out.h5ad -c stim -l cell_type --counterfactual counterfactual_STIM --from CTRL --to STIM",
+    {"comp score -i adult.h5ad -c sex --predict sex --predict income --fairness",
+     "what a representation still tells of the sex, and of the income"},
+    {"comp score -i out.h5ad -c stim --counterfactual cf --from CTRL --to STIM",
      "how good predictions are, beside two simple ones"},
     {NULL, NULL},
 };
@@ -128,7 +150,13 @@ static comp_counterfactual_score_options counterfactual_options(const score_opti
 /* What does not fit together; 0 when all does. */
 static int check(cli_session *session, const score_options *o, const comp_score_options *score,
                  const comp_counterfactual_score_options *counterfactual) {
+  const cli_predict_options *p = &o->predict;
   if (comp_score_options_check(score) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (!p->train_on != !p->test_on)
+    return cli_usage_error(session, "%s needs %s", p->train_on ? "--train-on" : "--test-on",
+                           p->train_on ? "--test-on" : "--train-on");
+  if (p->train_on && !o->score.label) return cli_usage_error(session, "--train-on needs --label");
+  if (p->fairness && p->columns.count == 0) return cli_usage_error(session, "--fairness goes with --predict");
   if (!o->counterfactual.layer) {
     const char *alone = o->counterfactual.from   ? "--from"
                         : o->counterfactual.to   ? "--to"
@@ -152,20 +180,38 @@ static int run(cli_session *session, const void *values) {
   comp_counterfactual_score_options options_counterfactual = counterfactual_options(o);
   int code = check(session, o, &options_score, &options_counterfactual);
   if (code) return code;
-  bool predictions = o->counterfactual.layer, embeddings = !predictions || o->score.embeddings;
-  read.skip_x = !predictions && !comp_score_needs_x(&options_score);
+  cli_predict_options options_predict = o->predict;
+  options_predict.condition = o->score.condition;
+  options_predict.label = o->score.label;
+  options_predict.seed = o->seed;
+  bool counterfactuals = o->counterfactual.layer, predictions = cli_predictions_wanted(&options_predict);
+  bool embeddings = !counterfactuals || predictions || o->score.embeddings;
+  read.skip_x = !counterfactuals && !comp_score_needs_x(&options_score);
   comp_dataset *dataset = NULL;
   comp_score *score = NULL;
   comp_counterfactual_score *counterfactual = NULL;
+  cli_predictions predicted = {0};
   char *json = NULL;
   comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  if (status == COMP_OK) code = cli_predictions_check(session, o->input.path, dataset, &options_predict);
+  if (code) goto done;
   if (status == COMP_OK && embeddings) status = comp_score_run(&score, session->context, dataset, &options_score);
   if (status == COMP_OK && predictions)
+    status = cli_predictions_run(&predicted, session->context, dataset, score, &options_predict);
+  if (status == COMP_OK && counterfactuals)
     status = comp_counterfactual_score_run(&counterfactual, session->context, dataset, &options_counterfactual);
-  if (status == COMP_OK && predictions) status = comp_counterfactual_score_json(&json, counterfactual);
+  if (status == COMP_OK && counterfactuals) status = comp_counterfactual_score_json(&json, counterfactual);
   if (status == COMP_OK)
     code = show(session, o,
-                &(cli_scores){&options_score, score, counterfactual, json, o->per_label, session->common.verbose});
+                &(cli_scores){.options = &options_score,
+                              .score = score,
+                              .counterfactual = counterfactual,
+                              .counterfactual_json = json,
+                              .predictions = predictions ? &predicted : NULL,
+                              .per_label = o->per_label,
+                              .verbose = session->common.verbose});
+done:
+  cli_predictions_release(&predicted);
   comp_counterfactual_text_free(json);
   comp_counterfactual_score_free(counterfactual);
   comp_score_free(score);
@@ -180,8 +226,9 @@ const cli_command cli_score = {
     .description =
         "Scores embeddings of the samples. Families of metrics: paper (kBET and the local silhouette, over all samples "
         "and within labels), batch, bio and total (as in scib-metrics), other (MMD). Prints a table with a column for "
-        "each embedding; the arrow says which way is better. -v adds what each metric means. With --counterfactual, "
-        "predictions of another condition are compared with real samples of it.",
+        "each embedding; the arrow says which way is better. -v adds what each metric means. With --predict and "
+        "--train-on, classifiers show what can be told from an embedding. With --counterfactual, predictions of "
+        "another condition are compared with real samples of it.",
     .examples = examples,
     .options = options,
     .defaults = &defaults,

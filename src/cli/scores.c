@@ -152,8 +152,13 @@ static void print_counterfactual(const cli_scores *r) {
   print_counterfactual_label(r, mean);
 }
 
+static int any_column_width(const void *arg, size_t e) {
+  return column_width(arg, e);
+}
+
 void cli_scores_print(const cli_scores *r) {
   if (r->score) print_scores(r);
+  if (r->predictions) cli_predictions_print(r->predictions, NAME_WIDTH + 2, any_column_width, r);
   if (r->score && r->counterfactual) putchar('\n');
   if (r->counterfactual) print_counterfactual(r);
 }
@@ -234,6 +239,7 @@ void cli_scores_put_json(FILE *out, const cli_scores *r) {
   put_text(out, "{\n  ", "condition", r->options->condition);
   put_text(out, ",\n  ", "label", r->options->label);
   if (r->score) put_json_scores(out, r);
+  if (r->predictions) cli_predictions_put_json(out, r->predictions);
   if (r->counterfactual_json) fprintf(out, ",\n  \"counterfactual\": %s", r->counterfactual_json);
   fputs("\n}\n", out);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/predictions.h"
 #include "comp/comp.h"
 
 /* The results of one run. */
@@ -13,6 +14,7 @@ typedef struct cli_scores {
   const comp_score *score;                         /* of embeddings; NULL: none were scored */
   const comp_counterfactual_score *counterfactual; /* NULL: none */
   const char *counterfactual_json;                 /* the same as JSON */
+  const cli_predictions *predictions;              /* NULL: none */
   bool per_label;                                  /* show labels and conditions, too */
   bool verbose;                                    /* say what each number means */
 } cli_scores;
