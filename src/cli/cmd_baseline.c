@@ -98,7 +98,7 @@ static const opt_spec options[] = {
     {"label", 'l', OPT_STRING, FIELD(label), .metavar = "COL", .group = "Method", .unset = "all samples alike",
      .help = "a column, such as a cell type, whose values count the same for the shift between conditions"},
     {"to", .kind = OPT_STRING, FIELD(to), .metavar = "VALUE", .group = "Method",
-     .unset = "of two conditions, the one that is no reference",
+     .unset = "of two, the one that is no reference",
      .help = "the condition to predict in layers/scgen_counterfactual"},
     {"model", 'm', OPT_FILE, FIELD(model), .metavar = "MODEL", .group = "Method", .unset = "one is fitted",
      .help = "a vae that comp train has fitted to the same features"},
@@ -117,8 +117,10 @@ static const opt_spec options[] = {
     {"block", .kind = OPT_REAL, FIELD(block), .metavar = "SHARE", .group = "Method", .min = 1e-4, .max = 1,
      .unset_from = preset, .help = "share of the samples that is assigned at once"},
     {"clusters", .kind = OPT_INT, FIELD(clusters), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
-     .unset = "harmony: samples / 30, at most 100; celligner: as Leiden finds them",
-     .help = "number of clusters; in celligner of each condition, by k-means"},
+     .unset = "by method and samples",
+     .help =
+         "number of clusters: samples / 30 and at most 100 in harmony; in celligner of each condition, by k-means in "
+         "place of Leiden"},
     {"max-iter", .kind = OPT_INT, FIELD(max_iter), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
      .unset_from = preset, .help = "rounds of clustering and correction, at most"},
     {"max-cluster", .kind = OPT_INT, FIELD(max_cluster), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
@@ -133,10 +135,10 @@ static const opt_spec positionals[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp baseline combat -i ready.h5ad -o corrected.h5ad -c stim --covariates cell_type",
+    {"comp baseline combat -i in.h5ad -o out.h5ad -c stim --covariates cell_type",
      "means and variances of genes made equal between conditions, differences between cell types kept"},
-    {"comp baseline harmony -i ready.h5ad -o corrected.h5ad -c batch", "mixes batches in principal components"},
-    {"comp baseline scgen -i ready.h5ad -o predicted.h5ad -c stim --reference CTRL --label cell_type",
+    {"comp baseline harmony -i in.h5ad -o out.h5ad -c batch", "mixes batches in principal components"},
+    {"comp baseline scgen -i in.h5ad -o out.h5ad -c stim -r CTRL -l cell_type",
      "fits a VAE; layers/scgen_counterfactual predicts every cell under the other condition"},
     {NULL, NULL},
 };
