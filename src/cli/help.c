@@ -126,7 +126,11 @@ void cli_help_command(FILE *out, const cli_command *command) {
   int left_width = options_width(options_width(0, cli_common_options), cli_rows(command->options));
   for (const opt_spec *spec = cli_rows(command->positionals); spec->name; spec++)
     left_width = wider(left_width, spec->name);
-  fprintf(out, "Usage: comp %s%s\n\n", command->name, cli_help_synopsis(synopsis, sizeof synopsis, command));
+  int column = fprintf(out, "Usage: comp %s", command->name);
+  text_flow usage = text_flow_start(out, column, column + 1, width);
+  text_flow_add(&usage, cli_help_synopsis(synopsis, sizeof synopsis, command));
+  text_flow_end(&usage);
+  putc('\n', out);
   paragraph(out, command->description, 0, width);
   list_positionals(out, command, left_width, width);
   list_items(out, command, left_width, width);
