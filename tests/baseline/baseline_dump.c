@@ -60,8 +60,17 @@ static void put_orders(const char *value, size_t n, uint64_t seed) {
   free(order);
 }
 
+/* What a method says of its own time, for benchmarks. */
+static void show(void *user, comp_log_level level, const char *message) {
+  (void)user;
+  (void)level;
+  fprintf(stderr, "%s\n", message);
+}
+
 int main(int argc, char **argv) {
   comp_context_options co = COMP_CONTEXT_OPTIONS_INIT;
+  co.log = show;
+  co.log_level = COMP_LOG_DEBUG;
   comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
   comp_context *context;
   comp_dataset *dataset, *results;
