@@ -58,6 +58,11 @@ typedef struct comp_embed_options {
 COMP_API comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
                                 const comp_dataset *dataset, const comp_embed_options *options);
 
+/* x [rows, features]: what the decoder expects of z [rows, latent] under a condition (NULL, when the decoder does not
+ * see it). Not for negative binomial models. It should be freed via comp_matrix_free(). */
+COMP_API comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_model *model,
+                                 const comp_matrix *z, const char *condition);
+
 /* ---- Counterfactuals and correction ---------------------------------------------------------------------------- */
 
 typedef struct comp_counterfactual_options {
