@@ -1,5 +1,6 @@
 /* figure_effects.c: predicted against real means of genes: a scatter plot for each label, and a strip plot of what is
  * missed. */
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 /* figure_history.c: the losses of a training, epoch by epoch. */
+#include <cairo.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

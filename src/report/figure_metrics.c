@@ -1,4 +1,5 @@
 /* figure_metrics.c: bars of metrics, one panel a metric, one bar a method. */
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

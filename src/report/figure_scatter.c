@@ -1,4 +1,5 @@
 /* figure_scatter.c: maps of samples coloured by columns, before and after side by side. */
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
