@@ -64,7 +64,7 @@ static const cli_example examples[] = {
     {"comp figure umap -i out.h5ad --condition stim --label cell_type -o umap.pdf",
      "before and after, by condition and by cell type"},
     {"comp figure history -m model.comp -o training.svg", "training and validation losses"},
-    {"comp figure counterfactual -i out.h5ad -c stim -l cell_type --to STIM -o cf.png",
+    {"comp figure counterfactual -i out.h5ad -c stim -l type --to STIM -o cf.png",
      "how well each cell type's response is predicted"},
     {"comp figure metrics --scores comp.json --scores harmony.json -o bars.svg", "methods side by side"},
     {NULL, NULL},
