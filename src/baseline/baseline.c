@@ -14,7 +14,7 @@ static const comp__baseline *const methods[] = {
     &comp__baseline_mnn, &comp__baseline_celligner, &comp__baseline_scgen,
 };
 
-enum { N_METHODS = sizeof methods / sizeof *methods };
+enum { N_METHODS = sizeof methods / sizeof(void *) };
 
 size_t comp_baseline_count(void) {
   return N_METHODS;

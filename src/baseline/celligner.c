@@ -291,7 +291,7 @@ static comp_status find_contrast(float *q, size_t removed, const celligner *c) {
   comp_status status;
   size_t genes = c->genes, block = BLOCK < genes ? BLOCK : genes;
   float *all = NULL, *p = NULL, *room = NULL;
-  double values[BLOCK], before[BLOCK] = {0}, small[BLOCK * BLOCK];
+  double values[BLOCK] = {0}, before[BLOCK] = {0}, small[BLOCK * BLOCK];
   COMP__TRY(comp__alloc(&all, block, genes * sizeof *all));
   COMP__TRY(comp__alloc(&p, block, genes * sizeof *p));
   COMP__TRY(comp__alloc(&room, c->within->rows, block * sizeof *room));

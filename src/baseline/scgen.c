@@ -64,7 +64,7 @@ static comp_status find_means(double *mean, comp__baseline_run *run, const comp_
     for (size_t b = 0; b < levels; b++) everywhere = everywhere && counts[l * levels + b] > 0.0;
     if (!everywhere) {
       comp__warn(run->context, "label '%s' is not in all conditions: it does not count for their difference",
-                 label.levels[l]);
+                 label.levels ? label.levels[l] : "");
       continue;
     }
     shared++;

@@ -65,10 +65,10 @@ static const cli_example examples[] = {
 static int run(cli_session *session, const void *values) {
   const experiment_options *o = values;
   comp_experiment_options e = COMP_EXPERIMENT_OPTIONS_INIT;
-  uint64_t *seeds = NULL;
-  char *text = NULL, message[256];
-  if (!cli_seeds_parse(&seeds, &e.n_seeds, o->seeds, message, sizeof message))
-    return cli_usage_error(session, "--seeds: %s", message);
+  uint64_t seeds[CLI_MOST_SEEDS];
+  char *text = NULL;
+  if (!cli_seeds_parse(seeds, &e.n_seeds, o->seeds))
+    return cli_error(session, EXIT_USAGE, CLI_SEEDS_WRONG, o->seeds, CLI_MOST_SEEDS);
   e.name = o->name;
   e.data = o->data;
   e.out = o->output;
@@ -90,7 +90,6 @@ static int run(cli_session *session, const void *values) {
     if (text && !cli_stdout_flush()) code = EXIT_FAILED;
   }
   free(text);
-  free(seeds);
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/seeds.h"
 #include "comp/comp.h"
 
 typedef struct train_options {
@@ -278,33 +279,6 @@ static const char *idle_option(const train_options *o, const comp_train_options 
   return NULL;
 }
 
-enum { MOST_SEEDS = 1000 };
-
-/* "0-4" or "1,5,9-11". */
-static bool parse_seeds(uint64_t *out, size_t *count, const char *list) {
-  *count = 0;
-  for (;;) {
-    char *end;
-    if (*list < '0' || *list > '9') return false;
-    errno = 0;
-    unsigned long long first = strtoull(list, &end, 10), last = first;
-    if (*end == '-') {
-      list = end + 1;
-      if (*list < '0' || *list > '9') return false;
-      last = strtoull(list, &end, 10);
-    }
-    if (errno || last < first || last > 9000000000000000ull || last - first >= MOST_SEEDS - *count) return false;
-    for (unsigned long long seed = first; seed <= last; seed++) {
-      for (size_t i = 0; i < *count; i++)
-        if (out[i] == seed) return false;
-      out[(*count)++] = seed;
-    }
-    if (*end == '\0') return true;
-    if (*end != ',') return false;
-    list = end + 1;
-  }
-}
-
 /* The files of one model. */
 typedef struct train_files {
   char output[4096], checkpoint[4096], log[4096];
@@ -370,6 +344,7 @@ static int train_all(cli_session *session, const train_options *o, comp_train_op
     t->checkpoint = files.checkpoint;
     t->log = o->log ? files.log : NULL;
     code = train_and_save(session, o, t, dataset, files.output);
+    t->checkpoint = t->log = NULL; /* names in `files` */
   }
   return code;
 }
@@ -378,7 +353,7 @@ static int run(cli_session *session, const void *values) {
   const train_options *o = values;
   comp_train_options t;
   train_files files;
-  uint64_t seeds[MOST_SEEDS];
+  uint64_t seeds[CLI_MOST_SEEDS];
   size_t count = 0;
   comp_status status = comp_train_options_init(&t, o->model, o->preset);
   if (status != COMP_OK) return cli_fail(session, status);
@@ -386,9 +361,8 @@ static int run(cli_session *session, const void *values) {
     return cli_error(session, EXIT_USAGE, "--hidden: '%s' is not a list of 1 to %d widths such as 512,512", o->hidden,
                      COMP_MAX_HIDDEN);
   if (o->seeds && o->seed != OPT_UNSET_INT) return cli_usage_error(session, "--seeds: --seed is given too");
-  if (o->seeds && !parse_seeds(seeds, &count, o->seeds))
-    return cli_error(session, EXIT_USAGE, "--seeds: '%s' is not a list of 1 to %d different seeds such as 0-4 or 1,5,9",
-                     o->seeds, MOST_SEEDS);
+  if (o->seeds && !cli_seeds_parse(seeds, &count, o->seeds))
+    return cli_error(session, EXIT_USAGE, CLI_SEEDS_WRONG, o->seeds, CLI_MOST_SEEDS);
   override_model(&t.model, o);
   override_training(&t, o);
   const char *idle = idle_option(o, &t);

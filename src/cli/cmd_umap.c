@@ -89,7 +89,7 @@ static const cli_example examples[] = {
 
 static int place_of(const char *const *names, const char *name) {
   int i = 0;
-  while (strcmp(names[i], name) != 0) i++;
+  while (names[i] && strcmp(names[i], name) != 0) i++;
   return i;
 }
 
@@ -208,7 +208,7 @@ static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *in
 
 static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o, const comp_read_options *read) {
   comp_umap_options u = library_options(o);
-  comp_umap_info info;
+  comp_umap_info info = {0};
   comp_matrix *made, *layout = NULL;
   const comp_matrix *points = choose_points(session, dataset, o, &made);
   if (!points) return EXIT_FAILED;

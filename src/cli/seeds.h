@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLI_MAX_SEEDS = 1000 };
+enum { CLI_MOST_SEEDS = 1000 };
 
-/* *out gets the seeds in the order of the text, and should be freed via free(). False: `message` says what is wrong. */
-bool cli_seeds_parse(uint64_t **out, size_t *count, const char *text, char *message, size_t size);
+/* What is wrong with a list, as a format for cli_usage_error(): takes the list and CLI_MOST_SEEDS. */
+#define CLI_SEEDS_WRONG "--seeds: '%s' is not a list of 1 to %d different seeds such as 0-4 or 1,5,9"
+
+/* The seeds of a list in their order, all different: out[CLI_MOST_SEEDS]. False when it is not such a list. */
+bool cli_seeds_parse(uint64_t *out, size_t *count, const char *list);
 
 #endif

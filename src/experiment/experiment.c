@@ -23,7 +23,7 @@ static const comp__experiment *const experiments[] = {
 };
 
 size_t comp_experiment_count(void) {
-  return sizeof experiments / sizeof *experiments;
+  return sizeof experiments / sizeof(void *);
 }
 
 const char *comp_experiment_name(size_t index) {

@@ -143,11 +143,11 @@ static void put_text(FILE *out, const grid *g) {
     fprintf(out, "%-22s", g->rows[r]);
     for (size_t c = 0; c < g->n_columns; c++) {
       const cell *x = &g->cells[r * g->n_columns + c];
-      char text[48], paper[24];
+      char text[48], marked[64], paper[24];
       if (!has_values(g, c)) continue;
-      format_cell(text, sizeof text - 1, x, g->table->columns[c].digits, "+-");
-      if (x->best) strcat(text, "*");
-      fprintf(out, "  %18s", text);
+      format_cell(text, sizeof text, x, g->table->columns[c].digits, "+-");
+      snprintf(marked, sizeof marked, "%s%s", text, x->best ? "*" : "");
+      fprintf(out, "  %18s", marked);
       format_paper(paper, sizeof paper, x->paper, g->table->columns[c].digits);
       if (has_paper(g, c)) fprintf(out, "  %8s", paper);
     }

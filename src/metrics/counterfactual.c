@@ -618,9 +618,15 @@ comp_status comp_counterfactual_score_table(comp_table **out, const comp_counter
   COMP__TRY(comp_table_add_strings(table, "label", texts));
   for (size_t i = 0; i < rows; i++) texts[i] = comp_predictor_name((comp_predictor)(i % COMP_PREDICTORS));
   COMP__TRY(comp_table_add_strings(table, "predictor", texts));
-  for (size_t i = 0; i < rows; i++) numbers[i] = (double)nth(s, i / COMP_PREDICTORS)->n_from;
+  for (size_t i = 0; i < rows; i++) {
+    size_t label = i / COMP_PREDICTORS;
+    numbers[i] = (double)nth(s, label)->n_from;
+  }
   COMP__TRY(comp_table_add_numbers(table, "n_from", numbers, true));
-  for (size_t i = 0; i < rows; i++) numbers[i] = (double)nth(s, i / COMP_PREDICTORS)->n_to;
+  for (size_t i = 0; i < rows; i++) {
+    size_t label = i / COMP_PREDICTORS;
+    numbers[i] = (double)nth(s, label)->n_to;
+  }
   COMP__TRY(comp_table_add_numbers(table, "n_to", numbers, true));
   for (size_t m = 0; m < MEASURES; m++) {
     for (size_t i = 0; i < rows; i++)

@@ -7,6 +7,7 @@
  * spared this file, a node ends when all features drawn for it happen to be constant, as in one-hot columns they often
  * are; they took several times as long, and a gigabyte, for a tree keeps the sums of all its nodes.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,7 @@ static bool try_sorted(split *best, const grower *g, size_t feature, size_t begi
   const uint8_t *bins = g->data->bins + feature * g->data->e->n;
   uint32_t keys[SORTED_ROWS]; /* bin, then place */
   const size_t count = end - begin;
+  assert(count > 0 && count <= SORTED_ROWS);
   for (size_t i = 0; i < count; i++) {
     const uint32_t key = (uint32_t)bins[g->rows[begin + i]] << 16 | (uint32_t)i;
     size_t at = i;

@@ -80,7 +80,7 @@ static comp_status rows_init(rows *r, const logistic *model, const comp__example
   size_t count;
   *r = (rows){0};
   if (!comp__size_mul(&count, e->n, d + 2)) count = SIZE_MAX;
-  comp_status status = comp__alloc(&r->starts, e->n, sizeof *r->starts);
+  comp_status status = comp__alloc(&r->starts, e->n, sizeof(void *));
   if (status == COMP_OK) status = comp__alloc(&r->nodes, count, sizeof *r->nodes);
   if (status != COMP_OK) {
     rows_release(r);

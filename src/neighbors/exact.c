@@ -29,7 +29,7 @@ static const double ULP = 0x1p-24; /* relative error of one rounding to f32 */
 double comp__points_distance(const comp__points *a, size_t i, const comp__points *b, size_t j) {
   const size_t dims = a->dims;
   const float *x = a->x + i * dims, *y = b->x + j * dims;
-  const double u = a->inverse ? a->inverse[i] : 1.0, v = a->inverse ? b->inverse[j] : 1.0;
+  const double u = a->inverse ? a->inverse[i] : 1.0, v = b->inverse ? b->inverse[j] : 1.0;
   if (u == 0.0 || v == 0.0) return 1.0;
   /* Four sums, so that one does not wait for another. */
   double s[4] = {0.0, 0.0, 0.0, 0.0};

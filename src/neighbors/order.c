@@ -1,6 +1,7 @@
 /* order.c: a k-d tree that is only an order, and bounds of its leaves. */
 #include "neighbors/order.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -41,6 +42,7 @@ static size_t widest(const splitting *s, const comp__candidate *list, size_t n) 
 
 /* Halves at a multiple of the leaf size, so that leaves are full but for the last; leaves likewise. */
 static void split(const splitting *s, comp__candidate *list, size_t n) {
+  assert(s->fine > 0 && s->leaf > 0);
   while (n > s->fine) {
     size_t unit = n > s->leaf ? s->leaf : s->fine;
     size_t dimension = widest(s, list, n);

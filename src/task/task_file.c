@@ -1,4 +1,5 @@
 /* task_file.c: the tasks from file to file, and the data as a model reads it. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,6 +107,7 @@ static comp_status take_var(comp_dataset *d, const comp__fitted *f, const comp_d
   size_t *cols = NULL;
   comp_table *var = NULL;
   comp_status status;
+  assert(from);
   COMP__TRY(comp__alloc(&cols, d->features, sizeof *cols));
   COMP__TRY(comp__string_index_init(&index, &from->var_names, NULL));
   for (size_t g = 0; g < d->features; g++) {
@@ -163,6 +165,7 @@ comp_status comp_model_read(comp_dataset **out, comp_context *context, const com
   comp__fitted fitted = {0};
   comp_dataset *d = NULL;
   comp_status status;
+  assert(dataset);
   COMP__TRY(comp__fit(&fitted, context, model, dataset, COMP__NEED_NONE));
   COMP__TRY(new_results(&d, dataset, &model->features));
   COMP__TRY(align(&d->x, context, &fitted));
@@ -351,6 +354,7 @@ static comp_status add_layers(const files *f, comp_context *context, const comp_
   comp_prediction p = {0};
   comp_dataset *results = NULL;
   comp_status status;
+  assert(f->dataset);
   COMP__TRY(comp_counterfactual(&p, context, model, f->dataset, o));
   if (moved) {
     COMP__TRY(move_columns(context, p.values, place));
