@@ -80,6 +80,7 @@ typedef struct run_job {
   double started;
   json_t *outputs;
   uint64_t prepared, trained; /* fingerprints */
+  uint64_t mapped, predicted; /* of all steps up to the maps, up to the predictions */
   uint64_t all;               /* of all steps so far */
   uint64_t measured;          /* of all steps up to the scores */
 } run_job;

@@ -183,7 +183,7 @@ bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs
   if (l->key) fflush(l->key);
   job->fingerprint = run_mix(0xcbf29ce484222325u, &upstream, sizeof upstream);
   job->fingerprint = run_mix_text(run_mix_text(job->fingerprint, job->id), l->key_text);
-  found = !job->options->fresh && old_step(job, job->fingerprint) != NULL;
+  found = outputs[0] && !job->options->fresh && old_step(job, job->fingerprint) != NULL;
   for (const char *const *o = outputs; *o && found; o++) found = take_over(job, *o);
   run_say(job, "$ %s%s", l->shown_text ? l->shown_text : "comp", found ? "    # as before" : "");
   for (const char *const *o = outputs; *o && !found; o++) {

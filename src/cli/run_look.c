@@ -60,9 +60,10 @@ static int check_condition(run_job *job, const comp_table *obs) {
   for (size_t l = 0; l < g->n_levels; l++) {
     known += g->counts[l];
     if (g->counts[l] < FEWEST_SAMPLES)
-      return cli_error(job->session, EXIT_FAILED,
-                       "%s: only %zu samples have '%s' in column '%s': %d are needed; leave it out or merge it", path,
-                       g->counts[l], g->levels[l], o->condition, FEWEST_SAMPLES);
+      return cli_error(
+          job->session, EXIT_FAILED,
+          "%s: too few samples have '%s' in column '%s': %zu, where %d are needed; leave it out or merge it", path,
+          g->levels[l], o->condition, g->counts[l], FEWEST_SAMPLES);
   }
   if (known < g->rows && !job->table) return keep_known(job, g->rows - known);
   return 0;
@@ -114,6 +115,9 @@ static int check_obs(run_job *job, const comp_table *obs) {
   int code = check_condition(job, obs);
   if (!code) code = check_groups(job, obs, "--label", o->label);
   if (!code) code = check_groups(job, obs, "--target", o->target);
+  if (!code && o->k != OPT_UNSET_INT && (size_t)o->k >= job->conditions.rows)
+    code = cli_error(job->session, EXIT_FAILED, "%s: %lld neighbours (--k) cannot be had of %zu samples", o->input.path,
+                     (long long)o->k, job->conditions.rows);
   return code ? code : choose_change(job);
 }
 

@@ -67,13 +67,14 @@ static int train_options(comp_train_options *t, run_job *job) {
 static int fit(run_job *job, comp_train_options *t) {
   const char *checkpoint = run_path(job, "model.checkpoint"), *model = run_path(job, "model.safetensors");
   t->checkpoint = checkpoint;
-  t->resume = true;
+  t->resume = access(checkpoint, F_OK) == 0;
   comp_status status = comp_train(&job->model, job->context, job->dataset, t);
-  if (status != COMP_OK && status != COMP_ERR_INTERRUPTED && access(checkpoint, F_OK) == 0) {
+  if (t->resume && (status == COMP_ERR_DATA || status == COMP_ERR_FORMAT)) {
     /* a checkpoint of other options or other data is of no use here */
     comp_model_free(job->model);
     job->model = NULL;
     unlink(checkpoint);
+    t->resume = false;
     status = comp_train(&job->model, job->context, job->dataset, t);
   }
   if (status == COMP_ERR_INTERRUPTED) {
@@ -114,12 +115,17 @@ int run_train(run_job *job) {
 
 /* ---- Representations ------------------------------------------------------------------------------------------- */
 
+/* As many as there can be, up to COMPONENTS. */
+static size_t count_components(const run_job *job) {
+  size_t n = comp_dataset_samples(job->dataset), f = comp_dataset_features(job->dataset), most = n < f ? n : f;
+  return most < COMPONENTS ? most : COMPONENTS;
+}
+
 static int components(run_job *job) {
   const char *list[2];
   comp_pca_options p = COMP_PCA_OPTIONS_INIT;
   comp_pca pca;
-  size_t n = comp_dataset_samples(job->dataset), f = comp_dataset_features(job->dataset), most = n < f ? n : f;
-  p.components = most < COMPONENTS ? most : COMPONENTS;
+  p.components = count_components(job);
   run_line_start(job, "pca", "pca");
   in_place(job);
   run_line_number(job, "--components", (double)p.components);
@@ -193,8 +199,12 @@ static int compare(run_job *job, const comp_baseline_method *method) {
   run_line_start(job, method->name, command);
   in_place(job);
   run_line_text(job, "--condition", job->options->condition);
+  comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
+  if (strstr(method->takes, "components") && count_components(job) < COMPONENTS) {
+    b.components = count_components(job);
+    run_line_number(job, "--components", (double)b.components);
+  }
   if (run_step_needed(job, job->prepared, list)) {
-    comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
     comp_dataset *results = NULL;
     b.condition = job->options->condition;
     comp_status status = comp_baseline_run(&results, job->context, job->dataset, method->name, &b);
@@ -240,7 +250,9 @@ int run_represent(run_job *job) {
   if (!code) code = embed(job);
   uint64_t embedding = job->fingerprint;
   if (!code) code = map(job, "X_comp", "X_umap", embedding);
-  return code ? code : each_method(job, compare);
+  if (!code) code = each_method(job, compare);
+  job->mapped = job->all;
+  return code;
 }
 
 /* ---- Predictions ----------------------------------------------------------------------------------------------- */
@@ -290,8 +302,9 @@ int run_predict(run_job *job) {
     layer_name(layer, sizeof layer, g->levels[l]);
     if (!code) code = predict(job, g->levels[l], layer, false);
   }
-  if (code || !job->goal || job->options->no_correct) return code;
-  return predict(job, g->levels[largest], "corrected", true);
+  if (!code && job->goal && !job->options->no_correct) code = predict(job, g->levels[largest], "corrected", true);
+  job->predicted = job->all;
+  return code;
 }
 
 int run_write_data(run_job *job) {
@@ -458,7 +471,7 @@ static int diagnose(run_job *job) {
   run_line_number(job, "--permutations", DIAGNOSE_PERMUTATIONS);
   run_line_number(job, "--seed", (double)job->options->seed);
   run_line_path(job, "--json", "diagnose.json");
-  if (run_step_needed(job, job->all, one(list, "diagnose.json"))) {
+  if (run_step_needed(job, job->trained, one(list, "diagnose.json"))) {
     comp_diagnose_options d = COMP_DIAGNOSE_OPTIONS_INIT;
     comp_diagnosis *diagnosis = NULL;
     const comp_model *model = job->model;
@@ -497,7 +510,7 @@ static const struct {
 
 static comp_status draw(run_job *job, picture kind, const char *path) {
   const run_options *o = job->options;
-  const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {o->condition, o->label};
+  const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {o->condition, o->label ? o->label : o->target};
   const char *scores = run_path(job, "scores.json");
   comp_figure_options f = COMP_FIGURE_OPTIONS_INIT;
   comp_figure_effect e = COMP_FIGURE_EFFECT_INIT;
@@ -507,7 +520,7 @@ static comp_status draw(run_job *job, picture kind, const char *path) {
   e.target = job->goal;
   switch (kind) {
   case PICTURE_MAP:
-    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, o->label ? 2 : 1, &f);
+    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, columns[1] ? 2 : 1, &f);
   case PICTURE_HISTORY:
     return comp_figure_history(job->model, path, &f);
   case PICTURE_CHANGE:
@@ -537,14 +550,18 @@ static int draw_step(run_job *job, picture kind) {
     run_line_path(job, "-i", "data.h5ad");
   if (change || kind == PICTURE_MAP) {
     run_line_text(job, "--condition", o->condition);
-    run_line_text(job, "--label", o->label);
+    run_line_text(job, "--label", o->label || change ? o->label : o->target);
   }
   if (change) {
     run_line_text(job, "--from", job->source);
     run_line_text(job, "--to", job->goal);
   }
   run_line_path(job, "-o", name);
-  if (run_step_needed(job, job->measured, one(list, name))) {
+  uint64_t upstream = kind == PICTURE_MAP       ? job->mapped
+                      : kind == PICTURE_HISTORY ? job->trained
+                      : change                  ? job->predicted
+                                                : job->measured;
+  if (run_step_needed(job, upstream, one(list, name))) {
     comp_status status = draw(job, kind, run_path(job, name));
     if (status == COMP_ERR_DATA || status == COMP_ERR_ARGUMENT)
       run_say(job, "comp: warning: no figure %s: %s", name, comp_error_message());
