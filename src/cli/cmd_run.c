@@ -146,15 +146,40 @@ static int take_digest(run_job *job) {
   return 0;
 }
 
+/* Every option that was given or has a default, as in the table above. */
+static void record_options(json_t *out, const run_options *o) {
+  for (const opt_spec *spec = options; spec->name; spec++) {
+    const char *field = (const char *)o + spec->offset;
+    json_t *value = NULL;
+    if (spec->repeat) {
+      const opt_list *list = (const void *)field;
+      value = json_array();
+      for (size_t i = 0; i < list->count; i++) json_array_append_new(value, json_string(list->items[i]));
+    } else if (spec->kind == OPT_FLAG) {
+      value = json_boolean(*(const bool *)field);
+    } else if (spec->kind == OPT_INT) {
+      int64_t number = *(const int64_t *)(const void *)field;
+      value = number == OPT_UNSET_INT ? json_null() : json_integer(number);
+    } else if (spec->kind == OPT_REAL) {
+      double number = *(const double *)(const void *)field;
+      value = isnan(number) ? json_null() : json_real(number);
+    } else {
+      const char *text = *(const char *const *)(const void *)field;
+      value = text ? json_string(text) : json_null();
+    }
+    if (value) json_object_set_new(out, spec->name, value);
+  }
+}
+
 /* What the record says before any step. */
 static int start_record(run_job *job) {
   const run_options *o = job->options;
   json_t *libraries = json_array();
   for (const char *const *l = comp_build_libraries(); *l; l++) json_array_append_new(libraries, json_string(*l));
-  job->record = json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:s, s:s?, s:I, s:s, s:s, s:[]}", "version", comp_version(),
-                          "libraries", libraries, "input", "path", o->input.path, "format", job->format, "sha256",
-                          job->digest, "condition", o->condition, "label", o->label, "seed", (json_int_t)o->seed,
-                          "model", o->model, "preset", o->preset, "steps");
+  job->record =
+      json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:{}, s:[]}", "version", comp_version(), "libraries", libraries, "input",
+                "path", o->input.path, "format", job->format, "sha256", job->digest, "options", "steps");
+  record_options(json_object_get(job->record, "options"), o);
   return job->record ? 0 : cli_error(job->session, EXIT_FAILED, "run.json cannot be made: a name is not UTF-8");
 }
 

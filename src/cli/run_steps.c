@@ -110,6 +110,8 @@ int run_train(run_job *job) {
   if (needed) code = fit(job, &t);
   job->trained = job->fingerprint;
   if (!code) code = run_step_done(job);
+  json_t *recipe = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
+  if (recipe) json_object_set_new(job->record, "model", recipe);
   return code ? code : run_folder_save(job, false);
 }
 

@@ -145,6 +145,24 @@ static void put_verdict(json_t *root, const char *condition) {
            over, over > 10 ? "; a larger --gamma hides more" : "");
 }
 
+static double value_of(json_t *embeddings, const char *name, const char *metric) {
+  size_t i;
+  json_t *e;
+  json_array_foreach(embeddings, i, e) {
+    if (strcmp(json_string_value(json_object_get(e, "name")), name) == 0)
+      return number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value"));
+  }
+  return NAN;
+}
+
+/* One more when labels were lost with the condition. */
+static void put_warning(json_t *embeddings) {
+  double lisi = value_of(embeddings, "X_pca", "clisi") - value_of(embeddings, "X_comp", "clisi");
+  double nmi = value_of(embeddings, "X_pca", "nmi_kmeans") - value_of(embeddings, "X_comp", "nmi_kmeans");
+  if (lisi > 0.1 || nmi > 0.1)
+    puts("Labels are less apart than before: more --epochs or a smaller --gamma may keep them; look at the report.");
+}
+
 int run_summary(run_job *job) {
   char path[4096];
   json_error_t problem;
@@ -179,6 +197,7 @@ int run_summary(run_job *job) {
   json_array_foreach(json_object_get(root, "more_counterfactuals"), i, change) put_change(change);
   putchar('\n');
   put_verdict(root, o->condition);
+  put_warning(embeddings);
   printf("report: %s/report.html\n", job->folder);
   json_decref(root);
   return 0;
