@@ -57,9 +57,10 @@ static int check_condition(run_job *job, const comp_table *obs) {
     return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %zu different values: that is no condition", path,
                      o->condition, g->n_levels);
   size_t known = 0;
+  bool all_read = job->dataset || o->keep.count == 0; /* --keep may take small ones away */
   for (size_t l = 0; l < g->n_levels; l++) {
     known += g->counts[l];
-    if (g->counts[l] < FEWEST_SAMPLES)
+    if (all_read && g->counts[l] < FEWEST_SAMPLES)
       return cli_error(
           job->session, EXIT_FAILED,
           "%s: too few samples have '%s' in column '%s': %zu, where %d are needed; leave it out or merge it", path,

@@ -487,7 +487,12 @@ static int diagnose(run_job *job) {
       status = comp_file_write(run_path(job, "diagnose.json"), text, strlen(text));
     }
     comp_diagnosis_free(diagnosis);
-    if (status != COMP_OK) return fail(job, status);
+    if (status == COMP_ERR_DATA) {
+      run_say(job, "comp: warning: the model is not checked: %s", comp_error_message());
+      unlink(run_path(job, "diagnose.json")); /* of an earlier run */
+    } else if (status != COMP_OK) {
+      return fail(job, status);
+    }
   }
   return run_step_done(job);
 }
@@ -591,7 +596,8 @@ static int page(run_job *job) {
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-m", "model.safetensors");
   run_line_path(job, "--scores", "scores.json");
-  if (!o->no_diagnose) run_line_path(job, "--diagnose", "diagnose.json");
+  bool checked = !o->no_diagnose && access(run_path(job, "diagnose.json"), F_OK) == 0;
+  if (checked) run_line_path(job, "--diagnose", "diagnose.json");
   run_line_text(job, "--condition", o->condition);
   run_line_text(job, "--label", o->label);
   run_line_path(job, "-o", "report.html");
@@ -602,7 +608,7 @@ static int page(run_job *job) {
     r.model = job->model;
     r.scores = &scores;
     r.n_scores = 1;
-    r.diagnose = o->no_diagnose ? NULL : run_path(job, "diagnose.json");
+    r.diagnose = checked ? run_path(job, "diagnose.json") : NULL;
     r.created = now(created, sizeof created);
     if (o->no_umap) r.before = "X_pca", r.after = "X_comp";
     comp_status status = comp_report_write(job->context, job->dataset, run_path(job, "report.html"), &r);
