@@ -142,7 +142,7 @@ static void put_verdict(json_t *root, const char *condition) {
            over <= 0 ? "no better than chance" : "within 2 points of chance");
   else
     printf("'%s' can still be told to some degree: the best classifier is %.1f points above chance%s.\n", condition,
-           over, over > 10 ? "; a larger --gamma hides more" : "");
+           over, over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
 }
 
 static double value_of(json_t *embeddings, const char *name, const char *metric) {
@@ -194,7 +194,9 @@ int run_summary(run_job *job) {
   }
   change = json_object_get(root, "counterfactual");
   if (change) put_change(change);
-  json_array_foreach(json_object_get(root, "more_counterfactuals"), i, change) put_change(change);
+  json_t *more = json_object_get(root, "more_counterfactuals");
+  if (json_array_size(more) == 1) put_change(json_array_get(more, 0));
+  if (json_array_size(more) > 1) printf("%zu more changes of condition are in scores.json\n", json_array_size(more));
   putchar('\n');
   put_verdict(root, o->condition);
   put_warning(embeddings);
