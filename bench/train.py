@@ -1,7 +1,8 @@
 """bench/train.py: seconds a training step, comp against PyTorch, in one run, taking turns.
 
 PyTorch runs at its fair settings (the environment below, all threads) and, once, at its defaults. Its penalty comes in two forms: the authors' broadcast
-(B x B x D) and one matrix product (B x B). Run through `./dev bench train [kang adult tumour]`.
+(B x B x D) and one matrix product (B x B). Then peak memory by the batch: the penalty's is of O(B D). Run through
+`./dev bench train [kang adult tumour batches]`.
 """
 import json
 import os
@@ -21,6 +22,8 @@ SHAPES = {
     "adult": (82, 64, 2, 16, 4096, 1.0, 20, 3, "product", 20, None),
     "tumour": (9468, 512, 3, 16, 5500, 1.0, 3, 2, "product", 2.3, 6),
 }
+
+BATCHES = (10_000, 20_000, 40_000, 80_000, 100_000)
 
 PEER = r"""
 import json, resource, sys, time
@@ -69,9 +72,9 @@ def peer(shape, form, fair=True):
     return json.loads(out.stdout)
 
 
-def ours(shape, precision):
-    out = subprocess.run([os.path.join(BUILD, "bench", "train_steps"), shape, precision, str(SHAPES[shape][6]), str(THREADS)],
-                         check=True, capture_output=True, text=True)
+def ours(shape, precision, steps=None, batch=None):
+    args = [shape, precision, str(steps or SHAPES[shape][6]), str(THREADS)] + ([str(batch)] if batch else [])
+    out = subprocess.run([os.path.join(BUILD, "bench", "train_steps"), *args], check=True, capture_output=True, text=True)
     return json.loads(out.stdout)
 
 
@@ -111,10 +114,20 @@ def measure(shape):
         print("    " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in run["phases"].items()))
 
 
+def batches():
+    """One step on the whole data of the Adult network, for larger and larger batches. A matrix of B x B in f32 would take 4 B^2 bytes."""
+    print("\nAdult network, the batch is the whole data:")
+    print(f"  {'B':>7} {'s a step':>9} {'penalty s':>9} {'peak MB':>8} {'KB a sample':>11} {'one B x B, MB':>13}")
+    for batch in BATCHES:
+        run = ours("adult", "f32", 1, batch)
+        print(f"  {batch:7d} {run['steps'][0]:9.2f} {run['phases']['penalty']:9.2f} {run['peak_mb']:8.0f} "
+              f"{1e3 * run['peak_mb'] / batch:11.2f} {4e-6 * batch * batch:13.0f}", flush=True)
+
+
 def main():
     print(f"threads: {THREADS}; medians of {ROUNDS} rounds, taking turns")
-    for shape in sys.argv[1:] or SHAPES:
-        measure(shape)
+    for shape in sys.argv[1:] or [*SHAPES, "batches"]:
+        batches() if shape == "batches" else measure(shape)
 
 
 if __name__ == "__main__":

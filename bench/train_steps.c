@@ -4,6 +4,8 @@
  *
  *   train_steps kang|adult|tumour f32|bf16 STEPS [THREADS] [BATCH]
  *
+ * With a BATCH there are just so many samples: each step is on all of them.
+ *
  * Prints one line of JSON: seconds of each step, seconds by phase, arithmetic of a step, peak memory.
  */
 #include <stdio.h>
@@ -67,12 +69,14 @@ static double arithmetic(const comp__network *n, double rows, double filled) {
 
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
-  const shape *s = NULL;
+  shape chosen = {0}, *s = &chosen;
   for (size_t i = 0; i < 3; i++)
-    if (strcmp(shapes[i].name, argv[1]) == 0) s = &shapes[i];
-  if (!s) return 2;
+    if (strcmp(shapes[i].name, argv[1]) == 0) chosen = shapes[i];
+  if (!chosen.name) return 2;
   bool bf16 = strcmp(argv[2], "bf16") == 0;
   size_t steps = (size_t)atoi(argv[3]), batch_size = argc > 5 ? (size_t)atoi(argv[5]) : s->batch;
+  const size_t before = argc > 5 ? 1 : 2; /* steps that are not counted: they make primitives and touch memory */
+  if (argc > 5) s->samples = batch_size;
   comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
   if (argc > 4) context_options.threads = atoi(argv[4]);
   comp_context *context;
@@ -106,8 +110,8 @@ int main(int argc, char **argv) {
   need(comp__work_new(&work, &model->network, comp__loader_largest_batch(loader), bf16, true));
   double *seconds = comp__work_seconds(work), rows = 0;
   printf("{\"steps\": [");
-  for (size_t step = 0; step < steps + 2; step++) { /* the first two make primitives and touch memory */
-    if (step == 2) memset(seconds, 0, COMP__PHASES * sizeof *seconds);
+  for (size_t step = 0; step < steps + before; step++) {
+    if (step == before) memset(seconds, 0, COMP__PHASES * sizeof *seconds);
     double began = comp__seconds(), norm;
     comp__batch batch;
     comp__losses losses;
@@ -118,7 +122,7 @@ int main(int argc, char **argv) {
     need(comp__optimiser_step(&norm, context, &optimiser, &state, n, 1e-4, 0, 0));
     seconds[COMP__PHASE_ADAM] += comp__seconds() - computed;
     rows = (double)batch.rows;
-    if (step >= 2) printf("%s%.6f", step > 2 ? ", " : "", comp__seconds() - began);
+    if (step >= before) printf("%s%.6f", step > before ? ", " : "", comp__seconds() - began);
   }
   printf("], \"phases\": {");
   for (int p = 0; p < COMP__PHASES; p++)

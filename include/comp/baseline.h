@@ -26,10 +26,11 @@
 /* A row of the table. */
 typedef struct comp_baseline_method {
   const char *name;
-  const char *summary;   /* one line */
-  const char *takes;     /* the options below that it reads besides `condition`, separated by spaces */
-  const char *embedding; /* what it writes to obsm */
-  const char *layer;     /* what it writes to layers; NULL: nothing */
+  const char *summary;        /* one line */
+  const char *takes;          /* the options below that it reads besides `condition`, separated by spaces */
+  const char *embedding;      /* what it writes to obsm */
+  const char *layer;          /* what it writes to layers; NULL: nothing */
+  const char *counterfactual; /* a further layer: every sample as it would be under another condition; NULL: none */
 } comp_baseline_method;
 
 COMP_API size_t comp_baseline_count(void);
@@ -46,6 +47,7 @@ typedef struct comp_baseline_options {
    * a slope in combat, else every value is a level. */
   const char *const *covariates;
   size_t n_covariates;
+  const char *to;           /* scgen: the value of `condition` to predict; NULL: of two, the one that is no reference */
   const char *reference;    /* the value of `condition` that the others are moved to; NULL: the method's choice */
   const char *const *order; /* mnn: values of `condition` in the order in which they are merged; NULL: largest first */
   size_t n_order;

@@ -61,7 +61,7 @@ typedef struct comp_diagnose_options {
   const comp_model *against; /* a model without a penalty (gamma 0), to compare reconstructions with; NULL: none */
   double alpha;              /* level of the tests */
   size_t samples;            /* at most so many samples where time grows with their square */
-  size_t permutations;       /* of the tests of symmetry and of the logistic classifier; trees get a fifth of them */
+  size_t permutations;       /* of the tests of symmetry and of prediction */
   size_t draws;              /* from each posterior, for the divergence */
   uint64_t seed;             /* of all random numbers */
 } comp_diagnose_options;
@@ -75,8 +75,8 @@ COMP_API comp_status comp_diagnose_options_check(const comp_diagnose_options *op
 typedef struct comp_diagnosis comp_diagnosis;
 
 /* Runs all checks. Every sample must have a condition that the models know; data with fewer samples than z has
- * dimensions, and models of other features or conditions than the first, are errors. It should be freed via
- * comp_diagnosis_free(). */
+ * dimensions, and models of other features or conditions than the first, are errors (COMP_ERR_DATA; COMP_ERR_ARGUMENT
+ * for models). It should be freed via comp_diagnosis_free(). */
 COMP_API comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
                                    const comp_model *const *models, size_t n_models,
                                    const comp_diagnose_options *options);

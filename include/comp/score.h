@@ -11,8 +11,8 @@
  *     comp_score_free(score);
  *
  * A result is a table: one row a metric, one column an embedding, and to each value the parts that it is the mean of:
- * labels, conditions. docs/metrics.md has the formulas. Samples without a condition take no part; samples without a label
- * take no part in metrics that need one. The same data and options give the same bytes at any number of threads.
+ * labels, conditions. docs/metrics.md has the formulas. Samples without a condition take no part; samples without a
+ * label take no part in metrics that need one. The same data and options give the same bytes at any number of threads.
  */
 #ifndef COMP_SCORE_H
 #define COMP_SCORE_H

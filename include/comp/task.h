@@ -36,8 +36,9 @@
 /* ---- Data as a model reads it ---------------------------------------------------------------------------------- */
 
 /* A new data set with the features of the model, in its order: X is prepared and aligned as said above, what was
- * lacking is filled in, and var gets the bool column "comp_in_data" when something was. obs and the record go along;
- * layers and obsm do not. For negative binomial models X is counts. It should be freed via comp_dataset_free(). */
+ * lacking is filled in. obs and the record go along, and var when nothing was lacking; else var has the bool column
+ * "comp_in_data". Layers and obsm do not go along. For negative binomial models X is counts. It should be freed via
+ * comp_dataset_free(). */
 COMP_API comp_status comp_model_read(comp_dataset **out, comp_context *context, const comp_model *model,
                                      const comp_dataset *dataset);
 
@@ -56,6 +57,11 @@ typedef struct comp_embed_options {
  * posteriors, of the same shape. Both should be freed via comp_matrix_free(). */
 COMP_API comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
                                 const comp_dataset *dataset, const comp_embed_options *options);
+
+/* x [rows, features]: what the decoder expects of z [rows, latent] under a condition (NULL, when the decoder does not
+ * see it). Not for negative binomial models. It should be freed via comp_matrix_free(). */
+COMP_API comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_model *model,
+                                 const comp_matrix *z, const char *condition);
 
 /* ---- Counterfactuals and correction ---------------------------------------------------------------------------- */
 

@@ -35,8 +35,10 @@ typedef enum comp_precision {
 } comp_precision;
 
 typedef enum comp_select {
-  COMP_SELECT_BEST, /* the weights with the lowest validation loss */
-  COMP_SELECT_LAST  /* the last ones */
+  COMP_SELECT_BEST,   /* the weights with the lowest loss on the samples held out, of all epochs */
+  COMP_SELECT_LAST,   /* the last ones */
+  COMP_SELECT_AVERAGE /* the mean of those after each step of the last quarter, with statistics of their own; where a
+                       * run ends before that quarter, the last ones */
 } comp_select;
 
 typedef struct comp_train_options {

@@ -11,7 +11,7 @@
 
 static const comp__baseline *const methods[] = {
     &comp__baseline_pca, &comp__baseline_combat,    &comp__baseline_harmony,
-    &comp__baseline_mnn, &comp__baseline_celligner,
+    &comp__baseline_mnn, &comp__baseline_celligner, &comp__baseline_scgen,
 };
 
 enum { N_METHODS = sizeof methods / sizeof *methods };
@@ -237,12 +237,15 @@ comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const c
   COMP__TRY(baseline->run(&run));
   COMP__TRY(keep(results, context, COMP_SLOT_OBSM, baseline->method.embedding, &run.embedding));
   if (run.layer) COMP__TRY(keep(results, context, COMP_SLOT_LAYERS, baseline->method.layer, &run.layer));
+  if (run.counterfactual)
+    COMP__TRY(keep(results, context, COMP_SLOT_LAYERS, baseline->method.counterfactual, &run.counterfactual));
   *out = results;
   results = NULL;
 done:
   comp_groups_release(&run.batch);
   comp_matrix_free(run.embedding);
   comp_matrix_free(run.layer);
+  comp_matrix_free(run.counterfactual);
   comp_dataset_free(results);
   return status;
 }

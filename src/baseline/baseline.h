@@ -10,9 +10,9 @@ typedef struct comp__baseline_run {
   comp_context *context;
   const comp_dataset *dataset; /* with X */
   const comp_baseline_options *options;
-  size_t components;              /* the option, or the method's default */
-  comp_groups batch;              /* the condition: no sample without a value, two levels or more */
-  comp_matrix *embedding, *layer; /* out: dense; the layer stays NULL when the method makes none */
+  size_t components;                               /* the option, or the method's default */
+  comp_groups batch;                               /* the condition: no sample without a value, two levels or more */
+  comp_matrix *embedding, *layer, *counterfactual; /* out: dense; the layers stay NULL when the method makes none */
 } comp__baseline_run;
 
 typedef struct comp__baseline {
@@ -22,7 +22,7 @@ typedef struct comp__baseline {
 } comp__baseline;
 
 extern const comp__baseline comp__baseline_pca, comp__baseline_combat, comp__baseline_harmony, comp__baseline_mnn,
-    comp__baseline_celligner;
+    comp__baseline_celligner, comp__baseline_scgen;
 
 /* The groups of an obs column in which no value may be missing. They should be released via comp_groups_release(). */
 comp_status comp__baseline_groups(comp_groups *out, const comp_dataset *dataset, const char *column);

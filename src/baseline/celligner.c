@@ -31,6 +31,7 @@ enum {
   REMOVED = 4,          /* contrastive components */
   K_REFERENCE = 50,     /* reference samples near a sample of another set */
   K_OTHER = 5,          /* the other way round */
+  SMOOTH = 20,          /* paired samples over which a sample's movement is averaged; batchelor's value */
   TOP_GENES = 1000,     /* that tell clusters apart, of each set */
   GRAPH_NEIGHBORS = 20, /* of the graph that is clustered */
   RESOLUTION = 5,
@@ -364,7 +365,7 @@ static comp_status align_set(celligner *c, size_t b) {
     COMP__FAIL(COMP_ERR_DATA, "'%s' has no mutual neighbours with the reference '%s'", c->run->batch.levels[b],
                c->run->batch.levels[c->reference]);
   comp__info(c->context, "celligner: '%s': %zu pairs over %zu genes", c->run->batch.levels[b], pairs.n, c->n_chosen);
-  COMP__TRY(comp__pairs_correct(c->context, reference, c->x[b], right, &pairs, K_OTHER, overall));
+  COMP__TRY(comp__pairs_correct(c->context, reference, c->x[b], right, &pairs, SMOOTH, overall));
   if (c->sets == 2) { /* of several sets, each has a difference of its own: the reference stays */
     comp_matrix_free(c->x[c->reference]);
     c->x[c->reference] = reference;

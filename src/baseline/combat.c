@@ -401,6 +401,7 @@ static comp_status run_combat(comp__baseline_run *run) {
   comp_status status;
   const comp_dataset *d = run->dataset;
   comp_matrix *turned = NULL;
+  double began = comp__seconds();
   combat c = {.run = run,
               .n = d->samples,
               .genes = d->features,
@@ -426,6 +427,7 @@ static comp_status run_combat(comp__baseline_run *run) {
   comp__parallel_for(run->context, c.genes, STRIP, fit_strip, &c);
   COMP__TRY(shrink(&c));
   comp__parallel_for(run->context, c.genes, STRIP, correct_strip, &c);
+  comp__debug(run->context, "combat: corrected in %.3f s", comp__seconds() - began);
   run->layer = c.out;
   c.out = NULL;
   COMP__TRY(comp__baseline_scores(&run->embedding, run, run->layer));

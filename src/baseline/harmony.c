@@ -25,7 +25,7 @@
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 
-enum { CHUNK = 256, SEGMENT = 64 * CHUNK, KMEANS_STARTS = 3, KMEANS_STEPS = 25, WINDOW = 3 };
+enum { CHUNK = 256, SEGMENT = 64 * CHUNK, KMEANS_STARTS = 3, KMEANS_STEPS = 25, KMEANS_SAMPLES = 20000, WINDOW = 3 };
 
 typedef struct harmony {
   comp__baseline_run *run;
@@ -442,6 +442,8 @@ static comp_status place_start(harmony *h, const comp_matrix *given) {
   comp_status status;
   comp__kmeans_options options = {h->k, KMEANS_STARTS, KMEANS_STEPS, h->o->seed};
   int32_t *labels = NULL;
+  float *some = NULL;
+  size_t n = h->n < KMEANS_SAMPLES ? h->n : KMEANS_SAMPLES;
   if (given) {
     if (given->kind != COMP_DENSE || given->rows != h->k || given->cols != h->d)
       COMP__FAIL(COMP_ERR_ARGUMENT, "centroids: %zu x %zu, and %zu x %zu are needed", given->rows, given->cols, h->k,
@@ -449,10 +451,18 @@ static comp_status place_start(harmony *h, const comp_matrix *given) {
     for (size_t j = 0; j < h->k * h->d; j++) h->y_sum[j] = given->values[j];
     return COMP_OK;
   }
-  COMP__TRY(comp__alloc(&labels, h->n, sizeof *labels));
-  COMP__TRY(comp__kmeans(labels, h->y_sum, NULL, h->context, h->unit, h->n, h->d, &options));
+  COMP__TRY(comp__alloc(&labels, n, sizeof *labels));
+  if (n < h->n) { /* soft clustering goes on with all samples: where it starts, some tell as much */
+    if (options.clusters > n) COMP__FAIL(COMP_ERR_ARGUMENT, "clusters: more than %zu cannot be started", n);
+    options.starts = 1;
+    COMP__TRY(comp__alloc(&some, n, h->d * sizeof *some));
+    comp__rng_permutation(h->cells, h->n, comp__rng_at(h->o->seed, COMP__RNG_BASELINE, 0, 1));
+    for (size_t i = 0; i < n; i++) memcpy(some + i * h->d, h->unit + h->cells[i] * h->d, h->d * sizeof *some);
+  }
+  COMP__TRY(comp__kmeans(labels, h->y_sum, NULL, h->context, some ? some : h->unit, n, h->d, &options));
 done:
   comp__free(labels);
+  comp__free(some);
   return status;
 }
 

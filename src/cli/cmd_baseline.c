@@ -9,7 +9,7 @@
 typedef struct baseline_options {
   cli_input input;
   const char *name, *output, *condition;
-  const char *covariates, *rep, *order, *reference;
+  const char *covariates, *rep, *order, *reference, *label, *to, *model;
   int64_t components, k, seed, clusters, max_iter, max_cluster;
   double theta, sigma, lambda, tau, block;
   bool nonparametric, mean_only;
@@ -40,6 +40,7 @@ static bool list_method(size_t i, const char **name, const char **text) {
   const comp_baseline_method *m = comp_baseline_at(i);
   size_t used = (size_t)snprintf(line, sizeof line, "%s. Writes obsm/%s", m->summary, m->embedding);
   if (m->layer) used += (size_t)snprintf(line + used, sizeof line - used, " and layers/%s", m->layer);
+  if (m->counterfactual) used += (size_t)snprintf(line + used, sizeof line - used, ", layers/%s", m->counterfactual);
   used += (size_t)snprintf(line + used, sizeof line - used, ". Options:");
   for (const char *at = m->takes; *at && used < sizeof line;) {
     int length = (int)strcspn(at, " ");
@@ -94,6 +95,13 @@ static const opt_spec options[] = {
      .help = "the order in which conditions are merged: all of them"},
     {"reference", 'r', OPT_STRING, FIELD(reference), .metavar = "VALUE", .group = "Method", .unset = "the largest",
      .help = "the condition that the others are moved to"},
+    {"label", 'l', OPT_STRING, FIELD(label), .metavar = "COL", .group = "Method", .unset = "all samples alike",
+     .help = "a column, such as a cell type, whose values count the same for the shift between conditions"},
+    {"to", .kind = OPT_STRING, FIELD(to), .metavar = "VALUE", .group = "Method",
+     .unset = "of two, the one that is no reference",
+     .help = "the condition to predict in layers/scgen_counterfactual"},
+    {"model", 'm', OPT_FILE, FIELD(model), .metavar = "MODEL", .group = "Method", .unset = "one is fitted",
+     .help = "a vae that comp train has fitted to the same features"},
     {"nonparametric", .kind = OPT_FLAG, FIELD(nonparametric), .group = "Method",
      .help = "take the effects on all other genes as the prior, in place of fitted distributions"},
     {"mean-only", .kind = OPT_FLAG, FIELD(mean_only), .group = "Method",
@@ -109,8 +117,10 @@ static const opt_spec options[] = {
     {"block", .kind = OPT_REAL, FIELD(block), .metavar = "SHARE", .group = "Method", .min = 1e-4, .max = 1,
      .unset_from = preset, .help = "share of the samples that is assigned at once"},
     {"clusters", .kind = OPT_INT, FIELD(clusters), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
-     .unset = "harmony: samples / 30, at most 100; celligner: as Leiden finds them",
-     .help = "number of clusters; in celligner of each condition, by k-means"},
+     .unset = "by method and samples",
+     .help =
+         "number of clusters: samples / 30 and at most 100 in harmony; in celligner of each condition, by k-means in "
+         "place of Leiden"},
     {"max-iter", .kind = OPT_INT, FIELD(max_iter), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
      .unset_from = preset, .help = "rounds of clustering and correction, at most"},
     {"max-cluster", .kind = OPT_INT, FIELD(max_cluster), .metavar = "N", .group = "Method", .min = 1, .max = 1e6,
@@ -125,8 +135,11 @@ static const opt_spec positionals[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp baseline combat -i ready.h5ad -o corrected.h5ad -c stim --covariates cell_type",
+    {"comp baseline combat -i in.h5ad -o out.h5ad -c stim --covariates cell_type",
      "means and variances of genes made equal between conditions, differences between cell types kept"},
+    {"comp baseline harmony -i in.h5ad -o out.h5ad -c batch", "mixes batches in principal components"},
+    {"comp baseline scgen -i in.h5ad -o out.h5ad -c stim -r CTRL -l cell_type",
+     "fits a VAE; layers/scgen_counterfactual predicts every cell under the other condition"},
     {NULL, NULL},
 };
 
@@ -171,6 +184,8 @@ static void fill(comp_baseline_options *b, const baseline_options *o) {
   if (!isnan(o->block)) b->block = o->block;
   b->rep = o->rep;
   b->reference = o->reference;
+  b->label = o->label;
+  b->to = o->to;
   b->nonparametric = o->nonparametric;
   b->mean_only = o->mean_only;
 }
@@ -210,7 +225,14 @@ static int run(cli_session *session, const void *values) {
   if (comp_baseline_options_check(method, &b) != COMP_OK) code = cli_usage_error(session, "%s", comp_error_message());
   if (code == 0 && comp_file_check_writable(o->output) != COMP_OK) code = cli_fail(session, COMP_ERR_IO);
   read.skip_slots = !o->rep;
+  comp_model *model = NULL;
+  if (code == 0 && o->model) {
+    comp_status status = comp_model_load(&model, o->model);
+    if (status != COMP_OK) code = cli_fail(session, status);
+    b.model = model;
+  }
   if (code == 0) code = run_method(session, o, &b, &read);
+  comp_model_free(model);
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
   return code;
 }

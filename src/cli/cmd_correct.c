@@ -14,8 +14,8 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp correct -i ready.h5ad -m model.comp -o out.h5ad --to batch1", "every cell as if from batch1"},
-    {"comp correct -i ready.h5ad -m model.comp -o out.h5ad --to batch1 --residual",
+    {"comp correct -i in.h5ad -m model.comp -o out.h5ad --to batch1", "every cell as if from batch1"},
+    {"comp correct -i in.h5ad -m model.comp -o out.h5ad --to batch1 --residual",
      "keeps what the model does not explain"},
     {NULL, NULL},
 };

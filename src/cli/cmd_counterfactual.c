@@ -29,10 +29,10 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp counterfactual -i ready.h5ad -m model.comp -o out.h5ad --to STIM --from CTRL",
+    {"comp counterfactual -i in.h5ad -m m.comp -o out.h5ad --to STIM --from CTRL",
      "control cells as if stimulated, to layers/counterfactual_STIM"},
-    {"comp counterfactual -i ready.h5ad -m model.comp -o out.h5ad --to STIM --samples 100 --interval 0.9",
-     "with the spread over 100 draws from each posterior"},
+    {"comp counterfactual -i in.h5ad -m m.comp -o out.h5ad --to STIM --samples 99",
+     "with the spread over 99 draws from each posterior"},
     {NULL, NULL},
 };
 
@@ -53,6 +53,7 @@ int predict_run(cli_session *session, const predict_options *o, const char *key)
   p.seed = (uint64_t)o->seed;
   if (strcmp(o->precision, "bf16") == 0) p.precision = COMP_PRECISION_BF16;
   if (comp_counterfactual_options_check(&p) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   comp_model *model;
   comp_status status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);

@@ -38,7 +38,7 @@ static const opt_spec options[] = {
     {"max-samples", .kind = OPT_INT, OPT_FIELD(diagnose_options, samples), .metavar = "N", .min = 100, .max = 100000,
      .help = "use at most N samples where time grows with their square"},
     {"permutations", .kind = OPT_INT, OPT_FIELD(diagnose_options, permutations), .metavar = "N", .min = 19,
-     .max = 100000, .help = "permutations for p-values; classifiers made of trees get a fifth of them"},
+     .max = 100000, .help = "permutations for p-values"},
     {"draws", .kind = OPT_INT, OPT_FIELD(diagnose_options, draws), .metavar = "N", .min = 2, .max = 1000,
      .help = "draws from each posterior, for divergences"},
     {"seed", .kind = OPT_INT, OPT_FIELD(diagnose_options, seed), .metavar = "N", .min = 0, .max = 9e15,
@@ -49,8 +49,7 @@ static const opt_spec options[] = {
 
 static const cli_example examples[] = {
     {"comp diagnose -i ready.h5ad -m model.comp --label cell_type", "one model"},
-    {"comp diagnose -i ready.h5ad -m seed0.comp -m seed1.comp -m seed2.comp -l cell_type --against gamma0.comp",
-     "everything that can be checked"},
+    {"comp diagnose -i ready.h5ad -m s0.comp -m s1.comp -l type --against g0.comp", "everything that can be checked"},
     {NULL, NULL},
 };
 
@@ -134,7 +133,13 @@ static int run(cli_session *session, const void *values) {
   if (!models) return cli_error(session, EXIT_FAILED, "out of memory");
   comp_diagnosis *diagnosis = NULL;
   comp_status status = diagnose(&diagnosis, session, o, &read, models);
-  int code = status == COMP_OK ? show(session, diagnosis, o->json) : cli_fail(session, status);
+  int code = 0;
+  if (status == COMP_OK)
+    code = show(session, diagnosis, o->json);
+  else if (status == COMP_ERR_DATA)
+    code = cli_fail_in(session, status, o->input.path); /* not over a model */
+  else
+    code = cli_fail(session, status);
   comp_diagnosis_free(diagnosis);
   for (size_t m = 0; m < o->models.count; m++) comp_model_free(models[m]);
   free(models);

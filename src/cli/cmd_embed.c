@@ -51,6 +51,7 @@ static int run(cli_session *session, const void *values) {
   embed.sample = o->sample;
   embed.seed = (uint64_t)o->seed;
   if (strcmp(o->precision, "bf16") == 0) embed.precision = COMP_PRECISION_BF16;
+  if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   comp_model *model;
   comp_status status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);

@@ -34,7 +34,7 @@ static const opt_spec options[] = {
     {"label", 'l', OPT_STRING, FIELD(report.label), .metavar = "COL",
      .help = "the column that holds labels, such as cell types"},
     {"before", .kind = OPT_STRING, FIELD(report.before), .metavar = "NAME", .group = "Page",
-     .help = "map in obsm of the data as it was", .unset = "AFTER_before, else X_pca, where there is one"},
+     .help = "map in obsm of the data as it was", .unset = "AFTER_before, else X_pca, if any"},
     {"after", .kind = OPT_STRING, FIELD(report.after), .metavar = "NAME", .group = "Page",
      .help = "map in obsm of the representation", .unset = "X_umap, else another one that is there"},
     {"title", .kind = OPT_STRING, FIELD(report.title), .metavar = "TEXT", .group = "Page", .help = "the page's title",
@@ -50,7 +50,7 @@ static const opt_spec options[] = {
 };
 
 static const cli_example examples[] = {
-    {"comp report -i out.h5ad -m model.comp --scores scores.json --label cell_type -o report.html",
+    {"comp report -i out.h5ad -m model.comp --scores s.json -l type -o report.html",
      "a page with maps, training, scores and predicted effects"},
     {NULL, NULL},
 };

@@ -12,6 +12,7 @@
 typedef struct train_options {
   const char *input, *output, *condition, *metadata, *layer;
   const char *model, *preset, *precision, *hidden, *likelihood, *penalty, *place, *reduction, *schedule, *select;
+  const char *seeds;
   int64_t seed, epochs, batch, latent, patience, checkpoint_epochs;
   double rate, warmup, gamma, beta, scale, mmd_scale, weight_decay, clip, validation, kl_target, max_time,
       checkpoint_minutes;
@@ -24,7 +25,7 @@ static const train_options defaults = {
     .model = "comp",
     .preset = "default",
     .precision = "auto",
-    .seed = 0,
+    .seed = OPT_UNSET_INT,
     .epochs = OPT_UNSET_INT,
     .batch = OPT_UNSET_INT,
     .latent = OPT_UNSET_INT,
@@ -62,7 +63,7 @@ static const char *const penalties[] = {"none", "comp", "comp-p0", "mmd", NULL};
 static const char *const places[] = {"z", "hidden", NULL};
 static const char *const reductions[] = {"sum", "mean", NULL};
 static const char *const schedules[] = {"constant", "cosine", "plateau", NULL};
-static const char *const selections[] = {"best", "last", NULL};
+static const char *const selections[] = {"best", "last", "average", NULL};
 
 #define FIELD(member) OPT_FIELD(train_options, member)
 /* The value that the default preset has, as its own table gives it. */
@@ -148,8 +149,11 @@ static const opt_spec options[] = {
     {"elbo-reduction", .kind = OPT_CHOICE, FIELD(reduction), .metavar = "HOW", .group = "Objective",
      .choices = reductions, .unset = "sum", .help = "over features; gamma and beta are on this scale"},
 
-    {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .min = 0, .max = 9e15,
+    {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .min = 0, .max = 9e15, .unset = "0",
      .help = "seed of all random numbers"},
+    {"seeds", .kind = OPT_STRING, FIELD(seeds), .metavar = "LIST", .group = "Training", .unset = "one model",
+     .help = "train a model for each of these seeds, as in 0-4 or 1,5,9; with -o model.comp they are written to "
+             "model-0.comp, model-1.comp and so on"},
     {"epochs", .kind = OPT_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
      .unset = "by preset and data: some 1,400 steps", .help = "passes over the data"},
     {"batch", .kind = OPT_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9,
@@ -171,7 +175,9 @@ static const opt_spec options[] = {
     {"validation", .kind = OPT_REAL, FIELD(validation), .metavar = "SHARE", .group = "Training", .min = 0, .max = 0.5,
      .help = "share of the samples held out to choose the model"},
     {"select", .kind = OPT_CHOICE, FIELD(select), .metavar = "WHICH", .group = "Training", .choices = selections,
-     .unset_from = preset_default, .help = "weights to keep: those with the best validation loss, or the last"},
+     .unset_from = preset_default,
+     .help = "weights to keep: those of the epoch with the best validation loss, the last, or the average over the "
+             "last quarter of the steps"},
     {"precision", .kind = OPT_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .choices = precisions,
      .help = "how matrices are multiplied; auto takes what is faster here"},
 
@@ -187,6 +193,8 @@ static const opt_spec options[] = {
 static const cli_example examples[] = {
     {"comp train -i prepared.h5ad -o model.comp --condition stim", "the default recipe"},
     {"comp train -i prepared.h5ad -o vae.comp --condition batch --model vae --seed 3", "another model, another seed"},
+    {"comp train -i prepared.h5ad -o model.comp --condition stim --seeds 0-4",
+     "five models, model-0.comp to model-4.comp"},
     {"comp train -i prepared.h5ad -o model.comp --condition stim --resume", "go on after an interruption"},
     {NULL, NULL},
 };
@@ -233,7 +241,7 @@ static void override_model(comp_model_options *m, const train_options *o) {
 
 static void override_training(comp_train_options *t, const train_options *o) {
   t->condition = o->condition;
-  t->seed = (uint64_t)o->seed;
+  t->seed = o->seed == OPT_UNSET_INT ? 0 : (uint64_t)o->seed;
   if (o->epochs != OPT_UNSET_INT) t->epochs = (size_t)o->epochs;
   if (o->batch != OPT_UNSET_INT) t->batch = (size_t)o->batch;
   if (!isnan(o->rate)) t->rate = o->rate;
@@ -253,21 +261,94 @@ static void override_training(comp_train_options *t, const train_options *o) {
   t->log = o->log;
 }
 
-/* Trains and saves. A model that a stopped or diverged run left is saved too, unless an earlier one would be lost by
- * it, and the failure told all the same. */
+/* An option that was given but has no effect on this model would leave its user in the belief that it had. Says which
+ * and why; NULL when there is none. */
+static const char *idle_option(const train_options *o, const comp_train_options *t) {
+  const comp_model_options *m = &t->model;
+  const bool none = m->penalty == COMP_PENALTY_NONE, mmd = m->penalty == COMP_PENALTY_MMD;
+  if (none && !isnan(o->gamma)) return "--gamma: this model has no penalty";
+  if (none && !isnan(o->kl_target)) return "--kl-target: this model has no penalty";
+  if (none && o->place) return "--place: this model has no penalty";
+  if (!mmd && !isnan(o->mmd_scale)) return "--mmd-scale: this model's penalty is not mmd";
+  if (m->penalty != COMP_PENALTY_COMP && o->leave_self_out) return "--leave-self-out: this model's penalty is not comp";
+  if (o->learn_scale && !isnan(o->scale)) return "--scale: with --learn-scale the encoder gives it";
+  if (o->encoder_without_condition && !m->decoder_sees_condition)
+    return "--encoder-without-condition: no part of this model sees the condition";
+  if (t->schedule != COMP_SCHEDULE_COSINE && !isnan(o->warmup)) return "--warmup: the schedule is not cosine";
+  return NULL;
+}
+
+enum { MOST_SEEDS = 1000 };
+
+/* "0-4" or "1,5,9-11". */
+static bool parse_seeds(uint64_t *out, size_t *count, const char *list) {
+  *count = 0;
+  for (;;) {
+    char *end;
+    if (*list < '0' || *list > '9') return false;
+    errno = 0;
+    unsigned long long first = strtoull(list, &end, 10), last = first;
+    if (*end == '-') {
+      list = end + 1;
+      if (*list < '0' || *list > '9') return false;
+      last = strtoull(list, &end, 10);
+    }
+    if (errno || last < first || last > 9000000000000000ull || last - first >= MOST_SEEDS - *count) return false;
+    for (unsigned long long seed = first; seed <= last; seed++) {
+      for (size_t i = 0; i < *count; i++)
+        if (out[i] == seed) return false;
+      out[(*count)++] = seed;
+    }
+    if (*end == '\0') return true;
+    if (*end != ',') return false;
+    list = end + 1;
+  }
+}
+
+/* The files of one model. */
+typedef struct train_files {
+  char output[4096], checkpoint[4096], log[4096];
+} train_files;
+
+/* "model.comp" and seed 3: "model-3.comp"; seed NULL: as it is. False: too long. */
+static bool numbered(char *out, size_t size, const char *name, const uint64_t *seed, const char *ending) {
+  const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+  if (!dot || dot == base) dot = base + strlen(base);
+  char number[32] = "";
+  if (seed) snprintf(number, sizeof number, "-%llu", (unsigned long long)*seed);
+  return (size_t)snprintf(out, size, "%.*s%s%s%s", (int)(dot - name), name, number, dot, ending) < size;
+}
+
 static bool same_file(const char *a, const char *b) {
   struct stat x, y;
   if (strcmp(a, b) == 0) return true;
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Names the files and sees that none is needed for something else. 0, or an exit code. */
+static int name_files(train_files *out, cli_session *session, const train_options *o, const uint64_t *seed) {
+  if (!numbered(out->output, sizeof out->output, o->output, seed, "") ||
+      !numbered(out->checkpoint, sizeof out->checkpoint, o->output, seed, ".checkpoint"))
+    return cli_error(session, EXIT_USAGE, "--output: the name is too long");
+  if (o->log && !numbered(out->log, sizeof out->log, o->log, seed, ""))
+    return cli_error(session, EXIT_USAGE, "--log: the name is too long");
+  if (same_file(out->output, o->input)) return cli_usage_error(session, "--output: it is the input file");
+  if (o->log &&
+      (same_file(out->log, out->output) || same_file(out->log, o->input) || same_file(out->log, out->checkpoint)))
+    return cli_usage_error(session, "--log: it is a file that is used for something else");
+  comp_status status = comp_file_check_writable(out->output);
+  return status == COMP_OK ? 0 : cli_fail(session, status);
+}
+
+/* Trains and saves. A model that a stopped or diverged run left is saved too, unless an earlier one would be lost by
+ * it, and the failure told all the same. */
 static int train_and_save(cli_session *session, const train_options *o, const comp_train_options *t,
-                          const comp_dataset *dataset) {
+                          const comp_dataset *dataset, const char *output) {
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, t);
   int code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input);
-  if (model && (status == COMP_OK || access(o->output, F_OK) != 0)) {
-    comp_status saved = comp_model_save(model, o->output);
+  if (model && (status == COMP_OK || access(output, F_OK) != 0)) {
+    comp_status saved = comp_model_save(model, output);
     if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);
     if (saved == COMP_OK && comp_model_finished(model)) unlink(t->checkpoint);
   }
@@ -275,23 +356,43 @@ static int train_and_save(cli_session *session, const train_options *o, const co
   return code;
 }
 
+/* One model after the other, the data read once. A failed one ends it. With --resume those that are there already are
+ * kept: a finished model has no checkpoint beside it. */
+static int train_all(cli_session *session, const train_options *o, comp_train_options *t, const comp_dataset *dataset,
+                     const uint64_t *seeds, size_t count) {
+  int code = 0;
+  for (size_t i = 0; i < (count ? count : 1) && code == 0; i++) {
+    train_files files;
+    code = name_files(&files, session, o, count ? &seeds[i] : NULL);
+    if (code != 0) break;
+    if (count && o->resume && access(files.output, F_OK) == 0 && access(files.checkpoint, F_OK) != 0) continue;
+    if (count) t->seed = seeds[i];
+    t->checkpoint = files.checkpoint;
+    t->log = o->log ? files.log : NULL;
+    code = train_and_save(session, o, t, dataset, files.output);
+  }
+  return code;
+}
+
 static int run(cli_session *session, const void *values) {
   const train_options *o = values;
   comp_train_options t;
-  char checkpoint[4096];
+  train_files files;
+  uint64_t seeds[MOST_SEEDS];
+  size_t count = 0;
   comp_status status = comp_train_options_init(&t, o->model, o->preset);
   if (status != COMP_OK) return cli_fail(session, status);
   if (o->hidden && !parse_hidden(&t.model, o->hidden))
     return cli_error(session, EXIT_USAGE, "--hidden: '%s' is not a list of 1 to %d widths such as 512,512", o->hidden,
                      COMP_MAX_HIDDEN);
+  if (o->seeds && o->seed != OPT_UNSET_INT) return cli_usage_error(session, "--seeds: --seed is given too");
+  if (o->seeds && !parse_seeds(seeds, &count, o->seeds))
+    return cli_error(session, EXIT_USAGE, "--seeds: '%s' is not a list of 1 to %d different seeds such as 0-4 or 1,5,9",
+                     o->seeds, MOST_SEEDS);
   override_model(&t.model, o);
   override_training(&t, o);
-  if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", o->output) >= sizeof checkpoint)
-    return cli_error(session, EXIT_USAGE, "--output: the name is too long");
-  t.checkpoint = checkpoint;
-  if (same_file(o->output, o->input)) return cli_usage_error(session, "--output: it is the input file");
-  if (o->log && (same_file(o->log, o->output) || same_file(o->log, o->input) || same_file(o->log, checkpoint)))
-    return cli_usage_error(session, "--log: it is a file that is used for something else");
+  const char *idle = idle_option(o, &t);
+  if (idle) return cli_usage_error(session, "%s", idle);
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.metadata = o->metadata;
   read.layer = o->layer;
@@ -302,13 +403,17 @@ static int run(cli_session *session, const void *values) {
     t.stream_read = &read;
     t.memory = o->memory;
   }
-  status = comp_train_options_check(&t);
-  if (status == COMP_OK) status = comp_file_check_writable(o->output);
-  if (status != COMP_OK) return cli_fail(session, status);
+  for (size_t i = 0; i < (count ? count : 1); i++) { /* before the data is read: nothing is trained in vain */
+    int code = name_files(&files, session, o, count ? &seeds[i] : NULL);
+    if (code != 0) return code;
+    t.checkpoint = files.checkpoint;
+    status = comp_train_options_check(&t);
+    if (status != COMP_OK) return cli_fail(session, status);
+  }
   comp_dataset *dataset;
   status = comp_dataset_read(&dataset, session->context, o->input, &read);
   if (status != COMP_OK) return cli_fail(session, status);
-  int code = train_and_save(session, o, &t, dataset);
+  int code = train_all(session, o, &t, dataset, seeds, count);
   comp_dataset_free(dataset);
   return code;
 }

@@ -55,7 +55,10 @@ static void add_notes(text_flow *flow, const opt_spec *spec, const void *default
     }
   if (!*opt_default(value, sizeof value, spec, defaults)) return;
   snprintf(note, sizeof note, "[default: %s]", value);
-  text_flow_add_whole(flow, note);
+  if (flow->indent + (int)text_length(note) > flow->width)
+    text_flow_add(flow, note);
+  else
+    text_flow_add_whole(flow, note);
 }
 
 static void list_options(FILE *out, const opt_spec *options, const void *defaults, int left_width, int width) {
@@ -100,11 +103,27 @@ char *cli_help_synopsis(char *buffer, size_t size, const cli_command *command) {
   return buffer;
 }
 
+/* A command line, over several lines where it must be: each but the last ends as a shell wants it. */
+static void put_line(FILE *out, const char *line, int width) {
+  int room = width - MARGIN;
+  fprintf(out, "%*s", MARGIN, "");
+  while ((int)text_length(line) >= room) {
+    const char *cut = NULL;
+    for (const char *c = line; *c && c - line < room - 2; c++)
+      if (c[0] == ' ' && c[1] == '-') cut = c;
+    if (!cut) break;
+    fprintf(out, "%.*s \\\n%*s", (int)(cut - line), line, 5 * MARGIN, "");
+    line = cut + 1;
+    room = width - 5 * MARGIN;
+  }
+  fprintf(out, "%s\n", line);
+}
+
 static void list_examples(FILE *out, const cli_command *command, int width) {
   if (!command->examples) return;
   fputs("\nExamples:\n", out);
   for (const cli_example *example = command->examples; example->line; example++) {
-    fprintf(out, "%*s%s\n", MARGIN, "", example->line);
+    put_line(out, example->line, width);
     paragraph(out, example->what, 3 * MARGIN, width);
   }
 }
@@ -126,7 +145,11 @@ void cli_help_command(FILE *out, const cli_command *command) {
   int left_width = options_width(options_width(0, cli_common_options), cli_rows(command->options));
   for (const opt_spec *spec = cli_rows(command->positionals); spec->name; spec++)
     left_width = wider(left_width, spec->name);
-  fprintf(out, "Usage: comp %s%s\n\n", command->name, cli_help_synopsis(synopsis, sizeof synopsis, command));
+  int column = fprintf(out, "Usage: comp %s", command->name);
+  text_flow usage = text_flow_start(out, column, column + 1, width);
+  text_flow_add(&usage, cli_help_synopsis(synopsis, sizeof synopsis, command));
+  text_flow_end(&usage);
+  putc('\n', out);
   paragraph(out, command->description, 0, width);
   list_positionals(out, command, left_width, width);
   list_items(out, command, left_width, width);

@@ -34,8 +34,8 @@ static void *load(const void *from) {
   return block;
 }
 
-/* Large pages for large blocks, where the system leaves the choice. They are filled in less time at their first use, and
- * products that stride through a matrix find more of it in the translation cache. */
+/* Large pages for large blocks, where the system leaves the choice. They are filled in less time at their first use,
+ * and products that stride through a matrix find more of it in the translation cache. */
 static void prefer_large_pages(void *block, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   enum { PAGE = 2 << 20, LARGE = 4 << 20 };

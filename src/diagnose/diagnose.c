@@ -14,8 +14,10 @@
 
 enum {
   STEP_PREDICT = 7000000,
-  PREDICT_ROWS = 2000, /* samples for classifiers: trees are trained again for each permutation */
-  NULL_SHUFFLES = 19,  /* of conditions, for the divergence */
+  PREDICT_ROWS = 4000, /* samples for classifiers */
+  NULL_SHUFFLES = 19,  /* of conditions, for the divergence, which is computed anew for each */
+  NULL_ROWS = 2500,
+  LEAST_ROWS = 1000, /* draws for the information, for each of several kernels */
   BOUND_BATCHES = 8,
   NEIGHBORS = 30,
   NEIGHBOR_ROWS = 20000,
@@ -38,24 +40,24 @@ comp_status comp_diagnose_options_check(const comp_diagnose_options *o) {
 static comp_status check_alike(const comp_model *a, const comp_model *b, const char *which) {
   size_t features = comp_model_features(a), levels = comp_model_levels(a);
   if (comp_model_features(b) != features)
-    return comp__error(COMP_ERR_DATA, "%s has %zu features, the first model %zu: they are models of different data",
+    return comp__error(COMP_ERR_ARGUMENT, "%s has %zu features, the first model %zu: they are models of different data",
                        which, comp_model_features(b), features);
   for (size_t g = 0; g < features; g++)
     if (strcmp(comp_model_feature(a, g), comp_model_feature(b, g)) != 0)
-      return comp__error(COMP_ERR_DATA,
+      return comp__error(COMP_ERR_ARGUMENT,
                          "%s has '%s' as feature %zu, the first model '%s': they are models of different data", which,
                          comp_model_feature(b, g), g + 1, comp_model_feature(a, g));
   if (strcmp(comp_model_condition(a), comp_model_condition(b)) != 0)
-    return comp__error(COMP_ERR_DATA, "%s has the condition '%s', the first model '%s': they cannot be compared", which,
-                       comp_model_condition(b), comp_model_condition(a));
+    return comp__error(COMP_ERR_ARGUMENT, "%s has the condition '%s', the first model '%s': they cannot be compared",
+                       which, comp_model_condition(b), comp_model_condition(a));
   bool same = comp_model_levels(b) == levels;
   for (size_t k = 0; same && k < levels; k++) same = strcmp(comp_model_level(a, k), comp_model_level(b, k)) == 0;
   if (!same)
-    return comp__error(COMP_ERR_DATA, "%s has other values of the condition '%s' than the first model", which,
+    return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than the first model", which,
                        comp_model_condition(a));
   return comp_model_get_options(a)->likelihood == comp_model_get_options(b)->likelihood
              ? COMP_OK
-             : comp__error(COMP_ERR_DATA, "%s has another likelihood than the first model: they cannot be compared",
+             : comp__error(COMP_ERR_ARGUMENT, "%s has another likelihood than the first model: they cannot be compared",
                            which);
 }
 
@@ -93,9 +95,13 @@ static size_t training_batch(const comp_model *model) {
   json_error_t error;
   const char *config = comp_model_config(model);
   json_t *root = config ? json_loads(config, 0, &error) : NULL;
-  json_int_t batch = json_integer_value(json_object_get(root, "batch"));
+  json_int_t batch = json_integer_value(json_object_get(json_object_get(root, "training"), "batch"));
   json_decref(root);
   return batch > 0 ? (size_t)batch : 512;
+}
+
+static size_t at_most(size_t n, size_t most) {
+  return n < most ? n : most;
 }
 
 static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
@@ -104,8 +110,8 @@ static comp_status run_independence(comp__results *r, comp_context *context, con
   comp__posteriors p = {0};
   COMP__TRY(comp__posteriors_init(&p, l->mean, l->scale, l->codes, l->n, l->dims, l->conditions, o->seed));
   COMP__TRY(comp__independence_estimate(&r->independence, context, &p, o->samples, o->draws, o->seed));
-  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, o->samples, NULL_SHUFFLES, o->seed));
-  COMP__TRY(comp__information_least(&r->information, context, &p, o->samples, o->seed));
+  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, at_most(o->samples, NULL_ROWS), NULL_SHUFFLES, o->seed));
+  COMP__TRY(comp__information_least(&r->information, context, &p, at_most(o->samples, LEAST_ROWS), o->seed));
   r->batch = training_batch(r->model);
   if (r->batch > l->n) r->batch = l->n;
   COMP__TRY(comp__training_bound(&r->bound, context, &p, r->batch, BOUND_BATCHES, o->seed));
@@ -137,6 +143,7 @@ static comp_status run_predictions(comp__results *r, comp_context *context, cons
   comp_status status;
   const comp_diagnose_options *o = &r->options;
   size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
+  const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = (1U << COMP_CLASSIFIER_KINDS) - 1;
   int32_t *codes = NULL;
   comp_matrix *means = NULL, *draws = NULL, *before = NULL;
   COMP__TRY(comp__random_order(&order, l->n, o->seed, STEP_PREDICT));
@@ -144,13 +151,13 @@ static comp_status run_predictions(comp__results *r, comp_context *context, cons
   COMP__TRY(comp__latent_rows(&means, l, order, n, false, o->seed));
   COMP__TRY(comp__latent_rows(&draws, l, order, n, true, o->seed));
   for (size_t i = 0; i < n; i++) codes[i] = l->codes[order[i]];
-  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, o->permutations, o->seed));
-  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, o->permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, every, o->permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, every, o->permutations, o->seed));
   if (r->labels.n_levels) {
     for (size_t i = 0; i < n; i++) codes[i] = r->labels.codes[order[i]];
     COMP__TRY(components_of_data(&before, context, l, order, n, o->seed));
-    COMP__TRY(comp__predict(&r->label_before, context, before, codes, r->labels.n_levels, 0, o->seed));
-    COMP__TRY(comp__predict(&r->label_after, context, means, codes, r->labels.n_levels, 0, o->seed));
+    COMP__TRY(comp__predict(&r->label_before, context, before, codes, r->labels.n_levels, logistic, 0, o->seed));
+    COMP__TRY(comp__predict(&r->label_after, context, means, codes, r->labels.n_levels, logistic, 0, o->seed));
   }
 done:
   comp__free(order);

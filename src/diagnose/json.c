@@ -66,13 +66,11 @@ static json_t *prediction(const comp__prediction_check *p) {
   if (!p->done) return json_null();
   json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o}", "samples", integer(p->samples), "groups", integer(p->n_levels),
                            "majority", number(p->majority), "gain", number(p->gain), "p", number(p->p));
-  for (size_t k = 0; k < COMP_CLASSIFIER_KINDS; k++) {
-    const comp_predictability_score *s = &p->scores[k];
-    json_object_set_new(root, comp_classifier_kind_name((comp_classifier_kind)k),
-                        json_pack("{s:o, s:o, s:o, s:o}", "accuracy", number(s->accuracy), "balanced_accuracy",
-                                  number(s->balanced_accuracy), "permuted_accuracy", number(s->permuted_accuracy), "p",
-                                  number(s->p_value)));
-  }
+  for (size_t k = 0; k < COMP_CLASSIFIER_KINDS; k++)
+    if (p->scores[k].done)
+      json_object_set_new(root, comp_classifier_kind_name((comp_classifier_kind)k),
+                          json_pack("{s:o, s:o, s:o}", "accuracy", number(p->scores[k].accuracy), "balanced_accuracy",
+                                    number(p->scores[k].balanced), "p", number(p->scores[k].p)));
   return root;
 }
 
@@ -112,10 +110,10 @@ static json_t *stability(const comp__results *r) {
   }
   for (size_t k = 0; k < s->n_changes; k++) {
     const comp__change *c = &s->changes[k];
-    json_array_append_new(changes,
-                          json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "label", label_of(r, c->label), "to",
-                                    comp_model_level(r->model, c->to), "samples", integer(c->samples), "agreement",
-                                    number(c->agreement), "spread", number(c->spread), "size", number(c->size)));
+    json_array_append_new(changes, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "label", label_of(r, c->label),
+                                             "to", comp_model_level(r->model, c->to), "samples", integer(c->samples),
+                                             "agreement", number(c->agreement), "single_samples", number(c->single),
+                                             "spread", number(c->spread), "size", number(c->size)));
   }
   for (size_t g = 0; g < GENES && g < comp_model_features(r->model); g++) {
     size_t gene = s->gene_order[g];

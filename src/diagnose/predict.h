@@ -1,23 +1,37 @@
-/* predict.h: how well can groups be told from points? Three classifiers, cross-validated (comp/classify.h). */
+/*
+ * predict.h: how well can groups be told from points? Classifiers (comp/classify.h) are trained on one half of the
+ * samples and asked about the other.
+ *
+ * p is that of the permutation test of "predictions have nothing to do with the groups": the groups of the tested half
+ * are shuffled, the predictions stay. The halves are apart, so the test is exact, and nothing is trained twice.
+ */
 #ifndef COMP_DIAGNOSE_PREDICT_H
 #define COMP_DIAGNOSE_PREDICT_H
 
+#include <stdbool.h>
+
 #include "comp/classify.h"
+
+typedef struct comp__score {
+  bool done;
+  double accuracy, balanced; /* balanced: mean over groups of the share of their samples that were found */
+  double p;                  /* of the balanced accuracy */
+} comp__score;
 
 /* Zero-initialise to start. */
 typedef struct comp__prediction_check {
   bool done; /* false: too few samples of too few groups */
-  comp_predictability_score scores[COMP_CLASSIFIER_KINDS];
-  double majority; /* accuracy of knowing nothing */
-  size_t samples, n_levels;
-  size_t best; /* the classifier with the largest balanced accuracy */
+  comp__score scores[COMP_CLASSIFIER_KINDS];
+  double majority;          /* accuracy of always saying the commonest group */
+  size_t samples, n_levels; /* tested samples, and groups */
+  size_t best;              /* the classifier with the largest balanced accuracy */
   double gain; /* of it: (balanced accuracy - 1 / n) / (1 - 1 / n): 0 for chance, 1 for certainty; at least 0 */
-  double p;    /* the smallest of the three, times three; NaN without permutations */
+  double p;    /* the smallest, times the number of classifiers */
 } comp__prediction_check;
 
-/* Predicts codes [rows] (below n_levels; -1: not known) from z. Groups with fewer than 10 samples are left out. With
- * permutations: that many for logistic regression, and a fifth (at least 19) for the trees. */
+/* Predicts codes [rows] (below n_levels; -1: not known) from z. Groups with fewer than 10 samples are left out. The
+ * bits of `kinds` say which classifiers (1 << COMP_CLASSIFIER_LOGISTIC, ...). */
 comp_status comp__predict(comp__prediction_check *out, comp_context *context, const comp_matrix *z,
-                          const int32_t *codes, size_t n_levels, size_t permutations, uint64_t seed);
+                          const int32_t *codes, size_t n_levels, unsigned kinds, size_t permutations, uint64_t seed);
 
 #endif

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "diagnose/whiten.h"
 
-enum { STEP_ORDER = 5000000 };
+enum { STEP_ORDER = 5000000, BLOCK = 256, SINGLES = 100 };
 
 static comp_status to_double(double **out, const float *x, size_t n) {
   comp_status status = comp__alloc(out, n, sizeof **out);
@@ -81,13 +81,13 @@ done:
 typedef struct change_work {
   double *predicted, *change; /* [models, features] */
   float *to, *own;            /* [BLOCK, features] */
+  float *single;              /* [models, SINGLES, features]: predictions of the first samples */
+  size_t singles;             /* how many of them */
   size_t *samples;
 } change_work;
 
-enum { BLOCK = 256 };
-
-static comp_status mean_change(double *predicted, double *change, comp_context *context, const comp__latent *latent,
-                               change_work *w, size_t n, int32_t to) {
+static comp_status mean_change(double *predicted, double *change, float *single, comp_context *context,
+                               const comp__latent *latent, change_work *w, size_t n, int32_t to) {
   size_t genes = latent->features;
   memset(predicted, 0, genes * sizeof *predicted);
   memset(change, 0, genes * sizeof *change);
@@ -97,6 +97,7 @@ static comp_status mean_change(double *predicted, double *change, comp_context *
     if (status == COMP_OK) status = comp__latent_decode(w->own, context, latent, w->samples + begin, rows, -1);
     if (status == COMP_OK) status = comp__check_interrupt(context);
     if (status != COMP_OK) return status;
+    if (begin == 0) memcpy(single, w->to, w->singles * genes * sizeof *single);
     for (size_t i = 0; i < rows; i++)
       for (size_t g = 0; g < genes; g++) {
         double value = (double)w->to[i * genes + g];
@@ -118,12 +119,35 @@ static double pearson(const double *a, const double *b, size_t n) {
   return saa > 0 && sbb > 0 ? sab / sqrt(saa * sbb) : saa == sbb ? 1 : 0;
 }
 
+/* Correlation of two models' predictions [n, genes] of single samples, each feature less its mean in each. */
+static double single_agreement(const float *a, const float *b, size_t n, size_t genes) {
+  double saa = 0, sbb = 0, sab = 0;
+  for (size_t g = 0; g < genes; g++) {
+    double mean_a = 0, mean_b = 0;
+    for (size_t i = 0; i < n; i++) {
+      mean_a += (double)a[i * genes + g] / (double)n;
+      mean_b += (double)b[i * genes + g] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+      double x = (double)a[i * genes + g] - mean_a, y = (double)b[i * genes + g] - mean_b;
+      saa += x * x;
+      sbb += y * y;
+      sab += x * y;
+    }
+  }
+  return saa > 0 && sbb > 0 ? sab / sqrt(saa * sbb) : 0;
+}
+
 static void summarise(comp__change *c, comp__stability *out, const change_work *w, size_t genes) {
   size_t models = out->models;
-  double pairs = 0, sum = 0;
+  double pairs = 0, sum = 0, single = 0;
   for (size_t a = 0; a < models; a++)
-    for (size_t b = 0; b < a; b++, pairs++) sum += pearson(w->change + a * genes, w->change + b * genes, genes);
+    for (size_t b = 0; b < a; b++, pairs++) {
+      sum += pearson(w->change + a * genes, w->change + b * genes, genes);
+      single += single_agreement(w->single + a * SINGLES * genes, w->single + b * SINGLES * genes, w->singles, genes);
+    }
   c->agreement = pairs > 0 ? sum / pairs : NAN;
+  c->single = pairs > 0 && w->singles > 1 ? single / pairs : NAN;
   for (size_t g = 0; g < genes; g++) {
     double mean = 0, squares = 0, size = 0;
     for (size_t m = 0; m < models; m++) mean += w->predicted[m * genes + g] / (double)models;
@@ -160,6 +184,7 @@ static comp_status measure_changes(comp__stability *out, comp_context *context, 
   COMP__TRY(comp__alloc(&w.change, out->models, genes * sizeof *w.change));
   COMP__TRY(comp__alloc(&w.to, BLOCK, genes * sizeof *w.to));
   COMP__TRY(comp__alloc(&w.own, BLOCK, genes * sizeof *w.own));
+  COMP__TRY(comp__alloc(&w.single, out->models * SINGLES, genes * sizeof *w.single));
   COMP__TRY(comp__alloc(&w.samples, most, sizeof *w.samples));
   comp__progress_begin(context, "comparing models", "counterfactuals", n_labels * conditions);
   for (size_t label = 0; label < n_labels; label++)
@@ -167,8 +192,10 @@ static comp_status measure_changes(comp__stability *out, comp_context *context, 
       size_t n = find_samples(w.samples, &latents[0], order, labels, label, to, most);
       comp__progress_update(context, label * conditions + to, NULL);
       if (n == 0) continue;
+      w.singles = n < SINGLES ? n : SINGLES;
       for (size_t m = 0; m < out->models; m++)
-        COMP__TRY(mean_change(w.predicted + m * genes, w.change + m * genes, context, &latents[m], &w, n, (int32_t)to));
+        COMP__TRY(mean_change(w.predicted + m * genes, w.change + m * genes, w.single + m * SINGLES * genes, context,
+                              &latents[m], &w, n, (int32_t)to));
       comp__change *c = &out->changes[out->n_changes++];
       *c = (comp__change){.label = label, .to = to, .samples = n};
       summarise(c, out, &w, genes);
@@ -180,6 +207,7 @@ done:
   comp__free(w.change);
   comp__free(w.to);
   comp__free(w.own);
+  comp__free(w.single);
   comp__free(w.samples);
   return status;
 }

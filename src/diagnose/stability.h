@@ -17,8 +17,9 @@ typedef struct comp__change {
   size_t label, to; /* `label` is 0 when there are no labels */
   size_t samples;
   double agreement; /* of the change: Pearson's r over the features, mean over pairs of models */
-  double spread;    /* of the prediction over models: root mean square over the features of its standard deviation */
-  double size;      /* of the change: root mean square over the features, mean over models */
+  double single; /* of predictions of single samples, each feature less its mean: r over all of them, mean over pairs */
+  double spread; /* of the prediction over models: root mean square over the features of its standard deviation */
+  double size;   /* of the change: root mean square over the features, mean over models */
 } comp__change;
 
 /* Zero-initialise to start. */

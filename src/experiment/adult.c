@@ -94,6 +94,7 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp_train_options_init(out, trial->model, "paper-adult");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0) return status;
+  if (strcmp(trial->model, "comp") == 0) out->model.gamma = 1;
   out->schedule = COMP_SCHEDULE_COSINE;
   out->rate = 3e-3;
   out->warmup = 0.1;

@@ -105,6 +105,7 @@ static void row_mean(double *out, const comp_matrix *m, const size_t *rows, size
 typedef struct task {
   comp_context *context;
   const comp_counterfactual_score_options *options;
+  int32_t from, to;                         /* codes of the condition */
   const comp_matrix *x, *predicted, *truth; /* truth: NULL when there is none */
   bool log_truth;
   const double *shift;      /* [genes] */
@@ -472,8 +473,7 @@ static comp_status find_shift(double *out, const comp_matrix *x, const comp_grou
 }
 
 /* One row of the score for each label that was compared. */
-static comp_status list_labels(task *t, const comp_groups *condition, int32_t from, int32_t to,
-                               const comp_groups *labels) {
+static comp_status list_labels(task *t, const comp_groups *condition, const comp_groups *labels) {
   comp_counterfactual_score *s = t->score;
   size_t n = comp_de_labels(t->de);
   comp_status status;
@@ -488,8 +488,8 @@ static comp_status list_labels(task *t, const comp_groups *condition, int32_t fr
     COMP__TRY(comp__strdup(&s->names[l], comp_de_label(t->de, l)));
     out->label = s->names[l];
     if (labels) COMP__TRY(find_level(&code, labels, t->options->label, out->label));
-    COMP__TRY(list_rows(&t->control[l], &out->n_from, condition, from, labels, code));
-    COMP__TRY(list_rows(&t->target[l], &out->n_to, condition, to, labels, code));
+    COMP__TRY(list_rows(&t->control[l], &out->n_from, condition, t->from, labels, code));
+    COMP__TRY(list_rows(&t->target[l], &out->n_to, condition, t->to, labels, code));
     for (int p = 0; p < COMP_PREDICTORS; p++) out->values[p].rmse_truth = out->values[p].rmse_pair = (double)NAN;
   }
 done:
@@ -501,10 +501,7 @@ static comp_status run(task *t, const comp_dataset *d, const comp_groups *condit
   comp_de_options de_options = COMP_DE_OPTIONS_INIT;
   comp_de *de = NULL;
   double *shift = NULL;
-  int32_t from = -1, to = -1;
   comp_status status;
-  COMP__TRY(find_level(&from, condition, o->condition, o->from));
-  COMP__TRY(find_level(&to, condition, o->condition, o->to));
   de_options.groupby = o->condition;
   de_options.target = o->to;
   de_options.reference = o->from;
@@ -512,9 +509,9 @@ static comp_status run(task *t, const comp_dataset *d, const comp_groups *condit
   de_options.min_samples = o->min_samples;
   COMP__TRY(comp_de_run(&de, t->context, d, &de_options));
   t->de = de;
-  COMP__TRY(list_labels(t, condition, from, to, labels));
+  COMP__TRY(list_labels(t, condition, labels));
   COMP__TRY(comp__calloc(&shift, t->x->cols, sizeof *shift));
-  COMP__TRY(find_shift(shift, t->x, condition, from, to));
+  COMP__TRY(find_shift(shift, t->x, condition, t->from, t->to));
   t->shift = shift;
   comp__progress_begin(t->context, "scoring counterfactuals", "labels", t->score->n_labels);
   for (size_t l = 0; l < t->score->n_labels; l++) {
@@ -563,6 +560,8 @@ comp_status comp_counterfactual_score_run(comp_counterfactual_score **out, comp_
     COMP__TRY(read_column(&pairs, dataset, options->pair, "pair"));
     t.pairs = &pairs;
   }
+  COMP__TRY(find_level(&t.from, &condition, options->condition, options->from));
+  COMP__TRY(find_level(&t.to, &condition, options->condition, options->to));
   COMP__TRY(find_matrices(&t, context, dataset));
   COMP__TRY(run(&t, dataset, &condition, options->label ? &labels : NULL));
   if (options->pair && t.score->mean.n_pairs == 0)

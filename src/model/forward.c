@@ -27,8 +27,9 @@ typedef struct pass {
   float weight; /* of one sample's likelihood in the loss */
   comp__batchnorm bn;
   comp__layer_work *layer;
-  size_t first; /* row of the batch that the current panel begins with */
-  float *out;   /* [rows, features]: where a decoder's outputs go */
+  float momentum; /* of the running statistics */
+  size_t first;   /* row of the batch that the current panel begins with */
+  float *out;     /* [rows, features]: where a decoder's outputs go */
 } pass;
 
 static float softplus(float x) {
@@ -57,7 +58,7 @@ static void normalise(comp_context *context, pass *p, const comp__hidden *hidden
                             .inv_std = layer->inv_std,
                             .running_mean = s->buffers + hidden->running_mean,
                             .running_var = s->buffers + hidden->running_var,
-                            .momentum = BN_MOMENTUM,
+                            .momentum = p->momentum,
                             .epsilon = BN_EPSILON,
                             .slope = LEAKY_SLOPE};
   p->layer = layer;
@@ -317,7 +318,7 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
   const comp_model_options *o = &network->options;
   double weight = 1.0 / (double)batch->rows;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
-  pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL, 0, NULL};
+  pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL, BN_MOMENTUM, 0, NULL};
   comp_status status;
   COMP__TRY(encode(context, &p));
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
@@ -333,6 +334,16 @@ done:
   return status;
 }
 
+comp_status comp__network_statistics(comp_context *context, const comp__network *network, const comp__state *state,
+                                     const comp__batch *batch, comp__work *work, float momentum, uint64_t seed,
+                                     uint64_t step) {
+  pass p = {network, state, batch, work, seed, step, true, 0.0f, {0}, NULL, momentum, 0, NULL};
+  comp_status status = encode(context, &p);
+  if (status != COMP_OK) return status;
+  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
+  return decode(context, &p, work->z);
+}
+
 comp_status comp__network_evaluate(comp__losses *out, comp_context *context, const comp__network *network,
                                    const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
                                    uint64_t seed, uint64_t step) {
@@ -341,7 +352,7 @@ comp_status comp__network_evaluate(comp__losses *out, comp_context *context, con
 
 comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, float *mean, float *scale) {
-  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, 0, NULL};
+  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, BN_MOMENTUM, 0, NULL};
   comp_status status = encode(context, &p);
   if (status != COMP_OK) return status;
   size_t count = batch->rows * network->options.latent;
@@ -365,7 +376,7 @@ static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
 
 comp_status comp__network_decode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, const float *z, float *out) {
-  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, 0, out};
+  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, BN_MOMENTUM, 0, out};
   comp_status status = decode(context, &p, z);
   if (status == COMP_OK) status = output_product(context, &p, out, 0, batch->rows);
   if (status != COMP_OK) return status;

@@ -102,6 +102,11 @@ comp_status comp__network_step(comp__losses *out, comp_context *context, const c
                                const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
                                uint64_t seed, uint64_t step);
 
+/* Only the running statistics, which move towards those of the batch by `momentum`: 1 replaces them. */
+comp_status comp__network_statistics(comp_context *context, const comp__network *network, const comp__state *state,
+                                     const comp__batch *batch, comp__work *work, float momentum, uint64_t seed,
+                                     uint64_t step);
+
 /* Loss with the running statistics, no gradients. */
 comp_status comp__network_evaluate(comp__losses *out, comp_context *context, const comp__network *network,
                                    const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,

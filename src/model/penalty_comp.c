@@ -4,8 +4,8 @@
  *   P = 1/B sum_i [ log mean_{j in own} q(z_i | j) - log mean_{j in other} q(z_i | j) ]
  *
  * The kernels work in tiles with a running log sum exp: nothing of size B x B exists. A row whose own or other mixture
- * is empty counts 0. The backward pass runs over a fixed number of row stripes, each with gradient arrays of its own,
- * added up in order: the same bytes at any thread count.
+ * is empty counts 0. The backward pass runs over a number of row stripes fixed by the batch, each with gradient arrays
+ * of its own, added up in order: the same bytes at any thread count.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,11 @@
 #include "model/penalty.h"
 #include "nn/kernels.h"
 
-enum { STRIPES = 8 };
+/* Row stripes of the backward pass, by the size of the batch alone: as many threads can work on it, and each costs
+ * gradient arrays of O(rows x dims). A small batch has few runs of rows to share out. */
+static size_t stripes_of(size_t rows) {
+  return rows < 4096 ? 8 : 16;
+}
 
 typedef struct comp_job {
   const comp__kernels *kernels;
@@ -28,8 +32,8 @@ typedef struct comp_job {
   comp__chunks chunks;
   float *mean_t, *half_inv_t, *offset;
   float *lse_own, *lse_other, *weight_own, *weight_other; /* [rows] */
-  float *stripes; /* [STRIPES] x (d_mean_t [dims, padded], then, when learned, d_half_inv_t and d_offset) */
-  size_t stripe_size;
+  float *stripes; /* [stripes] x (d_mean_t [dims, padded], then, when learned, d_half_inv_t and d_offset) */
+  size_t stripe_count, stripe_size;
   const comp__penalty_gradient *gradient;
 } comp_job;
 
@@ -42,7 +46,7 @@ static size_t scratch_size(const comp_model_options *options, size_t rows, size_
   size_t padded = comp__pad_rows(rows);
   return comp__chunks_size(rows, conditions) + 2 * comp__workspace_size(padded * dims, sizeof(float)) +
          comp__workspace_size(padded, sizeof(float)) + 4 * comp__workspace_size(rows, sizeof(float)) +
-         comp__workspace_size(STRIPES * stripe_floats(padded, dims, options->learn_scale), sizeof(float));
+         comp__workspace_size(stripes_of(rows) * stripe_floats(padded, dims, options->learn_scale), sizeof(float));
 }
 
 /* Takes the arrays of a job from its scratch memory: as many as scratch_size() counts. */
@@ -59,7 +63,8 @@ static void take_arrays(comp_job *job, void *scratch) {
   job->weight_own = comp__workspace_take(&workspace, in->rows, sizeof(float));
   job->weight_other = comp__workspace_take(&workspace, in->rows, sizeof(float));
   job->stripe_size = stripe_floats(padded, in->dims, job->learned);
-  job->stripes = comp__workspace_take(&workspace, STRIPES * job->stripe_size, sizeof(float));
+  job->stripe_count = stripes_of(in->rows);
+  job->stripes = comp__workspace_take(&workspace, job->stripe_count * job->stripe_size, sizeof(float));
 }
 
 /* Transposes the posteriors, 64 at a time. */
@@ -119,7 +124,7 @@ static double finish_forward(comp_job *job, float weight) {
   return total / (double)in->rows;
 }
 
-/* Stripe s takes the chunks s * chunks / STRIPES .. : bounds depend on the batch alone. */
+/* Stripe s takes the chunks s * chunks / stripes .. : bounds depend on the batch alone. */
 static void backward_stripe(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   comp_job *job = arg;
@@ -131,7 +136,9 @@ static void backward_stripe(void *arg, size_t begin, size_t end, int thread) {
       d_half = d_mean + job->pairs.padded * job->pairs.dims;
       d_offset = d_half + job->pairs.padded * job->pairs.dims;
     }
-    for (size_t c = s * job->chunks.count / STRIPES; c < (s + 1) * job->chunks.count / STRIPES; c++) {
+    const size_t first = s * job->chunks.count / job->stripe_count;
+    const size_t last = (s + 1) * job->chunks.count / job->stripe_count;
+    for (size_t c = first; c < last; c++) {
       size_t k = job->chunks.condition[c];
       job->kernels->mixture_backward(&job->pairs, job->chunks.begin[c], job->chunks.begin[c + 1], start[k],
                                      start[k + 1], !job->options->include_self, job->lse_own, job->lse_other,
@@ -143,7 +150,7 @@ static void backward_stripe(void *arg, size_t begin, size_t end, int thread) {
 
 static float stripe_sum(const comp_job *job, size_t at) {
   float sum = job->stripes[at];
-  for (size_t s = 1; s < STRIPES; s++) sum += job->stripes[s * job->stripe_size + at];
+  for (size_t s = 1; s < job->stripe_count; s++) sum += job->stripes[s * job->stripe_size + at];
   return sum;
 }
 
@@ -187,7 +194,7 @@ static comp_status run(double *out, comp_context *context, const comp_model_opti
   comp__parallel_for(context, job.chunks.count, 1, forward_chunk, &job);
   *out = finish_forward(&job, weight);
   if (!gradient->values) return COMP_OK;
-  comp__parallel_for(context, STRIPES, 1, backward_stripe, &job);
+  comp__parallel_for(context, job.stripe_count, 1, backward_stripe, &job);
   comp__parallel_for(context, input->rows, COMP__PAIR_PAD, gather_gradients, &job);
   return COMP_OK;
 }

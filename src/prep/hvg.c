@@ -171,7 +171,8 @@ static comp_status check_data(comp_context *context, const comp_dataset *d, cons
                        "and log1p first, or force to do it nevertheless",
                        name, look.reason);
   if (o->flavor == COMP_HVG_VARIANCE && look.kind == COMP_DATA_COUNTS)
-    comp__warn(context, "variable genes: the variance of counts mostly follows their mean; log data is the usual input");
+    comp__warn(context,
+               "variable genes: the variance of counts mostly follows their mean; log data is the usual input");
   return COMP_OK;
 }
 
@@ -227,7 +228,8 @@ comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_hv
   size_t chosen = 0;
   for (size_t j = 0; j < h.genes; j++) chosen += h.chosen[j];
   if (chosen == 0) COMP__FAIL(COMP_ERR_DATA, "variable genes: no gene varies at all");
-  if (chosen < options->n) comp__warn(context, "variable genes: %zu genes were asked for, but only %zu vary", options->n, chosen);
+  if (chosen < options->n)
+    comp__warn(context, "variable genes: %zu genes were asked for, but only %zu vary", options->n, chosen);
   comp__info(context, "chose %zu of %zu genes (%s)", chosen, h.genes, f->name);
 done:
   release(&h);

@@ -3,6 +3,7 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,13 +5,15 @@
 #ifndef COMP_REPORT_CANVAS_H
 #define COMP_REPORT_CANVAS_H
 
-#include <cairo.h>
 #include <stddef.h>
 
 #include "comp/figure.h"
 #include "report/palette.h"
 
 #define COMP__MM (72.0 / 25.4)
+
+/* As cairo.h has it: whoever draws includes that too. */
+typedef struct _cairo cairo_t;
 
 typedef struct comp__canvas {
   cairo_t *cr;

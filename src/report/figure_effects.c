@@ -1,5 +1,6 @@
 /* figure_effects.c: predicted against real means of genes: a scatter plot for each label, and a strip plot of what is
  * missed. */
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -115,8 +116,9 @@ static void draw_panels(comp__canvas *canvas, const comp__effects *effects, cons
   double step = panel + 7.5 * size;
   size_t rows = (effects->n_labels + columns - 1) / columns;
   for (size_t l = 0; l < effects->n_labels; l++) {
+    size_t row = l / columns;
     comp__frame frame = {.x = left + (double)(l % columns) * (panel + gap),
-                         .y = y + (double)(l / columns) * step,
+                         .y = y + (double)row * step,
                          .width = panel,
                          .height = panel};
     draw_panel(canvas, &frame, effects, &effects->labels[l]);

@@ -1,4 +1,5 @@
 /* figure_history.c: the losses of a training, epoch by epoch. */
+#include <cairo.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,8 +116,9 @@ static void draw_all(comp__canvas *canvas, json_t *history, const char *title) {
   size_t shown = 0;
   for (size_t k = 0; k < PARTS; k++) {
     if (!has_part(history, parts[k].key)) continue;
+    size_t row = shown / 2;
     comp__frame frame = {.x = left + (shown % 2 ? width + gap : 0),
-                         .y = y + (double)(shown / 2) * (height + 6.2 * size),
+                         .y = y + (double)row * (height + 6.2 * size),
                          .width = width,
                          .height = height,
                          .x_min = first,
@@ -124,7 +126,8 @@ static void draw_all(comp__canvas *canvas, json_t *history, const char *title) {
     draw_panel(canvas, &frame, history, parts[k].key, parts[k].title);
     shown++;
   }
-  canvas->height = y + (double)((shown + 1) / 2) * (height + 6.2 * size) - 1.5 * size;
+  size_t rows = (shown + 1) / 2;
+  canvas->height = y + (double)rows * (height + 6.2 * size) - 1.5 * size;
 }
 
 comp_status comp_figure_history(const comp_model *model, const char *path, const comp_figure_options *options) {

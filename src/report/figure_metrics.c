@@ -1,4 +1,5 @@
 /* figure_metrics.c: bars of metrics, one panel a metric, one bar a method. */
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,15 +106,17 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   double height = 30 * COMP__MM, step = height + 5 * size;
   y += 3.5 * size;
   for (size_t k = 0; k < metrics->count; k++) {
+    size_t row = k / columns;
     comp__frame frame = {.x = left + (double)(k % columns) * (width + gap),
-                         .y = y + (double)(k / columns) * step,
+                         .y = y + (double)row * step,
                          .width = width,
                          .height = height,
                          .x_min = 0,
                          .x_max = 1};
     draw_panel(canvas, &frame, scores, metrics->items[k], methods, colors);
   }
-  y += (double)((metrics->count + columns - 1) / columns) * step - 2.5 * size;
+  size_t rows = (metrics->count + columns - 1) / columns;
+  y += (double)rows * step - 2.5 * size;
   comp__legend legend = {.title = "method", .names = methods->items, .colors = colors, .count = methods->count};
   canvas->height = y + comp__legend_draw(canvas, &legend, 3 * COMP__MM, y, canvas->width - 6 * COMP__MM) + 2 * COMP__MM;
 }

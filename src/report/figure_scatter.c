@@ -1,4 +1,5 @@
 /* figure_scatter.c: maps of samples coloured by columns, before and after side by side. */
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +246,8 @@ comp_status comp_figure_scatter(comp_context *context, const comp_dataset *datas
   COMP__TRY(comp_figure_check(path));
   if (n_embeddings == 0 || n_columns == 0)
     COMP__FAIL(COMP_ERR_ARGUMENT, "a scatter plot needs an embedding and a column at least");
-  COMP__TRY(comp__alloc(&s.embeddings, n_embeddings, sizeof *s.embeddings));
+  COMP__TRY(comp__alloc(&s.embeddings, n_embeddings,
+                        sizeof(const comp_matrix *))); /* NOLINT(bugprone-sizeof-expression): pointers */
   for (size_t k = 0; k < n_embeddings; k++)
     COMP__TRY(comp__embedding_require(&s.embeddings[k], dataset, embeddings[k]));
   COMP__TRY(comp__alloc(&order, comp_dataset_samples(dataset), sizeof *order));

@@ -1,6 +1,7 @@
 /* legend.c: legends: one column beside a picture, or several below it. */
 #include "report/legend.h"
 
+#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 

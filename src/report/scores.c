@@ -177,6 +177,7 @@ static comp_status add_metric(comp__scores *scores, json_t *metrics, const char 
   json_t *about = describe(metrics, name, embedding), *part, *note = json_object_get(score, "note");
   size_t index;
   if (json_is_string(note)) json_object_set(about, "note", note);
+  if (look_up(name)) json_object_del(about, "summary"); /* the table's says what to make of it */
   comp_status status = add_value(scores, about, name, json_object_get(score, "value"), path);
   json_object_del(about, "note");
   json_array_foreach(json_object_get(score, "parts"), index, part) {

@@ -320,15 +320,21 @@ static void judge_training(words *w) {
          n);
 }
 
+/* A full stop, unless the text has one. */
+static const char *stop(const char *text) {
+  size_t length = strlen(text);
+  return length && strchr(".?!", text[length - 1]) ? "" : ".";
+}
+
 /* A finding of comp diagnose: a check with its verdict, reason and advice. What passed is not repeated. */
 static void repeat_check(words *w, json_t *item, const char *verdict) {
   const char *reason = json_string_value(json_object_get(item, "reason"));
   const char *advice = json_string_value(json_object_get(item, "advice"));
   const char *question = json_string_value(json_object_get(item, "question"));
   if (!reason || strcmp(verdict, "pass") == 0) return;
-  bool serious = strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0;
-  warn(w, serious ? "warning" : "note", "%s %s%s%s", question ? question : "", reason,
-       advice && *advice ? " What to do: " : "", advice ? advice : "");
+  bool serious = strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0, advised = advice && *advice;
+  warn(w, serious ? "warning" : "note", "%s \u2013 %s%s%s%s%s", question ? question : "Finding", reason, stop(reason),
+       advised ? " What to do: " : "", advised ? advice : "", advised ? stop(advice) : "");
 }
 
 /* Findings are checks, plain texts, or objects with a text and how bad it is. */

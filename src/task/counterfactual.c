@@ -305,8 +305,8 @@ comp_status comp_counterfactual(comp_prediction *out, comp_context *context, con
   int32_t to, from = -1;
   comp_status status;
   COMP__TRY(comp_counterfactual_options_check(options));
-  COMP__TRY(comp__model_find_level(&to, model, options->to, "to:"));
-  if (options->from) COMP__TRY(comp__model_find_level(&from, model, options->from, "from:"));
+  COMP__TRY(comp__model_find_level(&to, model, options->to, COMP_ERR_ARGUMENT, "to:"));
+  if (options->from) COMP__TRY(comp__model_find_level(&from, model, options->from, COMP_ERR_ARGUMENT, "from:"));
   COMP__TRY(comp__fit(&fitted, context, model, dataset, need_of(model, options)));
   if (!model->network.options.decoder_sees_condition)
     comp__warn(context, "this model's decoder does not see the condition: the result is a reconstruction, the same "

@@ -199,7 +199,8 @@ static int32_t find_level(const comp_model *model, const char *value) {
   return -1;
 }
 
-comp_status comp__model_find_level(int32_t *out, const comp_model *model, const char *value, const char *what) {
+comp_status comp__model_find_level(int32_t *out, const comp_model *model, const char *value, comp_status unknown,
+                                   const char *what) {
   *out = find_level(model, value);
   if (*out >= 0) return COMP_OK;
   size_t n = comp_model_levels(model), used = 0;
@@ -208,8 +209,8 @@ comp_status comp__model_find_level(int32_t *out, const comp_model *model, const 
     used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", k ? ", " : "", comp_model_level(model, k));
   if (n > 12 && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
   const char *nearest = comp__nearest_name(value, n, nth_level, model);
-  return comp__error(COMP_ERR_DATA, "%s '%s' is not a condition that the model knows; it knows %s%s%s%s", what, value,
-                     list, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(unknown, "%s '%s' is not a condition that the model knows; it knows %s%s%s%s", what, value, list,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static comp_status read_codes(comp__fitted *f, comp__need need, const comp_groups *groups, const char *column) {
@@ -223,7 +224,7 @@ static comp_status read_codes(comp__fitted *f, comp__need need, const comp_group
   for (size_t k = 0; k < groups->n_levels; k++) {
     codes[k] = find_level(f->model, groups->levels[k]);
     if (codes[k] < 0 && need == COMP__NEED_ALL)
-      COMP__TRY(comp__model_find_level(&codes[k], f->model, groups->levels[k], what));
+      COMP__TRY(comp__model_find_level(&codes[k], f->model, groups->levels[k], COMP_ERR_DATA, what));
   }
   for (size_t i = 0; i < f->samples; i++) {
     missing += groups->codes[i] < 0;

@@ -33,9 +33,10 @@ void comp__fitted_release(comp__fitted *fitted);
 /* Whether the encoder must know the condition. */
 bool comp__encoder_needs_condition(const comp_model *model);
 
-/* The index of a level of the model; an unknown one is an error that lists them and suggests the nearest. `what` says
- * where the value comes from. */
-comp_status comp__model_find_level(int32_t *out, const comp_model *model, const char *value, const char *what);
+/* The index of a level of the model; an unknown one is the error `unknown`, which lists them and suggests the nearest.
+ * `what` says where the value comes from. */
+comp_status comp__model_find_level(int32_t *out, const comp_model *model, const char *value, comp_status unknown,
+                                   const char *what);
 
 /* Whether the model was trained on an encoded table of mixed columns. */
 bool comp__model_is_tabular(const comp_model *model);

@@ -100,12 +100,32 @@ static comp_status align(comp_matrix **out, comp_context *context, const comp__f
   return status;
 }
 
+/* What is known of the features, in the model's order, when the data has them all. */
+static comp_status take_var(comp_dataset *d, const comp__fitted *f, const comp_dataset *from) {
+  comp__string_index index = {0};
+  size_t *cols = NULL;
+  comp_table *var = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&cols, d->features, sizeof *cols));
+  COMP__TRY(comp__string_index_init(&index, &from->var_names, NULL));
+  for (size_t g = 0; g < d->features; g++) {
+    cols[g] = comp__string_index_find(&index, comp_model_feature(f->model, g));
+    if (cols[g] == SIZE_MAX) goto done; /* dropped by name on the way */
+  }
+  COMP__TRY(comp_table_select(&var, from->var, cols, d->features));
+  comp_table_free(d->var);
+  d->var = var;
+done:
+  comp__string_index_release(&index);
+  comp__free(cols);
+  return status;
+}
+
 /* var/comp_in_data: which features the data had. */
 static comp_status mark_features(comp_dataset *d, const comp__fitted *f) {
   int8_t *there = NULL;
   size_t features = f->model->network.features;
   comp_status status = COMP_OK;
-  if (f->n_missing == 0) return COMP_OK;
   COMP__TRY(comp__alloc(&there, features, sizeof *there));
   memset(there, 1, features);
   for (size_t m = 0; m < f->n_missing; m++) there[f->missing[m]] = 0;
@@ -146,7 +166,10 @@ comp_status comp_model_read(comp_dataset **out, comp_context *context, const com
   COMP__TRY(comp__fit(&fitted, context, model, dataset, COMP__NEED_NONE));
   COMP__TRY(new_results(&d, dataset, &model->features));
   COMP__TRY(align(&d->x, context, &fitted));
-  COMP__TRY(mark_features(d, &fitted));
+  if (fitted.n_missing == 0)
+    COMP__TRY(take_var(d, &fitted, dataset));
+  else
+    COMP__TRY(mark_features(d, &fitted));
   comp_table_free(d->obs);
   d->obs = NULL;
   COMP__TRY(copy_table(&d->obs, dataset->obs));
@@ -395,8 +418,9 @@ comp_status comp_counterfactual_file(comp_context *context, const comp_model *mo
   int32_t level;
   comp_status status;
   COMP__TRY(comp_counterfactual_options_check(options));
-  COMP__TRY(comp__model_find_level(&level, model, options->to, "to:")); /* before reading: it may take long */
-  if (options->from) COMP__TRY(comp__model_find_level(&level, model, options->from, "from:"));
+  COMP__TRY(comp__model_find_level(&level, model, options->to, COMP_ERR_ARGUMENT,
+                                   "to:")); /* before reading: it may take long */
+  if (options->from) COMP__TRY(comp__model_find_level(&level, model, options->from, COMP_ERR_ARGUMENT, "from:"));
   if (!key) {
     snprintf(own, sizeof own, "counterfactual_%s", options->to);
     for (char *c = own; *c; c++)

@@ -10,31 +10,33 @@
 #include "io/safetensors.h"
 #include "train/run.h"
 
-static const char FORMAT[] = "comp-checkpoint-1";
+static const char FORMAT[] = "comp-checkpoint-2";
 
-enum { ARRAYS = 6 };
+enum { ARRAYS = 7 };
 
-/* The vectors of a run, in the order of the file. Without a best model its places hold the current one. */
-static void list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char *names[ARRAYS],
-                         const comp__run *run) {
+/* The vectors of a run, in the order of the file, and how many there are: the average only when there is one. Without a
+ * best model its places hold the current one. */
+static int list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char *names[ARRAYS], const comp__run *run) {
   size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size;
-  float *all[ARRAYS] = {run->state.params, run->state.buffers, run->optimiser.m,
-                        run->optimiser.v,  run->best_params,   run->best_buffers};
-  const size_t all_sizes[ARRAYS] = {params, buffers, params, params, params, buffers};
-  const char *const all_names[ARRAYS] = {"params", "buffers", "m", "v", "best_params", "best_buffers"};
+  float *all[ARRAYS] = {run->state.params, run->state.buffers, run->optimiser.m, run->optimiser.v,
+                        run->best_params,  run->best_buffers,  run->average};
+  const size_t all_sizes[ARRAYS] = {params, buffers, params, params, params, buffers, params};
+  const char *const all_names[ARRAYS] = {"params", "buffers", "m", "v", "best_params", "best_buffers", "average"};
   memcpy(vectors, all, sizeof all);
   memcpy(sizes, all_sizes, sizeof all_sizes);
   memcpy(names, all_names, sizeof all_names);
+  return run->average ? ARRAYS : ARRAYS - 1;
 }
 
 /* Hexadecimal floats: no digit is lost. */
 static void numbers_to_text(char *text, size_t size, const comp__run *run) {
   const comp__run_numbers *n = &run->now;
   snprintf(text, size,
-           "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %a %a %a %a %a %a %a %a %a",
+           "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+           " %d %a %a %a %a %a %a %a %a %a %" PRIu64,
            n->step, n->epoch, n->batch, n->since_best, n->since_cut, run->optimiser.steps, run->has_best, n->gamma,
            n->rate_factor, n->best_loss, n->first_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty,
-           n->samples);
+           n->samples, n->averaged);
 }
 
 static bool numbers_from_text(comp__run *run, const char *text) {
@@ -42,12 +44,12 @@ static bool numbers_from_text(comp__run *run, const char *text) {
   int best;
   int found = sscanf(text,
                      "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                     " %d %la %la %la %la %la %la %la %la %la",
+                     " %d %la %la %la %la %la %la %la %la %la %" SCNu64,
                      &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &run->optimiser.steps, &best,
                      &n->gamma, &n->rate_factor, &n->best_loss, &n->first_loss, &n->sums.total, &n->sums.likelihood,
-                     &n->sums.kl, &n->sums.penalty, &n->samples);
+                     &n->sums.kl, &n->sums.penalty, &n->samples, &n->averaged);
   run->has_best = best != 0;
-  return found == 16 && isfinite(n->gamma) && n->epoch <= run->epochs && n->batch <= comp__loader_batches(run->loader);
+  return found == 17 && isfinite(n->gamma) && n->epoch <= run->epochs && n->batch <= comp__loader_batches(run->loader);
 }
 
 comp_status comp__checkpoint_save(const comp__run *run) {
@@ -56,13 +58,13 @@ comp_status comp__checkpoint_save(const comp__run *run) {
   const char *names[ARRAYS];
   char numbers[512], *history = json_dumps(run->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
   if (!history) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  list_vectors(vectors, sizes, names, run);
+  const int count = list_vectors(vectors, sizes, names, run);
   comp__array arrays[ARRAYS];
-  for (int i = 0; i < ARRAYS; i++) arrays[i] = (comp__array){names[i], vectors[i], 1, sizes[i]};
+  for (int i = 0; i < count; i++) arrays[i] = (comp__array){names[i], vectors[i], 1, sizes[i]};
   numbers_to_text(numbers, sizeof numbers, run);
   const comp__text texts[] = {
       {"format", FORMAT}, {"identity", run->identity}, {"numbers", numbers}, {"history", history}};
-  comp_status status = comp__safetensors_write(run->options->checkpoint, arrays, ARRAYS, texts, 4);
+  comp_status status = comp__safetensors_write(run->options->checkpoint, arrays, (size_t)count, texts, 4);
   free(history);
   if (status != COMP_OK) return comp__error_context(status, "checkpoint");
   return COMP_OK;
@@ -79,8 +81,8 @@ static comp_status load(comp__run *run, const comp__safetensors *file) {
   if (!identity || strcmp(identity, run->identity) != 0)
     return comp__error(COMP_ERR_DATA,
                        "it belongs to a run with other data or options; remove it, or give the options of that run");
-  list_vectors(vectors, sizes, names, run);
-  for (int i = 0; i < ARRAYS; i++) {
+  const int count = list_vectors(vectors, sizes, names, run);
+  for (int i = 0; i < count; i++) {
     comp_status status = comp__safetensors_array(vectors[i], file, names[i], 1, sizes[i]);
     if (status != COMP_OK) return status;
   }

@@ -6,6 +6,7 @@
 
 #include "core/context.h"
 #include "core/error.h"
+#include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/setup.h"
@@ -53,6 +54,20 @@ static comp_status diverged(const comp__run *run, const comp__losses *losses, do
                      run->options->rate);
 }
 
+static void average_values(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const comp__run *run = arg;
+  const float share = 1.0f / (float)run->now.averaged;
+  for (size_t i = begin; i < end; i++) run->average[i] += share * (run->state.params[i] - run->average[i]);
+}
+
+/* The last quarter of the steps goes into the average: a running mean, so that a checkpoint can hold it. */
+static void add_to_average(comp__run *run) {
+  if (!run->average || run->now.step < run->total_steps - run->total_steps / 4) return;
+  run->now.averaged++;
+  comp__parallel_for(run->context, run->model->network.params.size, 1 << 16, average_values, run);
+}
+
 static comp_status one_step(comp__run *run) {
   const comp_train_options *o = run->options;
   comp__batch batch;
@@ -79,6 +94,7 @@ static comp_status one_step(comp__run *run) {
   adjust_gamma(run, losses.penalty);
   run->now.step++;
   run->now.batch++;
+  add_to_average(run);
   return COMP_OK;
 }
 
@@ -234,12 +250,40 @@ static void tell_phases(const comp__run *run) {
   if (run->now.step > 0) comp__debug(run->context, "  %.3f ms a step", 1e3 * total / (double)run->now.step);
 }
 
+/* The averaged weights become the model's, with running statistics that are means over an epoch's batches: those of the
+ * single steps belong to none of the layers before. */
+static comp_status use_average(comp__run *run) {
+  const size_t n = run->model->network.params.size, batches = comp__loader_batches(run->loader);
+  memcpy(run->state.params, run->average, n * sizeof(float));
+  if (run->state.half) comp__f32_to_bf16(run->state.half, run->state.params, n);
+  comp__loader_begin_epoch(run->loader, run->now.epoch);
+  comp_status status = COMP_OK;
+  for (size_t b = 0; status == COMP_OK && b < batches; b++) {
+    comp__batch batch;
+    status = comp__loader_batch(&batch, run->context, run->loader, b);
+    if (status == COMP_OK)
+      status = comp__network_statistics(run->context, &run->model->network, &run->state, &batch, run->work,
+                                        1.0f / (float)(b + 1), run->options->seed, UINT64_MAX - 1);
+  }
+  if (status != COMP_OK || comp__loader_validation_batches(run->loader) == 0) return status;
+  comp__losses losses;
+  status = validate(&losses, run);
+  if (status != COMP_OK) return status;
+  comp__info(run->context, "average of the weights of %llu steps: validation loss %.6g; the best of an epoch was %.6g",
+             (unsigned long long)run->now.averaged, losses.total, run->now.best_loss);
+  return COMP_OK;
+}
+
 /* The chosen weights become the model's. After a failure the best so far is all that is left. */
-static void choose_weights(comp__run *run, bool failed) {
-  bool best = run->has_best && (failed || run->options->select == COMP_SELECT_BEST);
-  if (!best) return;
+static comp_status choose_weights(comp__run *run, comp_status ended) {
+  if (ended == COMP_OK && run->now.averaged > 0) return use_average(run);
+  if (ended == COMP_OK && run->average)
+    comp__warn(run->context, "the run ended before its last quarter: there is no average, the last weights are kept");
+  bool best = run->has_best && (ended == COMP_ERR_NUMERIC || run->options->select == COMP_SELECT_BEST);
+  if (!best) return COMP_OK;
   memcpy(run->state.params, run->best_params, run->model->network.params.size * sizeof(float));
   memcpy(run->state.buffers, run->best_buffers, run->model->network.buffers.size * sizeof(float));
+  return COMP_OK;
 }
 
 comp_status comp__run_all(comp__run *run) {
@@ -258,6 +302,6 @@ comp_status comp__run_all(comp__run *run) {
     comp__check_interrupt(run->context); /* sets the message again */
   }
   run->model->finished = status == COMP_OK && finished(run);
-  choose_weights(run, status == COMP_ERR_NUMERIC);
-  return status;
+  comp_status chosen = choose_weights(run, status);
+  return status == COMP_OK ? chosen : status;
 }

@@ -23,6 +23,7 @@ typedef struct comp__run_numbers {
   double first_loss; /* of the first step */
   comp__losses sums; /* of this epoch's steps so far, weighted by samples */
   double samples;
+  uint64_t averaged; /* steps in the average */
 } comp__run_numbers;
 
 typedef struct comp__run {
@@ -35,6 +36,7 @@ typedef struct comp__run {
   comp__optimiser optimiser;
   float *best_params, *best_buffers;
   bool has_best;
+  float *average; /* [params] mean of the weights of the last part of the run; NULL unless it is wanted */
   comp__run_numbers now;
   json_t *history; /* array */
   char *identity;  /* what must be the same to resume: options and a digest of the data */

@@ -230,6 +230,7 @@ static comp_status new_run(comp__run *run, uint64_t digest) {
   COMP__TRY(comp__calloc(&run->optimiser.v, params, sizeof(float)));
   COMP__TRY(comp__calloc(&run->best_params, params, sizeof(float)));
   COMP__TRY(comp__calloc(&run->best_buffers, buffers, sizeof(float)));
+  if (run->options->select == COMP_SELECT_AVERAGE) COMP__TRY(comp__calloc(&run->average, params, sizeof(float)));
   COMP__TRY(comp__work_new(&run->work, &run->model->network, comp__loader_largest_batch(run->loader), bf16, true));
   size = strlen(run->model->config) + 64;
   COMP__TRY(comp__alloc(&run->identity, size, 1));
@@ -263,6 +264,7 @@ static void release_run(comp__run *run) {
   comp__free(run->optimiser.v);
   comp__free(run->best_params);
   comp__free(run->best_buffers);
+  comp__free(run->average);
   comp__work_free(run->work);
   comp__loader_free(run->loader);
   comp__free(run->identity);

@@ -70,7 +70,7 @@ static const char *const place_names[] = {"z", "hidden"};
 static const char *const likelihood_names[] = {"gaussian", "nb"};
 static const char *const reduction_names[] = {"sum", "mean"};
 static const char *const schedule_names[] = {"constant", "cosine", "plateau"};
-static const char *const select_names[] = {"best", "last"};
+static const char *const select_names[] = {"best", "last", "average"};
 static const char *const precision_names[] = {"auto", "f32", "bf16"};
 
 static json_t *hidden_widths(const comp_model_options *m) {

@@ -1,12 +1,14 @@
 /*
  * layout.c: the stochastic descent of UMAP, the same at any number of threads.
  *
- * umap-learn walks through the edges one after the other (or, on several threads, in whatever order they come). Here
- * vertices are dealt out to rounds. Within a round all vertices move at the same time, each walking through its own
- * edges while the others stand still; then the next round sees where they went. As neighbours are rarely in the same
- * round, this is nearly the sequential walk. Each edge is drawn on at both ends: by the one vertex in its turn, by the
- * other in its own, twice each, as umap-learn visits it from both sides and moves both ends. Random numbers belong to
- * the vertex and the epoch.
+ * umap-learn walks through the edges one after the other (or, on several threads, in whatever order they come), drawing
+ * both ends together and pushing the first one from random points. Here vertices are dealt out to rounds. A round has
+ * two halves. First its vertices move, all at the same time, each walking through its own edges while the others stand
+ * still. Then all vertices follow those neighbours that have just moved: the other ends of the same edges. As
+ * neighbours are rarely in the same round, this is nearly the sequential walk; and each vertex is written by one
+ * thread, from positions that nobody changes meanwhile. (To draw a vertex twice in its own turn instead is not the
+ * same: the second step takes back what the first went too far, and layouts stay cramped.) Random numbers belong to the
+ * vertex and the epoch.
  *
  * The two force curves are tables with straight lines in between, by the upper bits of the squared distance: pow()
  * would be most of the time. They are off by 1e-4 at most.
@@ -36,9 +38,12 @@ typedef struct descent {
   const comp__umap_layout *layout;
   const forces *forces;
   const float *tails;
-  float *moved; /* [n, dims]: where the vertices of this round go; NULL when tails stand still anyway */
-  float *every; /* [edges]: epochs between two visits of an edge */
-  float *next;  /* [edges]: epoch of the next visit */
+  float *moved;       /* [n, dims]: where the vertices of this round go; NULL when tails stand still anyway */
+  comp__graph edges;  /* those of the graph, in each row by the round of their ends */
+  size_t *by_round;   /* [n, rounds + 1]: where in `edges` they start; with `moved` alone */
+  float *every;       /* [edges]: epochs between two visits of an edge */
+  float *next;        /* [edges]: epoch of the next visit */
+  float *next_follow; /* [edges]: the same for following */
   float alpha;
   size_t epoch, round, rounds;
 } descent;
@@ -116,24 +121,45 @@ static inline uint32_t draw(uint64_t *state, uint32_t below) {
 
 static inline __attribute__((always_inline)) void move_vertex(const descent *s, size_t i, size_t dims) {
   const comp__umap_layout *l = s->layout;
-  const comp__graph *graph = l->graph;
+  const comp__graph *graph = &s->edges;
   const float epoch = (float)s->epoch;
-  const bool together = !l->tails;
   float x[MAX_DIMS];
   memcpy(x, l->heads + i * dims, dims * sizeof *x);
   uint64_t state = comp__rng_bits(comp__rng_at(l->seed, COMP__RNG_UMAP, s->epoch, i), 0);
   for (size_t e = graph->indptr[i]; e < graph->indptr[i + 1]; e++) {
     if (s->next[e] > epoch) continue;
     s->next[e] += s->every[e];
-    const float *y = s->tails + (size_t)graph->indices[e] * dims;
-    attract(s, x, y, dims);
+    attract(s, x, s->tails + (size_t)graph->indices[e] * dims, dims);
     for (size_t k = 0; k < l->negative; k++) {
       uint32_t other = draw(&state, (uint32_t)l->n_tails);
-      if (!together || other != i) repel(s, x, s->tails + (size_t)other * dims, dims);
+      if (!s->moved || other != i) repel(s, x, s->tails + (size_t)other * dims, dims);
     }
-    if (together) attract(s, x, y, dims);
   }
   memcpy((s->moved ? s->moved : l->heads) + i * dims, x, dims * sizeof *x);
+}
+
+/* Draws vertex j to those of its neighbours that moved in this round. */
+static inline __attribute__((always_inline)) void follow(const descent *s, size_t j, size_t dims) {
+  const float epoch = (float)s->epoch;
+  const size_t *bounds = s->by_round + j * (s->rounds + 1) + s->round;
+  float x[MAX_DIMS];
+  memcpy(x, (j % s->rounds == s->round ? s->moved : s->layout->heads) + j * dims, dims * sizeof *x);
+  for (size_t e = bounds[0]; e < bounds[1]; e++) {
+    if (s->next_follow[e] > epoch) continue;
+    s->next_follow[e] += s->every[e];
+    attract(s, x, s->moved + (size_t)s->edges.indices[e] * dims, dims);
+  }
+  memcpy(s->layout->heads + j * dims, x, dims * sizeof *x);
+}
+
+static void follow_vertices(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const descent *s = arg;
+  for (size_t j = begin; j < end; j++)
+    if (s->layout->dims == 2)
+      follow(s, j, 2);
+    else
+      follow(s, j, s->layout->dims);
 }
 
 static void move_vertices(void *arg, size_t begin, size_t end, int thread) {
@@ -150,25 +176,55 @@ static void move_vertices(void *arg, size_t begin, size_t end, int thread) {
 
 static void run_epoch(descent *s, comp_context *context) {
   const comp__umap_layout *l = s->layout;
-  const size_t n = l->graph->n, dims = l->dims;
+  const size_t n = l->graph->n;
   for (s->round = 0; s->round < s->rounds; s->round++) {
     const size_t count = (n - s->round + s->rounds - 1) / s->rounds;
     comp__parallel_for(context, count, CHUNK, move_vertices, s);
-    for (size_t i = s->round; s->moved && i < n; i += s->rounds)
-      memcpy(l->heads + i * dims, s->moved + i * dims, dims * sizeof *s->moved);
+    if (s->moved) comp__parallel_for(context, n, CHUNK, follow_vertices, s);
   }
 }
 
-static void make_schedule(descent *s, const comp__graph *graph) {
+/* The edges of each row in the order of the rounds of their ends. */
+static comp_status sort_edges(descent *s, const comp__graph *graph) {
+  const size_t n = graph->n, edges = graph->indptr[n], rounds = s->rounds;
+  comp_status status;
+  s->edges.n = n;
+  COMP__TRY(comp__alloc(&s->edges.indptr, n + 1, sizeof *s->edges.indptr));
+  COMP__TRY(comp__alloc(&s->edges.indices, edges, sizeof *s->edges.indices));
+  COMP__TRY(comp__alloc(&s->edges.weights, edges, sizeof *s->edges.weights));
+  COMP__TRY(comp__alloc(&s->by_round, n, (rounds + 1) * sizeof *s->by_round));
+  memcpy(s->edges.indptr, graph->indptr, (n + 1) * sizeof *s->edges.indptr);
+  for (size_t i = 0; i < n; i++) {
+    size_t at = graph->indptr[i], *bounds = s->by_round + i * (rounds + 1);
+    for (size_t round = 0; round < rounds; round++) {
+      bounds[round] = at;
+      for (size_t e = graph->indptr[i]; e < graph->indptr[i + 1]; e++) {
+        if ((size_t)graph->indices[e] % rounds != round) continue;
+        s->edges.indices[at] = graph->indices[e];
+        s->edges.weights[at++] = graph->weights[e];
+      }
+    }
+    bounds[rounds] = at;
+  }
+done:
+  return status;
+}
+
+static comp_status make_schedule(descent *s) {
+  const size_t edges = s->edges.indptr[s->edges.n];
+  comp_status status;
+  COMP__TRY(comp__alloc(&s->every, edges, sizeof *s->every));
+  COMP__TRY(comp__alloc(&s->next, edges, sizeof *s->next));
+  COMP__TRY(comp__alloc(&s->next_follow, edges, sizeof *s->next_follow));
   float most = 0.0f;
-  const size_t edges = graph->indptr[graph->n];
-  for (size_t e = 0; e < edges; e++) most = graph->weights[e] > most ? graph->weights[e] : most;
-  for (size_t e = 0; e < edges; e++) s->every[e] = s->next[e] = most / graph->weights[e];
+  for (size_t e = 0; e < edges; e++) most = s->edges.weights[e] > most ? s->edges.weights[e] : most;
+  for (size_t e = 0; e < edges; e++) s->every[e] = s->next[e] = s->next_follow[e] = most / s->edges.weights[e];
+done:
+  return status;
 }
 
 comp_status comp__umap_optimise(const comp__umap_layout *layout, comp_context *context) {
   const comp__graph *graph = layout->graph;
-  const size_t edges = graph->indptr[graph->n];
   forces *table = NULL;
   descent s = {.layout = layout, .tails = layout->tails ? layout->tails : layout->heads};
   s.rounds = layout->tails || graph->n < ROUNDS ? 1 : ROUNDS;
@@ -176,10 +232,9 @@ comp_status comp__umap_optimise(const comp__umap_layout *layout, comp_context *c
   COMP__TRY(comp__alloc(&table, 1, sizeof *table));
   make_forces(table, layout->a, layout->b);
   s.forces = table;
-  COMP__TRY(comp__alloc(&s.every, edges, sizeof *s.every));
-  COMP__TRY(comp__alloc(&s.next, edges, sizeof *s.next));
   if (!layout->tails) COMP__TRY(comp__alloc(&s.moved, graph->n, layout->dims * sizeof *s.moved));
-  make_schedule(&s, graph);
+  COMP__TRY(sort_edges(&s, graph));
+  COMP__TRY(make_schedule(&s));
   comp__progress_begin(context, "laying out", "epochs", layout->epochs);
   for (s.epoch = 0; s.epoch < layout->epochs; s.epoch++) {
     COMP__TRY(comp__check_interrupt(context));
@@ -192,6 +247,9 @@ comp_status comp__umap_optimise(const comp__umap_layout *layout, comp_context *c
   comp__progress_end(context);
 done:
   comp__free(table);
+  comp__graph_release(&s.edges);
+  comp__free(s.by_round);
+  comp__free(s.next_follow);
   comp__free(s.moved);
   comp__free(s.every);
   comp__free(s.next);

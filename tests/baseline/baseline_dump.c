@@ -4,8 +4,8 @@
  *     baseline_dump IN.h5ad METHOD CONDITION OUT.bin [NAME=VALUE ...]
  *
  * OUT.bin gets the embedding (float32, row after row); seconds, rows and columns are printed. Names: rep, covariate,
- * reference, components, clusters, seed, threads; centroids (a file of float32, clusters x dimensions); orders=N:FILE
- * (the orders of the first N clustering steps of harmony, as int64).
+ * reference, components, clusters, max_iter, seed, threads; centroids (a file of float32, clusters x dimensions);
+ * orders=N:FILE (the orders of the first N clustering steps of harmony, as int64).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,17 @@ static void put_orders(const char *value, size_t n, uint64_t seed) {
   free(order);
 }
 
+/* What a method says of its own time, for benchmarks. */
+static void show(void *user, comp_log_level level, const char *message) {
+  (void)user;
+  (void)level;
+  fprintf(stderr, "%s\n", message);
+}
+
 int main(int argc, char **argv) {
   comp_context_options co = COMP_CONTEXT_OPTIONS_INIT;
+  co.log = show;
+  co.log_level = COMP_LOG_DEBUG;
   comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
   comp_context *context;
   comp_dataset *dataset, *results;
@@ -82,6 +91,8 @@ int main(int argc, char **argv) {
       o.components = strtoul(value, NULL, 10);
     else if (strcmp(name, "clusters") == 0)
       o.clusters = strtoul(value, NULL, 10);
+    else if (strcmp(name, "max_iter") == 0)
+      o.max_iter = strtoul(value, NULL, 10);
     else if (strcmp(name, "seed") == 0)
       o.seed = strtoul(value, NULL, 10);
     else if (strcmp(name, "threads") == 0)

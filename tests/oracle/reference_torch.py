@@ -89,3 +89,30 @@ def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast):
         total = total + config["gamma"] * comp_penalty(log_q(z, mean, scale), c, config["include_self"],
                                                        config["penalty"] == "comp-p0")
     return total
+
+
+def eval_hidden(p, part, layer, x):
+    name = f"{part}.{layer}"
+    y = F.batch_norm(x @ p[name + ".weight"], p[name + ".norm.running_mean"].flatten(), p[name + ".norm.running_var"].flatten(),
+                     p[name + ".norm.weight"].flatten(), p[name + ".norm.bias"].flatten(), training=False, eps=1e-5)
+    return F.leaky_relu(y, 0.01)
+
+
+def encode(p, config, x, c, conditions):
+    """Posterior means and scales with the running statistics. x is what the encoder reads."""
+    h = torch.cat([x, F.one_hot(c, conditions).to(x.dtype)], 1) if config["encoder_sees_condition"] else x
+    for layer in range(len(config["hidden"])):
+        h = eval_hidden(p, "encoder", layer, h)
+    mean = h @ p["mean.weight"] + p["mean.bias"]
+    if not config["learn_scale"]:
+        return mean, torch.full_like(mean, config["scale"])
+    return mean, 1e-3 + F.softplus(h @ p["scale.weight"] + p["scale.bias"])
+
+
+def decode(p, config, z, c, conditions, library=None):
+    """Expected features with the running statistics."""
+    h = torch.cat([z, F.one_hot(c, conditions).to(z.dtype)], 1) if config["decoder_sees_condition"] else z
+    for layer in range(len(config["hidden"])):
+        h = eval_hidden(p, "decoder", layer, h)
+    out = h @ p["output.weight"] + p["output.bias"]
+    return library[:, None] * torch.softmax(out, 1) if config["likelihood"] == "nb" else out

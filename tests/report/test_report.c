@@ -214,7 +214,7 @@ static void findings_are_repeated(void **state) {
   json_t *data = report_of(d, context, &options);
   assert_true(says(data, "warnings", "latents look Gaussian"));
   assert_true(says(data, "warnings", "seeds agree"));
-  assert_true(says(data, "warnings", "Is it? It may not be. What to do: Look."));
+  assert_true(says(data, "warnings", "Is it? \u2013 It may not be. What to do: Look."));
   assert_false(says(data, "warnings", "All is well"));
   json_decref(data);
   write_text(path, "not json");

@@ -127,12 +127,12 @@ static void on_progress(void *user, const comp_progress *progress) {
   if (++s->seen == s->at) comp_context_interrupt(s->context);
 }
 
-static void resumed_runs_end_with_the_same_bytes(void **state) {
-  (void)state;
+static void check_resumed(comp_select select) {
   comp_context *context = test_context(2);
   comp_dataset *d = make_data(context, (size_t[]){70, 45}, 2, 24, true);
   comp_train_options o = small_options("comp");
   o.kl_target = 0.3;
+  o.select = select;
   o.schedule = COMP_SCHEDULE_PLATEAU;
   o.epochs = 300;
   train_to("a.comp", context, d, &o);
@@ -163,6 +163,69 @@ static void resumed_runs_end_with_the_same_bytes(void **state) {
   comp_model *model;
   assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "belongs to a run with other data or options");
   assert_null(model);
+  remove("run.checkpoint");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void resumed_runs_end_with_the_same_bytes(void **state) {
+  (void)state;
+  check_resumed(COMP_SELECT_LAST);
+  check_resumed(COMP_SELECT_AVERAGE);
+}
+
+/* The mean of the weights after the steps of the last quarter, each from a run that ends there; and statistics that are
+ * those of the averaged weights. */
+static void averages_are_means_of_the_last_weights(void **state) {
+  (void)state;
+  enum { STEPS = 8, TAIL = 3, SAMPLES = 90, FEATURES = 11 }; /* after 6, 7 and 8 of 8 steps */
+  comp_dataset *d = NULL;
+  comp_model *average[TEST_THREADS_COUNT], *one;
+  comp_train_options o = small_options("comp");
+  o.schedule = COMP_SCHEDULE_CONSTANT;
+  o.batch = 1000; /* a step an epoch */
+  o.validation = 0;
+  o.epochs = STEPS;
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    comp_context *context = test_context(TEST_THREADS[t]);
+    comp_dataset_free(d);
+    d = make_data(context, (size_t[]){50, 40}, 2, FEATURES, false);
+    o.select = COMP_SELECT_AVERAGE;
+    assert_ok(comp_train(&average[t], context, d, &o));
+    comp_context_free(context);
+  }
+  comp_context *context = test_context(2);
+  const comp__network *n = &average[0]->network;
+  double *mean = calloc(n->params.size, sizeof *mean);
+  for (size_t last = STEPS - TAIL + 1; last <= STEPS; last++) {
+    o.epochs = last;
+    o.select = COMP_SELECT_LAST;
+    assert_ok(comp_train(&one, context, d, &o));
+    for (size_t i = 0; i < n->params.size; i++) mean[i] += (double)one->params[i] / TAIL;
+    comp_model_free(one);
+  }
+  for (size_t i = 0; i < n->params.size; i++)
+    assert_true(fabs((double)average[0]->params[i] - mean[i]) <= 1e-6 * (1 + fabs(mean[i])));
+  const comp__hidden *first = &n->encoder[0];
+  const float *x = comp_matrix_const_values(comp_dataset_x(d)), *w = average[0]->params + first->dense.weight;
+  for (size_t c = 0; c < first->dense.out; c++) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < SAMPLES; i++) {
+      double y = w[(i < 50 ? (size_t)FEATURES : FEATURES + 1) * first->dense.out + c];
+      for (size_t g = 0; g < FEATURES; g++) y += (double)x[i * FEATURES + g] * w[g * first->dense.out + c];
+      sum += y;
+      squares += y * y;
+    }
+    const double middle = sum / SAMPLES, variance = (squares - SAMPLES * middle * middle) / (SAMPLES - 1);
+    assert_true(fabs(average[0]->buffers[first->running_mean + c] - middle) <= 1e-4 * (1 + fabs(middle)));
+    assert_true(fabs(average[0]->buffers[first->running_var + c] - variance) <= 1e-4 * (1 + variance));
+  }
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    assert_memory_equal(average[t]->params, average[0]->params, n->params.size * sizeof(float));
+    assert_memory_equal(average[t]->buffers, average[0]->buffers, n->buffers.size * sizeof(float));
+  }
+  for (int t = TEST_THREADS_COUNT - 1; t >= 0; t--) comp_model_free(average[t]);
+  free(mean);
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -393,6 +456,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_bytes_at_any_thread_count),
       cmocka_unit_test(resumed_runs_end_with_the_same_bytes),
+      cmocka_unit_test(averages_are_means_of_the_last_weights),
       cmocka_unit_test(every_batch_holds_every_condition),
       cmocka_unit_test(files_bring_the_model_back),
       cmocka_unit_test(damaged_model_files),

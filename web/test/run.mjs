@@ -122,6 +122,8 @@ function mapTests(kind, options) {
       const some = await lasso(page, 0.5);
       assert.ok(some > 0 && some < CELLS, `${some} in the small lasso`);
       assert.match(await page.locator(".selection").innerText(), /samples selected/);
+      await page.getByRole("button", { name: "Clear" }).click();
+      await waitFor(page, "selected", "0");
       const all = await lasso(page, 0.98);
       assert.ok(all > some, `${all} in the large lasso, ${some} in the small one`);
       const tally = await page.locator(".selection .legend").first().innerText();

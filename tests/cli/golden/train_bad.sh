@@ -6,6 +6,15 @@ bad --condition condition --latent 0
 bad --condition condition --hidden 12,x
 bad --condition condition --kl-target 1 --model vae
 bad --condition condition --model cmop
+bad --condition condition --model vae --gamma 3
+bad --condition condition --mmd-scale 2
+bad --condition condition --model vfae --leave-self-out
+bad --condition condition --learn-scale --scale 0.2
+bad --condition condition --model vae --encoder-without-condition
+bad --condition condition --schedule constant --warmup 0.2
+bad --condition condition --seeds 4-2
+bad --condition condition --seeds 1,2,1
+bad --condition condition --seeds 0-4 --seed 1
 bad --condition condition --memory 5
 "$COMP" train -q -i cells.h5ad -o cells.h5ad --condition condition || echo "exit $?"
 "$COMP" train -q -i cells.h5ad -o no/such/folder.comp --condition condition || echo "exit $?"

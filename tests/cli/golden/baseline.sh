@@ -1,0 +1,13 @@
+# A method adds its results to the file; wrong options and unfit data are told.
+i=0
+echo ",batch,kind,up,same,down" >cells.csv
+while [ $i -lt 12 ]; do
+  echo "s$i,$([ $i -lt 6 ] && echo a || echo b),$([ $((i % 2)) = 0 ] && echo x || echo y),$((i % 3 + 4)).5,$((i % 4)).25,$((i * 7 % 5)).75"
+  i=$((i + 1))
+done >>cells.csv
+"$COMP" baseline combat -q -i cells.csv -o out.h5ad -c batch --covariates kind --components 2 && "$COMP" info -q out.h5ad | grep -A1 'layers\|obsm'
+"$COMP" baseline combat -q -i cells.csv -o out2.h5ad -c batch --theta 3
+"$COMP" baseline harmny -q -i cells.csv -o out2.h5ad -c batch
+"$COMP" baseline mnn -q -i cells.csv -o out2.h5ad -c batch
+"$COMP" baseline combat -q -i cells.csv -o out2.h5ad -c batsch
+[ ! -e out2.h5ad ]

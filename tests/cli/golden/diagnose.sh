@@ -1,0 +1,32 @@
+# Every check has its line; what cannot be checked is an error or a line of its own.
+make() {
+  awk -v n="$1" -v genes="$2" 'BEGIN {
+    s = 7
+    printf "id,stim,type"; for (g = 0; g < genes; g++) printf ",g%d", g; print ""
+    for (i = 0; i < n; i++) {
+      printf "c%d,%s,%s", i, i % 2 ? "yes" : "no", int(i / 2) % 3 ? "a" : "b"
+      for (g = 0; g < genes; g++) {
+        s = (s * 16807) % 2147483647
+        printf ",%.3f", s / 2147483647 + (g % 2 == int(i / 2) % 3 ? 1 : 0) + (g == 0 ? i % 2 : 0)
+      }
+      print ""
+    }
+  }'
+}
+make 120 6 >cells.csv
+make 120 5 >other.csv
+make 10 6 >few.csv
+for seed in 0 1; do
+  "$COMP" train -q -i cells.csv -c stim -o m$seed.comp --hidden 8 --latent 2 --epochs 5 --batch 40 --seed $seed
+done
+"$COMP" train -q -i other.csv -c stim -o other.comp --hidden 8 --latent 2 --epochs 5 --batch 40
+checks() {
+  sed -n 's/^  \(pass\|look\|fail\|not checked\) *\([a-z]* \{0,1\}[a-z]*\) .*/\2/p' | sed 's/ *$//'
+}
+"$COMP" diagnose -q -i cells.csv -m m0.comp | grep -c '^  not checked'
+"$COMP" diagnose -q -i cells.csv -m m0.comp -m m1.comp -l type --against m1.comp --json all.json | checks
+grep -c '"verdict"' all.json
+"$COMP" diagnose -q -i cells.csv -m m0.comp -m other.comp && exit 9
+"$COMP" diagnose -q -i cells.csv -m m0.comp -l typ && exit 9
+"$COMP" diagnose -q -i cells.csv -m cells.csv && exit 9
+"$COMP" diagnose -q -i few.csv -m m0.comp
