@@ -497,8 +497,35 @@ static int diagnose(run_job *job) {
   return run_step_done(job);
 }
 
+/* How often the condition is right when it is guessed from the label alone. Where conditions differ in their shares of
+ * labels, this is what a representation that keeps labels must tell. */
+static int guess_from_label(run_job *job) {
+  const comp_table *obs = comp_dataset_obs(job->dataset);
+  const comp_groups *g = &job->conditions;
+  comp_groups labels = {0};
+  size_t column = comp_table_find(obs, job->options->label ? job->options->label : ""), right = 0, known = 0;
+  if (column == COMP_NOT_FOUND) return 0;
+  comp_status status = comp_table_groups(&labels, obs, column);
+  size_t *counts = status == COMP_OK ? calloc(labels.n_levels * g->n_levels + 1, sizeof *counts) : NULL;
+  for (size_t i = 0; counts && i < g->rows; i++)
+    if (labels.codes[i] >= 0 && g->codes[i] >= 0)
+      counts[(size_t)labels.codes[i] * g->n_levels + (size_t)g->codes[i]]++, known++;
+  for (size_t l = 0; counts && l < labels.n_levels; l++) {
+    size_t most = 0;
+    for (size_t c = 0; c < g->n_levels; c++)
+      if (counts[l * g->n_levels + c] > most) most = counts[l * g->n_levels + c];
+    right += most;
+  }
+  if (known) json_object_set_new(job->record, "told_by_label", json_real((double)right / (double)known));
+  bool good = counts != NULL;
+  free(counts);
+  comp_groups_release(&labels);
+  return good ? 0 : cli_error(job->session, EXIT_FAILED, "out of memory");
+}
+
 int run_measure(run_job *job) {
   int code = measure(job);
+  if (!code) code = guess_from_label(job);
   if (!code) code = diagnose(job);
   return code ? code : run_folder_save(job, false);
 }

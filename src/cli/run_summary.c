@@ -120,8 +120,17 @@ static void put_change(json_t *change) {
   }
 }
 
-/* One sentence: can the condition still be told? */
-static void put_verdict(json_t *root, const char *condition) {
+/* The share of conditions that the label alone tells, when that is more than the commonest value does. */
+static void put_told_by_label(json_t *root, double told) {
+  double majority = number(json_object_get(json_array_get(json_object_get(root, "predict"), 0), "majority"));
+  if (isnan(told) || !(told > majority)) return;
+  put_name("    by the label alone", NAME);
+  for (size_t e = 0; e < json_array_size(json_object_get(root, "embeddings")); e++) put_value(told, 3);
+  putchar('\n');
+}
+
+/* One sentence: can the condition still be told? `told`: how well by the label alone, which should be kept. */
+static void put_verdict(json_t *root, const char *condition, double told) {
   size_t i;
   json_t *item, *kind;
   double best = NAN, majority = NAN;
@@ -136,13 +145,15 @@ static void put_verdict(json_t *root, const char *condition) {
     }
   }
   if (isnan(best) || isnan(majority)) return;
-  double over = 100 * (best - majority);
+  bool by_label = told > majority;
+  double over = 100 * (best - (by_label ? told : majority));
+  const char *floor = by_label ? "what the label alone tells" : "chance";
   if (over <= 2)
-    printf("'%s' can hardly be told from the representation: the best classifier is %s.\n", condition,
-           over <= 0 ? "no better than chance" : "within 2 points of chance");
+    printf("'%s' can hardly be told from the representation: the best classifier is %s %s.\n", condition,
+           over <= 0 ? "no better than" : "within 2 points of", floor);
   else
-    printf("'%s' can still be told to some degree: the best classifier is %.1f points above chance%s.\n", condition,
-           over, over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
+    printf("'%s' can still be told to some degree: the best classifier is %.1f points above %s%s.\n", condition, over,
+           floor, over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
 }
 
 static double value_of(json_t *embeddings, const char *name, const char *metric) {
@@ -182,6 +193,8 @@ int run_summary(run_job *job) {
   put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, 0 is best");
   put_metric(embeddings, "s", "  s: own condition nearer, 0 is best");
   put_accuracies(root, o->condition);
+  double told = number(json_object_get(job->record, "told_by_label"));
+  put_told_by_label(root, told);
   if (o->label) {
     puts("Are labels kept apart?");
     put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");
@@ -198,7 +211,7 @@ int run_summary(run_job *job) {
   if (json_array_size(more) == 1) put_change(json_array_get(more, 0));
   if (json_array_size(more) > 1) printf("%zu more changes of condition are in scores.json\n", json_array_size(more));
   putchar('\n');
-  put_verdict(root, o->condition);
+  put_verdict(root, o->condition, told);
   put_warning(embeddings);
   printf("report: %s/report.html\n", job->folder);
   json_decref(root);
