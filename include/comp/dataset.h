@@ -52,6 +52,9 @@ COMP_API comp_matrix *comp_dataset_get(const comp_dataset *dataset, comp_slot sl
 /* Adds or replaces a matrix. Takes it over, also when it fails. */
 COMP_API comp_status comp_dataset_set(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix);
 
+/* Removes a matrix; nothing happens when there is none of that name. */
+COMP_API void comp_dataset_remove(comp_dataset *dataset, comp_slot slot, const char *name);
+
 /* What this program did to the data so far, as JSON text; NULL when nothing. Owned by the data set. */
 COMP_API const char *comp_dataset_record(const comp_dataset *dataset);
 COMP_API comp_status comp_dataset_set_record(comp_dataset *dataset, const char *json);

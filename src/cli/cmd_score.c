@@ -73,6 +73,8 @@ static const opt_spec options[] = {
      .help =
          "how well this column can be told from the embedding, by logistic regression and a random forest; name the "
          "condition to see how well it is hidden"},
+    {"classifiers", .kind = OPT_STRING, OPT_FIELD(score_options, predict.classifiers), .metavar = "A,B,...",
+     .group = "Classifiers", .unset = "logistic,forest", .help = "what --predict uses: logistic, forest, boosted"},
     {"folds", .kind = OPT_INT, OPT_FIELD(score_options, predict.folds), .metavar = "N", .group = "Classifiers",
      .min = 2, .max = 1000, .help = "parts of the cross-validation of --predict"},
     {"permutations", .kind = OPT_INT, OPT_FIELD(score_options, predict.permutations), .metavar = "N",
@@ -155,6 +157,11 @@ static int check(cli_session *session, const score_options *o, const comp_score_
   if (!p->train_on != !p->test_on)
     return cli_usage_error(session, "%s needs %s", p->train_on ? "--train-on" : "--test-on",
                            p->train_on ? "--test-on" : "--train-on");
+  comp_classifier_kind kinds[COMP_CLASSIFIER_KINDS];
+  size_t n_kinds;
+  if (cli_predictions_kinds(kinds, &n_kinds, p->classifiers) != COMP_OK)
+    return cli_usage_error(session, "--classifiers: %s", comp_error_message());
+  if (p->classifiers && p->columns.count == 0) return cli_usage_error(session, "--classifiers goes with --predict");
   if (p->train_on && !o->score.label) return cli_usage_error(session, "--train-on needs --label");
   if (p->fairness && p->columns.count == 0) return cli_usage_error(session, "--fairness goes with --predict");
   if (!o->counterfactual.layer) {

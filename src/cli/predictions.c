@@ -25,6 +25,23 @@ static comp_status read_groups(comp_groups *out, const comp_dataset *d, const ch
   return status == COMP_OK ? comp_table_groups(out, comp_dataset_obs(d), c) : status;
 }
 
+comp_status cli_predictions_kinds(comp_classifier_kind *out, size_t *n, const char *names) {
+  comp_status status = COMP_OK;
+  bool seen[COMP_CLASSIFIER_KINDS] = {false};
+  char *copy = strdup(names ? names : "logistic,forest"), *rest = copy;
+  *n = 0;
+  if (!copy) return COMP_ERR_MEMORY;
+  for (char *name; status == COMP_OK && (name = strsep(&rest, ","));) {
+    comp_classifier_kind kind;
+    status = comp_classifier_kind_parse(&kind, name);
+    if (status != COMP_OK || seen[kind]) continue;
+    seen[kind] = true;
+    out[(*n)++] = kind;
+  }
+  free(copy);
+  return status;
+}
+
 static comp_status predict(cli_predicted *out, comp_context *context, const comp_matrix *z, const comp_groups *groups,
                            const cli_predictions *p) {
   const cli_predict_options *o = p->options;
@@ -32,7 +49,11 @@ static comp_status predict(cli_predicted *out, comp_context *context, const comp
   options.folds = (size_t)o->folds;
   options.n_permutations = (size_t)o->permutations;
   options.seed = (uint64_t)o->seed;
-  comp_status status = comp_predictability(&out->result, context, z, groups->codes, groups->n_levels, &options);
+  comp_classifier_kind kinds[COMP_CLASSIFIER_KINDS];
+  comp_status status = cli_predictions_kinds(kinds, &options.n_classifiers, o->classifiers);
+  options.classifiers = kinds;
+  if (status == COMP_OK)
+    status = comp_predictability(&out->result, context, z, groups->codes, groups->n_levels, &options);
   if (status != COMP_OK || !o->fairness || strcmp(out->column, o->condition) == 0) return status;
   comp_split_options split = COMP_SPLIT_OPTIONS_INIT;
   split.seed = (uint64_t)o->seed;

@@ -14,7 +14,8 @@
 typedef struct cli_predict_options {
   opt_list columns; /* to be predicted */
   const char *train_on, *test_on;
-  const char *classifier; /* of transfer and fairness */
+  const char *classifier;  /* of transfer and fairness */
+  const char *classifiers; /* of the columns: names, separated by commas; NULL: logistic and forest */
   bool fairness;
   int64_t folds, permutations, seed;
   const char *condition, *label;
@@ -41,6 +42,9 @@ typedef struct cli_predictions {
 
 /* Whether anything of it was asked for. */
 bool cli_predictions_wanted(const cli_predict_options *options);
+
+/* Reads the names of `classifiers`: at most COMP_CLASSIFIER_KINDS. */
+comp_status cli_predictions_kinds(comp_classifier_kind *out, size_t *n, const char *names);
 
 /* Whether the conditions of --train-on and --test-on are there; 0, or an exit code after a message. */
 int cli_predictions_check(cli_session *session, const char *path, const comp_dataset *dataset,

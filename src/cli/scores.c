@@ -241,5 +241,7 @@ void cli_scores_put_json(FILE *out, const cli_scores *r) {
   if (r->score) put_json_scores(out, r);
   if (r->predictions) cli_predictions_put_json(out, r->predictions);
   if (r->counterfactual_json) fprintf(out, ",\n  \"counterfactual\": %s", r->counterfactual_json);
-  fputs("\n}\n", out);
+  for (size_t i = 0; i < r->n_more_changes; i++)
+    fprintf(out, "%s%s", i ? ",\n  " : ",\n  \"more_counterfactuals\": [", r->more_changes[i]);
+  fputs(r->n_more_changes ? "]\n}\n" : "\n}\n", out);
 }

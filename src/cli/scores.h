@@ -14,9 +14,11 @@ typedef struct cli_scores {
   const comp_score *score;                         /* of embeddings; NULL: none were scored */
   const comp_counterfactual_score *counterfactual; /* NULL: none */
   const char *counterfactual_json;                 /* the same as JSON */
-  const cli_predictions *predictions;              /* NULL: none */
-  bool per_label;                                  /* show labels and conditions, too */
-  bool verbose;                                    /* say what each number means */
+  char *const *more_changes;                       /* [n_more_changes]: further changes of condition, as JSON */
+  size_t n_more_changes;
+  const cli_predictions *predictions; /* NULL: none */
+  bool per_label;                     /* show labels and conditions, too */
+  bool verbose;                       /* say what each number means */
 } cli_scores;
 
 /* A table on stdout. */

@@ -173,6 +173,17 @@ done:
   return status;
 }
 
+void comp_dataset_remove(comp_dataset *dataset, comp_slot slot, const char *name) {
+  comp__slot *s = &dataset->slots[slot];
+  comp__named_matrix *entry = find_entry(dataset, slot, name);
+  if (!entry) return;
+  comp_matrix_free(entry->matrix);
+  comp__free(entry->name);
+  size_t after = s->count - (size_t)(entry - s->entries) - 1;
+  memmove(entry, entry + 1, after * sizeof *entry);
+  s->count--;
+}
+
 const char *comp_dataset_record(const comp_dataset *dataset) {
   return dataset->record;
 }

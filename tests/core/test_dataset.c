@@ -47,6 +47,23 @@ static void wrong_shapes_are_refused(void **state) {
   comp_dataset_free(d);
 }
 
+static void removed_matrices_are_gone(void **state) {
+  (void)state;
+  comp_dataset *d = sample();
+  comp_matrix *second;
+  assert_ok(comp_matrix_new_dense(&second, 3, 1));
+  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_umap", second));
+  comp_dataset_remove(d, COMP_SLOT_OBSM, "nix");
+  comp_dataset_remove(d, COMP_SLOT_LAYERS, "X_pca");
+  assert_int_equal(comp_dataset_count(d, COMP_SLOT_OBSM), 2);
+  comp_dataset_remove(d, COMP_SLOT_OBSM, "X_pca");
+  assert_int_equal(comp_dataset_count(d, COMP_SLOT_OBSM), 1);
+  assert_null(comp_dataset_get(d, COMP_SLOT_OBSM, "X_pca"));
+  assert_ptr_equal(comp_dataset_get(d, COMP_SLOT_OBSM, "X_umap"), second);
+  assert_non_null(comp_dataset_get(d, COMP_SLOT_LAYERS, "counts"));
+  comp_dataset_free(d);
+}
+
 static void selection_takes_everything_along(void **state) {
   (void)state;
   comp_context *context = test_context(1);
@@ -74,6 +91,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_are_found),
       cmocka_unit_test(wrong_shapes_are_refused),
+      cmocka_unit_test(removed_matrices_are_gone),
       cmocka_unit_test(selection_takes_everything_along),
   };
   return cmocka_run_group_tests_name("core/dataset", tests, NULL, NULL);

@@ -1,0 +1,305 @@
+/* run_look.c: what the data of `comp run` is, whether its columns serve, and how it is prepared. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/run.h"
+#include "cli/text.h"
+
+enum { MOST_CONDITIONS = 64, FEWEST_SAMPLES = 10, VARIABLE_GENES = 2000 };
+
+/* ---- Columns --------------------------------------------------------------------------------------------------- */
+
+static int find_level(run_job *job, const char *option, const char *value) {
+  const comp_groups *g = &job->conditions;
+  comp_suggest search = {.word = value};
+  for (size_t l = 0; l < g->n_levels; l++) {
+    if (strcmp(g->levels[l], value) == 0) return 0;
+    comp_suggest_offer(&search, g->levels[l]);
+  }
+  return cli_error(job->session, EXIT_FAILED, "%s: no sample has '%s' in column '%s'%s%s%s (%s)",
+                   job->options->input.path, value, job->options->condition, search.best ? "; did you mean '" : "",
+                   search.best ? search.best : "", search.best ? "'?" : "", option);
+}
+
+/* "COL=A,B", so that samples without a value are left out. */
+static int keep_known(run_job *job, size_t missing) {
+  const comp_groups *g = &job->conditions;
+  size_t size;
+  FILE *text = open_memstream(&job->keep_known, &size);
+  if (!text) return cli_error(job->session, EXIT_FAILED, "out of memory");
+  fprintf(text, "%s=", job->options->condition);
+  bool comma = false;
+  for (size_t l = 0; l < g->n_levels; l++) {
+    fprintf(text, "%s%s", l ? "," : "", g->levels[l]);
+    comma = comma || strchr(g->levels[l], ',');
+  }
+  fclose(text);
+  if (comma)
+    return cli_error(job->session, EXIT_FAILED,
+                     "%s: %zu samples have no value in column '%s': leave them out first, with comp prep --keep",
+                     job->options->input.path, missing, job->options->condition);
+  run_say(job, "%zu samples have no value in '%s' and are left out", missing, job->options->condition);
+  return 0;
+}
+
+static int check_condition(run_job *job, const comp_table *obs) {
+  const run_options *o = job->options;
+  comp_groups *g = &job->conditions;
+  const char *path = o->input.path;
+  size_t column;
+  comp_status status = comp_table_require(&column, obs, o->condition);
+  if (status == COMP_OK) status = comp_table_groups(g, obs, column);
+  if (status != COMP_OK) return cli_fail_in(job->session, status, path);
+  if (g->n_levels < 2)
+    return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %s: a condition needs two values at least", path,
+                     o->condition, g->n_levels ? "one value only" : "no values");
+  if (g->n_levels > MOST_CONDITIONS)
+    return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %zu different values: that is no condition", path,
+                     o->condition, g->n_levels);
+  size_t known = 0;
+  bool all_read = job->dataset || o->keep.count == 0; /* --keep may take small ones away */
+  for (size_t l = 0; l < g->n_levels; l++) {
+    known += g->counts[l];
+    if (all_read && g->counts[l] < FEWEST_SAMPLES)
+      return cli_error(
+          job->session, EXIT_FAILED,
+          "%s: too few samples have '%s' in column '%s': %zu, where %d are needed; leave it out or merge it", path,
+          g->levels[l], o->condition, g->counts[l], FEWEST_SAMPLES);
+  }
+  if (known < g->rows && !job->table) return keep_known(job, g->rows - known);
+  return 0;
+}
+
+/* A label or a target: some values, each of several samples. */
+static int check_groups(run_job *job, const comp_table *obs, const char *option, const char *name) {
+  comp_groups g = {0};
+  size_t column;
+  int code = 0;
+  if (!name) return 0;
+  if (strcmp(name, job->options->condition) == 0)
+    return cli_usage_error(job->session, "%s and --condition are the same column", option);
+  comp_status status = comp_table_require(&column, obs, name);
+  if (status == COMP_OK) status = comp_table_groups(&g, obs, column);
+  if (status != COMP_OK) return cli_fail_in(job->session, status, job->options->input.path);
+  if (g.n_levels == 0)
+    code = cli_error(job->session, EXIT_FAILED, "%s: column '%s' has no values", job->options->input.path, name);
+  else if (g.n_levels > 2 && g.n_levels > g.rows / 4)
+    code =
+        cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %zu different values in %zu samples: that is no %s",
+                  job->options->input.path, name, g.n_levels, g.rows, option + 2);
+  comp_groups_release(&g);
+  return code;
+}
+
+/* From which condition to which predictions are shown first. */
+static int choose_change(run_job *job) {
+  const run_options *o = job->options;
+  const comp_groups *g = &job->conditions;
+  int code = 0;
+  if (o->to) code = find_level(job, "--to", o->to);
+  if (!code && o->from) code = find_level(job, "--from", o->from);
+  if (code) return code;
+  if (o->from && o->to && strcmp(o->from, o->to) == 0)
+    return cli_usage_error(job->session, "--from and --to are the same condition");
+  if (o->protect && !o->to) return 0;
+  job->goal = o->to;
+  for (size_t l = g->n_levels; l > 0 && !job->goal; l--)
+    if (!o->from || strcmp(g->levels[l - 1], o->from) != 0) job->goal = g->levels[l - 1];
+  job->source = o->from;
+  for (size_t l = 0; l < g->n_levels && !job->source; l++)
+    if (strcmp(g->levels[l], job->goal) != 0) job->source = g->levels[l];
+  return 0;
+}
+
+static int check_obs(run_job *job, const comp_table *obs) {
+  const run_options *o = job->options;
+  int code = check_condition(job, obs);
+  if (!code) code = check_groups(job, obs, "--label", o->label);
+  if (!code) code = check_groups(job, obs, "--target", o->target);
+  if (!code && o->k != OPT_UNSET_INT && (size_t)o->k >= job->conditions.rows)
+    code = cli_error(job->session, EXIT_FAILED, "%s: %lld neighbours (--k) cannot be had of %zu samples", o->input.path,
+                     (long long)o->k, job->conditions.rows);
+  return code ? code : choose_change(job);
+}
+
+int run_check_data(run_job *job) {
+  const run_options *o = job->options;
+  comp_status status = comp_file_format(&job->format, o->input.path);
+  if (status != COMP_OK) return cli_fail(job->session, status);
+  bool text = strcmp(job->format, "csv") == 0;
+  job->table = strcmp(o->as, "table") == 0 ||
+               (strcmp(o->as, "auto") == 0 && text && !job->read.metadata && !job->read.transpose);
+  if (job->table && !text)
+    return cli_error(job->session, EXIT_FAILED, "%s: not a text table: --as table is for .csv and .tsv", o->input.path);
+  const char *counts = o->hvg ? "--hvg" : o->no_hvg ? "--no-hvg" : o->keep.count ? "--keep" : NULL;
+  const char *tables = o->drop.count ? "--drop" : o->drop_missing ? "--drop-missing" : NULL;
+  if (job->table && counts) return cli_usage_error(job->session, "%s is not for tables", counts);
+  if (!job->table && tables) return cli_usage_error(job->session, "%s is for tables only", tables);
+  int code;
+  if (job->table) {
+    comp_table *table = NULL;
+    status = comp_table_read(&table, job->context, o->input.path, &job->read);
+    code = status == COMP_OK ? check_obs(job, table) : cli_fail_in(job->session, status, o->input.path);
+    comp_table_free(table);
+    return code;
+  }
+  comp_read_options read = job->read;
+  comp_dataset *names = NULL;
+  read.skip_slots = true;
+  read.skip_x = !text; /* a text table is told apart by its values */
+  read.layer = NULL;
+  status = comp_dataset_read(&names, job->context, o->input.path, &read);
+  code = status == COMP_OK ? check_obs(job, comp_dataset_obs(names)) : cli_fail_in(job->session, status, o->input.path);
+  comp_dataset_free(names);
+  return code;
+}
+
+/* ---- Preparation ----------------------------------------------------------------------------------------------- */
+
+static void add_input(run_job *job) {
+  const comp_read_options *r = &job->read;
+  run_line_own(job, "-i", job->options->input.path);
+  run_line_path(job, "-o", "data.h5ad");
+  run_line_own(job, "--metadata", r->metadata); /* its bytes are part of the digest */
+  run_line_text(job, "--layer", r->layer);
+  if (r->raw) run_line_flag(job, "--raw");
+  if (r->transpose) run_line_flag(job, "--transpose");
+  if (r->no_header) run_line_flag(job, "--no-header");
+  run_line_text(job, "--names", r->names);
+  run_line_text(job, "--missing", r->missing);
+  run_line_text(job, "--comment", job->options->input.comment);
+}
+
+/* The fingerprint of the prepared data; it is made anew in every run, since that is quicker than keeping it. */
+static int prepared(run_job *job) {
+  static const char *const none[] = {NULL};
+  uint64_t upstream = run_mix_text(run_mix_text(0, comp_version()), job->digest);
+  run_step_needed(job, upstream, none);
+  job->prepared = job->fingerprint;
+  return 0;
+}
+
+static int encode_table(run_job *job) {
+  const run_options *o = job->options;
+  const char *obs[3];
+  comp_tabular_options t = COMP_TABULAR_OPTIONS_INIT;
+  comp_table *table = NULL;
+  t.obs = obs;
+  obs[t.n_obs++] = o->condition;
+  if (o->label) obs[t.n_obs++] = o->label;
+  if (o->target && (!o->label || strcmp(o->label, o->target) != 0)) obs[t.n_obs++] = o->target;
+  t.drop = o->drop.items;
+  t.n_drop = o->drop.count;
+  t.missing = o->drop_missing ? COMP_MISSING_DROP : COMP_MISSING_REFUSE;
+  run_line_start(job, "prep", "prep");
+  add_input(job);
+  for (size_t i = 0; i < t.n_obs; i++) run_line_text(job, "--obs", obs[i]);
+  for (size_t i = 0; i < t.n_drop; i++) run_line_text(job, "--drop", t.drop[i]);
+  if (o->drop_missing) run_line_flag(job, "--drop-missing");
+  run_say(job, "a table: names become one feature each, and all features get mean 0 and variance 1");
+  prepared(job);
+  comp_status status = comp_table_read(&table, job->context, o->input.path, &job->read);
+  if (status == COMP_OK) status = comp_tabular_encode(&job->dataset, job->context, table, &t);
+  comp_table_free(table);
+  return status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);
+}
+
+/* What to do with values that look like this, and why. */
+static int plan(comp_prep_options *p, run_job *job, const comp_data_look *look) {
+  const run_options *o = job->options;
+  size_t features = comp_dataset_features(job->dataset);
+  const char *why = NULL;
+  switch (look->kind) {
+  case COMP_DATA_COUNTS:
+    p->normalize = p->log1p = p->keep_counts = true;
+    why = "samples are scaled to the same total, and logarithms taken";
+    break;
+  case COMP_DATA_NORMALIZED:
+    p->log1p = true;
+    why = "logarithms are taken";
+    break;
+  case COMP_DATA_LOG:
+    why = "taken as they are";
+    break;
+  case COMP_DATA_CENTERED:
+    why = "taken as they are, with all features";
+    break;
+  }
+  run_say(job, "%s: %s", look->reason, why);
+  if (o->hvg && comp_hvg_parse(&p->hvg, o->hvg) != COMP_OK)
+    return cli_usage_error(job->session, "--hvg: %s", comp_error_message());
+  if (!o->hvg && !o->no_hvg && look->kind != COMP_DATA_CENTERED && features > VARIABLE_GENES) {
+    p->hvg.flavor = COMP_HVG_SEURAT;
+    p->hvg.n = VARIABLE_GENES;
+    run_say(job, "%zu features: the %d most variable ones are kept (--no-hvg keeps all)", features, VARIABLE_GENES);
+  }
+  return 0;
+}
+
+static void show_plan(run_job *job, const comp_prep_options *p) {
+  bool nothing = !p->normalize && !p->log1p && p->hvg.flavor == COMP_HVG_NONE && p->filter.n_keep == 0;
+  run_line_start(job, "prep", nothing ? "convert" : "prep");
+  add_input(job);
+  for (size_t i = 0; i < p->filter.n_keep; i++) run_line_text(job, "--keep", p->filter.keep[i]);
+  if (p->normalize) run_line_text(job, "--normalize-total", "median");
+  if (p->log1p) run_line_flag(job, "--log1p");
+  if (p->keep_counts) run_line_flag(job, "--keep-counts");
+  if (p->hvg.flavor != COMP_HVG_NONE) {
+    char text[64];
+    snprintf(text, sizeof text, "%s:%zu", comp_hvg_flavor_name(p->hvg.flavor), p->hvg.n);
+    run_line_text(job, "--hvg", text);
+  }
+  prepared(job);
+}
+
+/* Results that would replace something of the user's. */
+static void tell_replaced(run_job *job) {
+  static const char *const names[] = {"X_comp", "X_umap", "X_umap_before", "X_pca"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (comp_dataset_get(job->dataset, COMP_SLOT_OBSM, names[i]))
+      run_say(job, "obsm/%s of the input gets a new value in %s/data.h5ad; the input itself stays as it is", names[i],
+              job->folder);
+}
+
+static int prepare_counts(run_job *job) {
+  const run_options *o = job->options;
+  comp_prep_options p = COMP_PREP_OPTIONS_INIT;
+  comp_data_look look;
+  comp_status status = comp_dataset_read(&job->dataset, job->context, o->input.path, &job->read);
+  if (status == COMP_OK) status = comp_data_look_at(&look, job->context, comp_dataset_x(job->dataset));
+  if (status != COMP_OK) return cli_fail_in(job->session, status, o->input.path);
+  char samples[32], features[32];
+  run_say(job, "%s: %s samples x %s features, %s", o->input.path,
+          text_count(samples, sizeof samples, comp_dataset_samples(job->dataset)),
+          text_count(features, sizeof features, comp_dataset_features(job->dataset)),
+          comp_matrix_get_kind(comp_dataset_x(job->dataset)) == COMP_CSR ? "sparse" : "dense");
+  int code = plan(&p, job, &look);
+  if (code) return code;
+  const char **keep = calloc(o->keep.count + 1, sizeof *keep);
+  if (!keep) return cli_error(job->session, EXIT_FAILED, "out of memory");
+  for (size_t i = 0; i < o->keep.count; i++) keep[p.filter.n_keep++] = o->keep.items[i];
+  if (job->keep_known) keep[p.filter.n_keep++] = job->keep_known;
+  p.filter.keep = keep;
+  if (comp_prep_options_check(&p) != COMP_OK) code = cli_usage_error(job->session, "%s", comp_error_message());
+  tell_replaced(job);
+  if (!code) show_plan(job, &p);
+  if (!code) status = comp_prep(&job->dataset, job->context, &p);
+  free(keep);
+  return status == COMP_OK ? code : cli_fail_in(job->session, status, o->input.path);
+}
+
+int run_prepare(run_job *job) {
+  int code = job->table ? encode_table(job) : prepare_counts(job);
+  if (code) return code;
+  code = run_step_done(job);
+  /* Filters may have taken samples away: what is there now counts. */
+  comp_groups before = job->conditions;
+  job->conditions = (comp_groups){0};
+  if (!code) code = check_obs(job, comp_dataset_obs(job->dataset));
+  comp_groups_release(&before);
+  size_t n = comp_dataset_samples(job->dataset);
+  job->k = job->options->k != OPT_UNSET_INT ? (size_t)job->options->k : n >= 1000 ? 100 : n / 10 < 5 ? 5 : n / 10;
+  if (!code && job->k < 100 && job->options->k == OPT_UNSET_INT)
+    run_say(job, "%zu samples: metrics look at %zu neighbours in place of 100", n, job->k);
+  return code;
+}

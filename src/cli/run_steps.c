@@ -1,0 +1,652 @@
+/* run_steps.c: the steps of `comp run` after the data is prepared. Each shows the command that does the same alone. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "cli/run.h"
+#include "cli/scores.h"
+#include "comp/figure.h"
+#include "comp/report.h"
+
+enum { COMPONENTS = 50, DIAGNOSE_SAMPLES = 2000, DIAGNOSE_PERMUTATIONS = 19 };
+
+static double unset(int64_t value) {
+  return value == OPT_UNSET_INT ? NAN : (double)value;
+}
+
+static const char *const *one(const char *list[2], const char *output) {
+  list[0] = output;
+  list[1] = NULL;
+  return list;
+}
+
+static int fail(run_job *job, comp_status status) {
+  return cli_fail(job->session, status);
+}
+
+static void in_place(run_job *job) {
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_path(job, "-o", "data.h5ad");
+}
+
+/* ---- The model ------------------------------------------------------------------------------------------------- */
+
+static bool parse_hidden(comp_model_options *out, const char *list) {
+  out->n_hidden = 0;
+  for (;;) {
+    char *end;
+    long width = strtol(list, &end, 10);
+    if (end == list || width < 1 || width > COMP_MAX_WIDTH || out->n_hidden == COMP_MAX_HIDDEN) return false;
+    out->hidden[out->n_hidden++] = (size_t)width;
+    if (*end == '\0') return true;
+    if (*end != ',') return false;
+    list = end + 1;
+  }
+}
+
+static int train_options(comp_train_options *t, run_job *job) {
+  const run_options *o = job->options;
+  comp_status status = comp_train_options_init(t, o->model, o->preset);
+  if (status != COMP_OK) return fail(job, status);
+  t->condition = o->condition;
+  t->seed = (uint64_t)o->seed;
+  t->checkpoint_minutes = 1;
+  if (o->epochs != OPT_UNSET_INT) t->epochs = (size_t)o->epochs;
+  if (o->latent != OPT_UNSET_INT) t->model.latent = (size_t)o->latent;
+  if (!isnan(o->gamma)) t->model.gamma = o->gamma;
+  if (o->hidden && !parse_hidden(&t->model, o->hidden))
+    return cli_usage_error(job->session, "--hidden takes up to %d widths, as in 512,512,512, not '%s'", COMP_MAX_HIDDEN,
+                           o->hidden);
+  if (comp_train_options_check(t) != COMP_OK) return cli_usage_error(job->session, "%s", comp_error_message());
+  return 0;
+}
+
+static int fit(run_job *job, comp_train_options *t) {
+  const char *checkpoint = run_path(job, "model.checkpoint"), *model = run_path(job, "model.safetensors");
+  t->checkpoint = checkpoint;
+  t->resume = access(checkpoint, F_OK) == 0;
+  comp_status status = comp_train(&job->model, job->context, job->dataset, t);
+  if (t->resume && (status == COMP_ERR_DATA || status == COMP_ERR_FORMAT)) {
+    /* a checkpoint of other options or other data is of no use here */
+    comp_model_free(job->model);
+    job->model = NULL;
+    unlink(checkpoint);
+    t->resume = false;
+    status = comp_train(&job->model, job->context, job->dataset, t);
+  }
+  if (status == COMP_ERR_INTERRUPTED) {
+    int code = fail(job, status);
+    run_say(job, "the same command goes on from here");
+    return code;
+  }
+  if (status == COMP_OK) status = comp_model_save(job->model, model);
+  if (status != COMP_OK) return fail(job, status);
+  unlink(checkpoint);
+  return 0;
+}
+
+int run_train(run_job *job) {
+  const run_options *o = job->options;
+  const char *list[2];
+  comp_train_options t;
+  int code = train_options(&t, job);
+  if (code) return code;
+  run_line_start(job, "train", "train");
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_path(job, "-o", "model.safetensors");
+  run_line_text(job, "--condition", o->condition);
+  if (strcmp(o->model, "comp") != 0) run_line_text(job, "--model", o->model);
+  if (strcmp(o->preset, "default") != 0) run_line_text(job, "--preset", o->preset);
+  run_line_number(job, "--epochs", unset(o->epochs));
+  run_line_number(job, "--latent", unset(o->latent));
+  run_line_number(job, "--gamma", o->gamma);
+  run_line_text(job, "--hidden", o->hidden);
+  run_line_number(job, "--seed", (double)o->seed);
+  bool needed = run_step_needed(job, job->prepared, one(list, "model.safetensors"));
+  if (!needed && comp_model_load(&job->model, run_path(job, "model.safetensors")) != COMP_OK) needed = true;
+  if (needed) code = fit(job, &t);
+  job->trained = job->fingerprint;
+  if (!code) code = run_step_done(job);
+  json_t *recipe = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
+  if (recipe) json_object_set_new(job->record, "model", recipe);
+  return code ? code : run_folder_save(job, false);
+}
+
+/* ---- Representations ------------------------------------------------------------------------------------------- */
+
+/* As many as there can be, up to COMPONENTS. */
+static size_t count_components(const run_job *job) {
+  size_t n = comp_dataset_samples(job->dataset), f = comp_dataset_features(job->dataset), most = n < f ? n : f;
+  return most < COMPONENTS ? most : COMPONENTS;
+}
+
+static int components(run_job *job) {
+  const char *list[2];
+  comp_pca_options p = COMP_PCA_OPTIONS_INIT;
+  comp_pca pca;
+  p.components = count_components(job);
+  run_line_start(job, "pca", "pca");
+  in_place(job);
+  run_line_number(job, "--components", (double)p.components);
+  if (run_step_needed(job, job->prepared, one(list, "obsm/X_pca"))) {
+    comp_status status = comp_pca_run(&pca, job->context, job->dataset, &p);
+    if (status != COMP_OK) return fail(job, status);
+    comp_pca_release(&pca);
+  }
+  return run_step_done(job);
+}
+
+static int embed(run_job *job) {
+  const char *list[2];
+  run_line_start(job, "embed", "embed");
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_path(job, "-m", "model.safetensors");
+  run_line_path(job, "-o", "data.h5ad");
+  if (run_step_needed(job, job->trained, one(list, "obsm/X_comp"))) {
+    comp_embed_options e = COMP_EMBED_OPTIONS_INIT;
+    comp_matrix *z;
+    comp_status status = comp_embed(&z, NULL, job->context, job->model, job->dataset, &e);
+    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, "X_comp", z);
+    if (status != COMP_OK) return fail(job, status);
+  }
+  return run_step_done(job);
+}
+
+static int map(run_job *job, const char *use, const char *key, uint64_t upstream) {
+  const char *list[2];
+  char output[64];
+  if (job->options->no_umap) return 0;
+  snprintf(output, sizeof output, "obsm/%s", key);
+  run_line_start(job, key, "umap");
+  in_place(job);
+  run_line_text(job, "--use", use);
+  run_line_text(job, "--key", key);
+  run_line_number(job, "--seed", (double)job->options->seed);
+  if (run_step_needed(job, upstream, one(list, output))) {
+    comp_umap_options u = COMP_UMAP_OPTIONS_INIT;
+    comp_matrix *layout;
+    u.seed = (uint64_t)job->options->seed;
+    comp_status status =
+        comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), &u);
+    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, key, layout);
+    if (status != COMP_OK) return fail(job, status);
+  }
+  return run_step_done(job);
+}
+
+/* Moves what a method gave into the data set. */
+static comp_status merge(run_job *job, comp_dataset *results) {
+  comp_status status = COMP_OK;
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < comp_dataset_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
+      const char *name = comp_dataset_entry_name(results, (comp_slot)slot, i);
+      comp_matrix *copy;
+      status =
+          comp_matrix_select(&copy, job->context, comp_dataset_get(results, (comp_slot)slot, name), NULL, 0, NULL, 0);
+      if (status == COMP_OK) status = comp_dataset_set(job->dataset, (comp_slot)slot, name, copy);
+    }
+  return status;
+}
+
+static int compare(run_job *job, const comp_baseline_method *method) {
+  char embedding[80], layer[80];
+  const char *list[3] = {embedding, method->layer ? layer : NULL, NULL};
+  char command[64];
+  snprintf(embedding, sizeof embedding, "obsm/%s", method->embedding);
+  snprintf(layer, sizeof layer, "layers/%s", method->layer ? method->layer : "");
+  snprintf(command, sizeof command, "baseline %s", method->name);
+  run_line_start(job, method->name, command);
+  in_place(job);
+  run_line_text(job, "--condition", job->options->condition);
+  comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
+  if (strstr(method->takes, "components") && count_components(job) < COMPONENTS) {
+    b.components = count_components(job);
+    run_line_number(job, "--components", (double)b.components);
+  }
+  if (run_step_needed(job, job->prepared, list)) {
+    comp_dataset *results = NULL;
+    b.condition = job->options->condition;
+    comp_status status = comp_baseline_run(&results, job->context, job->dataset, method->name, &b);
+    if (status == COMP_OK) status = merge(job, results);
+    comp_dataset_free(results);
+    if (status != COMP_OK) return fail(job, status);
+  }
+  return run_step_done(job);
+}
+
+/* Calls `visit` for each method of --compare. */
+static int each_method(run_job *job, int (*visit)(run_job *job, const comp_baseline_method *method)) {
+  int code = 0;
+  if (!job->options->compare) return 0;
+  char *copy = strdup(job->options->compare), *rest = copy;
+  for (char *name; copy && !code && (name = strsep(&rest, ","));) {
+    const comp_baseline_method *method;
+    if (comp_baseline_find(&method, name) != COMP_OK)
+      code = cli_usage_error(job->session, "--compare: %s", comp_error_message());
+    else if (visit)
+      code = visit(job, method);
+  }
+  free(copy);
+  return code;
+}
+
+int run_check_options(run_job *job) {
+  const run_options *o = job->options;
+  comp_train_options t;
+  comp_hvg_options hvg = COMP_HVG_OPTIONS_INIT;
+  if (o->target && !o->protect) return cli_usage_error(job->session, "--target goes with --protect");
+  if (o->hvg && o->no_hvg) return cli_usage_error(job->session, "--hvg and --no-hvg exclude each other");
+  if (o->hvg && comp_hvg_parse(&hvg, o->hvg) != COMP_OK)
+    return cli_usage_error(job->session, "--hvg: %s", comp_error_message());
+  int code = each_method(job, NULL);
+  return code ? code : train_options(&t, job);
+}
+
+int run_represent(run_job *job) {
+  int code = components(job);
+  uint64_t pca = job->fingerprint;
+  if (!code) code = map(job, "X_pca", "X_umap_before", pca);
+  if (!code) code = embed(job);
+  uint64_t embedding = job->fingerprint;
+  if (!code) code = map(job, "X_comp", "X_umap", embedding);
+  if (!code) code = each_method(job, compare);
+  job->mapped = job->all;
+  return code;
+}
+
+/* ---- Predictions ----------------------------------------------------------------------------------------------- */
+
+/* The layer of a prediction, as comp counterfactual names it. */
+static void layer_name(char *out, size_t size, const char *level) {
+  snprintf(out, size, "counterfactual_%s", level);
+  for (char *c = out; *c; c++)
+    if (*c == '/') *c = '_';
+}
+
+static int predict(run_job *job, const char *to, const char *layer, bool correct) {
+  const char *list[2];
+  char output[320], id[320];
+  snprintf(output, sizeof output, "layers/%s", layer);
+  snprintf(id, sizeof id, "%s", layer);
+  run_line_start(job, id, correct ? "correct" : "counterfactual");
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_path(job, "-m", "model.safetensors");
+  run_line_path(job, "-o", "data.h5ad");
+  run_line_text(job, "--to", to);
+  if (correct) run_line_flag(job, "--residual");
+  if (run_step_needed(job, job->trained, one(list, output))) {
+    comp_counterfactual_options c = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+    comp_prediction prediction;
+    c.to = to;
+    c.residual = correct;
+    comp_status status = comp_counterfactual(&prediction, job->context, job->model, job->dataset, &c);
+    if (status != COMP_OK) return fail(job, status);
+    comp_matrix *values = prediction.values;
+    prediction.values = NULL;
+    comp_prediction_release(&prediction);
+    status = comp_dataset_set(job->dataset, COMP_SLOT_LAYERS, layer, values);
+    if (status != COMP_OK) return fail(job, status);
+  }
+  return run_step_done(job);
+}
+
+int run_predict(run_job *job) {
+  const comp_groups *g = &job->conditions;
+  int code = 0;
+  size_t largest = 0;
+  for (size_t l = 0; l < g->n_levels; l++) {
+    if (g->counts[l] > g->counts[largest]) largest = l;
+    if (!job->goal || (job->options->to && strcmp(job->options->to, g->levels[l]) != 0)) continue;
+    char layer[256];
+    layer_name(layer, sizeof layer, g->levels[l]);
+    if (!code) code = predict(job, g->levels[l], layer, false);
+  }
+  if (!code && job->goal && !job->options->no_correct) code = predict(job, g->levels[largest], "corrected", true);
+  job->predicted = job->all;
+  return code;
+}
+
+int run_write_data(run_job *job) {
+  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  bool there = access(run_path(job, "data.h5ad"), F_OK) == 0;
+  /* Matrices of the earlier file that nobody took over are of steps that are not wanted any more. */
+  size_t left = 0;
+  if (job->old_data && job->data_changed == 0)
+    for (int slot = 0; slot < 2; slot++)
+      for (size_t i = 0; i < comp_dataset_count(job->old_data, (comp_slot)slot); i++)
+        if (!comp_dataset_get(job->dataset, (comp_slot)slot,
+                              comp_dataset_entry_name(job->old_data, (comp_slot)slot, i)))
+          left++;
+  if (!there || job->data_changed > 0 || left > 0) {
+    if (strcmp(job->format, "h5ad") == 0 && !job->read.raw) write.carry_from = job->options->input.path;
+    comp_status status = comp_dataset_write(job->context, job->dataset, run_path(job, "data.h5ad"), &write);
+    if (status != COMP_OK) return fail(job, status);
+  }
+  comp_dataset_free(job->old_data);
+  job->old_data = NULL;
+  return run_folder_save(job, false);
+}
+
+/* ---- Measures -------------------------------------------------------------------------------------------------- */
+
+static int add_name(run_job *job, const comp_baseline_method *method) {
+  size_t used = strlen(job->embeddings);
+  snprintf(job->embeddings + used, sizeof job->embeddings - used, ",%s", method->embedding);
+  return 0;
+}
+
+/* The predictions from one condition to another; NULL when they cannot be scored, which is said. */
+static comp_counterfactual_score *score_change(run_job *job, const char *from, const char *to) {
+  comp_counterfactual_score_options c = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
+  comp_counterfactual_score *score = NULL;
+  char layer[256];
+  layer_name(layer, sizeof layer, to);
+  c.condition = job->options->condition;
+  c.label = job->options->label;
+  c.layer = layer;
+  c.from = from;
+  c.to = to;
+  c.seed = (uint64_t)job->options->seed;
+  if (comp_counterfactual_score_run(&score, job->context, job->dataset, &c) != COMP_OK)
+    run_say(job, "comp: warning: predictions from %s to %s are not scored: %s", from, to, comp_error_message());
+  return score;
+}
+
+/* All changes of condition that were predicted, the first one first, as a list of JSON texts. */
+static int score_changes(run_job *job, char **json, size_t *n, size_t most) {
+  const comp_groups *g = &job->conditions;
+  for (int first = 1; first >= 0; first--)
+    for (size_t t = 0; t < g->n_levels; t++)
+      for (size_t f = 0; f < g->n_levels && *n < most; f++) {
+        const char *from = g->levels[f], *to = g->levels[t];
+        bool main = strcmp(from, job->source) == 0 && strcmp(to, job->goal) == 0;
+        if (f == t || main != (first == 1)) continue;
+        if (job->options->to && strcmp(job->options->to, to) != 0) continue;
+        if (!main && job->options->from && strcmp(job->options->from, from) != 0) continue;
+        comp_counterfactual_score *score = score_change(job, from, to);
+        if (comp_context_interrupted(job->context)) {
+          comp_counterfactual_score_free(score);
+          return cli_error(job->session, EXIT_FAILED, "interrupted");
+        }
+        if (!score) continue;
+        comp_status status = comp_counterfactual_score_json(&json[*n], score);
+        comp_counterfactual_score_free(score);
+        if (status != COMP_OK) return fail(job, status);
+        ++*n;
+      }
+  return 0;
+}
+
+static comp_status write_scores(run_job *job, const cli_scores *scores) {
+  cli_output output;
+  if (!cli_output_open(&output, run_path(job, "scores.json"))) return COMP_ERR_IO;
+  cli_scores_put_json(output.file, scores);
+  return cli_output_commit(&output) ? COMP_OK : COMP_ERR_IO;
+}
+
+static int score(run_job *job, const comp_score_options *s, const cli_predict_options *p) {
+  enum { MOST_CHANGES = 64 };
+  char *json[MOST_CHANGES] = {0};
+  size_t n_json = 0;
+  comp_score *result = NULL;
+  cli_predictions predicted = {0};
+  comp_status status = comp_score_run(&result, job->context, job->dataset, s);
+  if (status == COMP_OK) status = cli_predictions_run(&predicted, job->context, job->dataset, result, p);
+  int code = status == COMP_OK ? 0 : fail(job, status);
+  if (!code && job->goal) code = score_changes(job, json, &n_json, MOST_CHANGES);
+  if (!code) {
+    cli_scores scores = {.options = s,
+                         .score = result,
+                         .predictions = &predicted,
+                         .counterfactual_json = json[0],
+                         .more_changes = json + 1,
+                         .n_more_changes = n_json > 1 ? n_json - 1 : 0};
+    status = write_scores(job, &scores);
+    if (status != COMP_OK) code = fail(job, status);
+  }
+  for (size_t i = 0; i < n_json; i++) comp_counterfactual_text_free(json[i]);
+  cli_predictions_release(&predicted);
+  comp_score_free(result);
+  return code;
+}
+
+static int measure(run_job *job) {
+  const run_options *o = job->options;
+  const char *list[2], *columns[3] = {o->condition, o->target, NULL};
+  comp_score_options s = COMP_SCORE_OPTIONS_INIT;
+  cli_predict_options p = {.classifier = "forest", .folds = 5, .condition = o->condition, .label = o->label};
+  snprintf(job->embeddings, sizeof job->embeddings, "X_pca,X_comp");
+  each_method(job, add_name);
+  s.embeddings = job->embeddings;
+  s.condition = o->condition;
+  s.label = o->label;
+  s.metrics = "paper,scib";
+  s.k = job->k;
+  s.alpha = o->alpha;
+  s.small_labels = COMP_SMALL_SHRINK;
+  s.min_label = 4 * 5;
+  s.seed = (uint64_t)o->seed;
+  p.columns.items = columns;
+  p.columns.count = o->target ? 2 : 1;
+  p.fairness = o->target != NULL;
+  p.classifiers = o->protect ? "logistic,forest,boosted" : "logistic,forest";
+  p.seed = o->seed;
+  run_line_start(job, "score", "score");
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_text(job, "--use", s.embeddings);
+  run_line_text(job, "--condition", o->condition);
+  run_line_text(job, "--label", o->label);
+  run_line_text(job, "--metrics", s.metrics);
+  run_line_number(job, "-k", (double)s.k);
+  run_line_number(job, "--alpha", s.alpha);
+  run_line_text(job, "--small-labels", "shrink");
+  run_line_number(job, "--min-label", (double)s.min_label);
+  run_line_number(job, "--seed", (double)o->seed);
+  for (size_t i = 0; i < p.columns.count; i++) run_line_text(job, "--predict", columns[i]);
+  if (o->protect) run_line_text(job, "--classifiers", p.classifiers);
+  if (p.fairness) run_line_flag(job, "--fairness");
+  if (job->goal) {
+    char layer[256];
+    layer_name(layer, sizeof layer, job->goal);
+    run_line_text(job, "--counterfactual", layer);
+    run_line_text(job, "--from", job->source);
+    run_line_text(job, "--to", job->goal);
+  }
+  run_line_path(job, "--json", "scores.json");
+  int code = 0;
+  if (comp_score_options_check(&s) != COMP_OK) return cli_usage_error(job->session, "%s", comp_error_message());
+  if (run_step_needed(job, job->all, one(list, "scores.json"))) code = score(job, &s, &p);
+  return code ? code : run_step_done(job);
+}
+
+static int diagnose(run_job *job) {
+  const char *list[2];
+  if (job->options->no_diagnose) return 0;
+  run_line_start(job, "diagnose", "diagnose");
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_path(job, "-m", "model.safetensors");
+  run_line_text(job, "--label", job->options->label);
+  run_line_number(job, "--max-samples", DIAGNOSE_SAMPLES);
+  run_line_number(job, "--permutations", DIAGNOSE_PERMUTATIONS);
+  run_line_number(job, "--seed", (double)job->options->seed);
+  run_line_path(job, "--json", "diagnose.json");
+  if (run_step_needed(job, job->trained, one(list, "diagnose.json"))) {
+    comp_diagnose_options d = COMP_DIAGNOSE_OPTIONS_INIT;
+    comp_diagnosis *diagnosis = NULL;
+    const comp_model *model = job->model;
+    d.label = job->options->label;
+    d.samples = DIAGNOSE_SAMPLES;
+    d.permutations = DIAGNOSE_PERMUTATIONS;
+    d.seed = (uint64_t)job->options->seed;
+    comp_status status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, &d);
+    if (status == COMP_OK) {
+      const char *text = comp_diagnosis_json(diagnosis);
+      status = comp_file_write(run_path(job, "diagnose.json"), text, strlen(text));
+    }
+    comp_diagnosis_free(diagnosis);
+    if (status == COMP_ERR_DATA) {
+      run_say(job, "comp: warning: the model is not checked: %s", comp_error_message());
+      unlink(run_path(job, "diagnose.json")); /* of an earlier run */
+    } else if (status != COMP_OK) {
+      return fail(job, status);
+    }
+  }
+  return run_step_done(job);
+}
+
+/* How often the condition is right when it is guessed from the label alone. Where conditions differ in their shares of
+ * labels, this is what a representation that keeps labels must tell. */
+static int guess_from_label(run_job *job) {
+  const comp_table *obs = comp_dataset_obs(job->dataset);
+  const comp_groups *g = &job->conditions;
+  comp_groups labels = {0};
+  size_t column = comp_table_find(obs, job->options->label ? job->options->label : ""), right = 0, known = 0;
+  if (column == COMP_NOT_FOUND) return 0;
+  comp_status status = comp_table_groups(&labels, obs, column);
+  size_t *counts = status == COMP_OK ? calloc(labels.n_levels * g->n_levels + 1, sizeof *counts) : NULL;
+  for (size_t i = 0; counts && i < g->rows; i++)
+    if (labels.codes[i] >= 0 && g->codes[i] >= 0)
+      counts[(size_t)labels.codes[i] * g->n_levels + (size_t)g->codes[i]]++, known++;
+  for (size_t l = 0; counts && l < labels.n_levels; l++) {
+    size_t most = 0;
+    for (size_t c = 0; c < g->n_levels; c++)
+      if (counts[l * g->n_levels + c] > most) most = counts[l * g->n_levels + c];
+    right += most;
+  }
+  if (known) json_object_set_new(job->record, "told_by_label", json_real((double)right / (double)known));
+  bool good = counts != NULL;
+  free(counts);
+  comp_groups_release(&labels);
+  return good ? 0 : cli_error(job->session, EXIT_FAILED, "out of memory");
+}
+
+int run_measure(run_job *job) {
+  int code = measure(job);
+  if (!code) code = guess_from_label(job);
+  if (!code) code = diagnose(job);
+  return code ? code : run_folder_save(job, false);
+}
+
+/* ---- Figures and the page -------------------------------------------------------------------------------------- */
+
+typedef enum picture { PICTURE_MAP, PICTURE_HISTORY, PICTURE_CHANGE, PICTURE_STRIP, PICTURE_METRICS } picture;
+
+static const struct {
+  const char *kind, *file;
+} pictures[] = {{"umap", "umap"},
+                {"history", "training"},
+                {"counterfactual", "counterfactual"},
+                {"strip", "strip"},
+                {"metrics", "metrics"}};
+
+static comp_status draw(run_job *job, picture kind, const char *path) {
+  const run_options *o = job->options;
+  const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {o->condition, o->label ? o->label : o->target};
+  const char *scores = run_path(job, "scores.json");
+  comp_figure_options f = COMP_FIGURE_OPTIONS_INIT;
+  comp_figure_effect e = COMP_FIGURE_EFFECT_INIT;
+  e.condition = o->condition;
+  e.label = o->label;
+  e.source = job->source;
+  e.target = job->goal;
+  switch (kind) {
+  case PICTURE_MAP:
+    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, columns[1] ? 2 : 1, &f);
+  case PICTURE_HISTORY:
+    return comp_figure_history(job->model, path, &f);
+  case PICTURE_CHANGE:
+    return comp_figure_counterfactual(job->context, job->dataset, path, &e, &f);
+  case PICTURE_STRIP:
+    return comp_figure_strip(job->context, job->dataset, path, &e, &f);
+  case PICTURE_METRICS:
+    return comp_figure_metrics(&scores, 1, path, &f);
+  }
+  return COMP_OK;
+}
+
+static int draw_step(run_job *job, picture kind) {
+  const run_options *o = job->options;
+  const char *list[2];
+  char name[64], command[64];
+  bool change = kind == PICTURE_CHANGE || kind == PICTURE_STRIP;
+  if ((kind == PICTURE_MAP && o->no_umap) || (change && !job->goal)) return 0;
+  snprintf(name, sizeof name, "figures/%s.%s", pictures[kind].file, o->figures);
+  snprintf(command, sizeof command, "figure %s", pictures[kind].kind);
+  run_line_start(job, name, command);
+  if (kind == PICTURE_HISTORY)
+    run_line_path(job, "-m", "model.safetensors");
+  else if (kind == PICTURE_METRICS)
+    run_line_path(job, "--scores", "scores.json");
+  else
+    run_line_path(job, "-i", "data.h5ad");
+  if (change || kind == PICTURE_MAP) {
+    run_line_text(job, "--condition", o->condition);
+    run_line_text(job, "--label", o->label || change ? o->label : o->target);
+  }
+  if (change) {
+    run_line_text(job, "--from", job->source);
+    run_line_text(job, "--to", job->goal);
+  }
+  run_line_path(job, "-o", name);
+  uint64_t upstream = kind == PICTURE_MAP       ? job->mapped
+                      : kind == PICTURE_HISTORY ? job->trained
+                      : change                  ? job->predicted
+                                                : job->measured;
+  if (run_step_needed(job, upstream, one(list, name))) {
+    comp_status status = draw(job, kind, run_path(job, name));
+    if (status == COMP_ERR_DATA || status == COMP_ERR_ARGUMENT)
+      run_say(job, "comp: warning: no figure %s: %s", name, comp_error_message());
+    else if (status != COMP_OK)
+      return fail(job, status);
+  }
+  return run_step_done(job);
+}
+
+/* When the page is made; SOURCE_DATE_EPOCH sets it, for the same bytes again. */
+static const char *now(char *buffer, size_t size) {
+  const char *fixed = getenv("SOURCE_DATE_EPOCH");
+  time_t when = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
+  struct tm parts;
+  if (!gmtime_r(&when, &parts) || strftime(buffer, size, "%Y-%m-%d %H:%M UTC", &parts) == 0) return NULL;
+  return buffer;
+}
+
+static int page(run_job *job) {
+  const run_options *o = job->options;
+  const char *list[2], *scores = run_path(job, "scores.json");
+  char created[64];
+  comp_report_options r = COMP_REPORT_OPTIONS_INIT;
+  run_line_start(job, "report", "report");
+  run_line_path(job, "-i", "data.h5ad");
+  run_line_path(job, "-m", "model.safetensors");
+  run_line_path(job, "--scores", "scores.json");
+  bool checked = !o->no_diagnose && access(run_path(job, "diagnose.json"), F_OK) == 0;
+  if (checked) run_line_path(job, "--diagnose", "diagnose.json");
+  run_line_text(job, "--condition", o->condition);
+  run_line_text(job, "--label", o->label);
+  run_line_path(job, "-o", "report.html");
+  if (run_step_needed(job, job->measured, one(list, "report.html"))) {
+    r.source = o->input.path;
+    r.condition = o->condition;
+    r.label = o->label;
+    r.model = job->model;
+    r.scores = &scores;
+    r.n_scores = 1;
+    r.diagnose = checked ? run_path(job, "diagnose.json") : NULL;
+    r.created = now(created, sizeof created);
+    if (o->no_umap) r.before = "X_pca", r.after = "X_comp";
+    comp_status status = comp_report_write(job->context, job->dataset, run_path(job, "report.html"), &r);
+    if (status != COMP_OK) return fail(job, status);
+  }
+  return run_step_done(job);
+}
+
+int run_draw(run_job *job) {
+  int code = 0;
+  job->measured = job->all;
+  for (int kind = PICTURE_MAP; kind <= PICTURE_METRICS && !code; kind++) code = draw_step(job, (picture)kind);
+  return code ? code : page(job);
+}

@@ -1,0 +1,110 @@
+/* sha256.c: FIPS 180-4, sections 4.1.2 to 6.2. */
+#include "cli/sha256.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const uint32_t constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+void sha256_init(sha256 *d) {
+  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  memcpy(d->state, start, sizeof start);
+  d->length = 0;
+}
+
+static uint32_t turn(uint32_t x, int n) {
+  return x >> n | x << (32 - n);
+}
+
+static void add_block(sha256 *d, const uint8_t *p) {
+  uint32_t w[64], s[8];
+  for (int i = 0; i < 16; i++, p += 4)
+    w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
+  for (int i = 16; i < 64; i++) {
+    uint32_t a = turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3;
+    uint32_t b = turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10;
+    w[i] = w[i - 16] + a + w[i - 7] + b;
+  }
+  memcpy(s, d->state, sizeof s);
+  for (int i = 0; i < 64; i++) {
+    uint32_t e = turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25), choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+    uint32_t a = turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22);
+    uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+    uint32_t t = s[7] + e + choice + constants[i] + w[i];
+    memmove(s + 1, s, 7 * sizeof *s);
+    s[4] += t;
+    s[0] = t + a + majority;
+  }
+  for (int i = 0; i < 8; i++) d->state[i] += s[i];
+}
+
+void sha256_add(sha256 *d, const void *data, size_t size) {
+  const uint8_t *p = data;
+  size_t used = (size_t)(d->length % 64);
+  d->length += size;
+  if (used) {
+    size_t part = size < 64 - used ? size : 64 - used;
+    memcpy(d->block + used, p, part);
+    p += part;
+    size -= part;
+    if (used + part < 64) return;
+    add_block(d, d->block);
+  }
+  for (; size >= 64; p += 64, size -= 64) add_block(d, p);
+  memcpy(d->block, p, size);
+}
+
+void sha256_end(sha256 *d, char out[65]) {
+  uint8_t tail[72] = {0x80};
+  uint64_t bits = d->length * 8;
+  size_t pad = 1 + (119 - (size_t)(d->length % 64)) % 64;
+  for (int i = 0; i < 8; i++) tail[pad + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
+  sha256_add(d, tail, pad + 8);
+  for (int i = 0; i < 8; i++) snprintf(out + 8 * i, 9, "%08x", (unsigned)d->state[i]);
+}
+
+static bool add_file(sha256 *d, const char *path) {
+  enum { SIZE = 1 << 16 };
+  FILE *file = fopen(path, "rb");
+  if (!file) return false;
+  uint8_t *buffer = malloc(SIZE);
+  size_t got;
+  while (buffer && (got = fread(buffer, 1, SIZE, file)) > 0) sha256_add(d, buffer, got);
+  bool good = buffer && !ferror(file);
+  int code = errno;
+  free(buffer);
+  fclose(file);
+  errno = code;
+  return good;
+}
+
+bool sha256_add_path(sha256 *d, const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) return false;
+  if (!S_ISDIR(info.st_mode)) return add_file(d, path);
+  struct dirent **entries;
+  int n = scandir(path, &entries, NULL, alphasort);
+  if (n < 0) return false;
+  bool good = true;
+  for (int i = 0; i < n; i++) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name);
+    if (good && stat(name, &info) == 0 && S_ISREG(info.st_mode)) good = add_file(d, name);
+    free(entries[i]);
+  }
+  free(entries);
+  return good;
+}

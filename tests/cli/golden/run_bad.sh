@@ -1,0 +1,25 @@
+# What comp run says about mistakes, before any work; no folder is made.
+awk 'BEGIN {
+  print ",batch,type,same,id,d1,d2"
+  for (i = 0; i < 60; i++) print "c" i "," (i % 2 ? "u" : "v") "," (i % 3 ? "p" : "q") ",k,n" i "," i % 7 "," i % 5
+}' >cells.csv
+awk 'BEGIN { print ",batch,d1,d2"; for (i = 0; i < 60; i++) print "c" i "," (i < 55 ? "u" : "v") "," i % 7 "," i % 5 }' >few.csv
+: >file
+try() {
+  "$COMP" run -q "$@"
+  echo "exit $?"
+}
+for arguments in '-c bach -o out' '-c same -o out' '-c id -o out' '-c batch -l tipe -o out' '-c batch -l id -o out' '-c batch -l batch -o out' \
+  '-c batch --to w -o out' '-c batch --from u --to u -o out' '-c batch --target type -o out' '-c batch --compare harmonie -o out' \
+  '-c batch --hvg seurat:10 -o out' '-c batch --as omics --drop same -o out' '-c batch -k 60 -o out' '-c batch --hidden 5,x -o out' '-c batch --hvg x --as omics -o out' \
+  '-c batch -o file' '-c batch -o no/such/folder' '-c batch'; do
+  # shellcheck disable=SC2086  # a list of words
+  try -i cells.csv $arguments
+done
+try -i few.csv -c batch -o out
+try -i no.csv -c batch -o out
+ls
+mkdir theirs
+: >theirs/data.h5ad
+try -i cells.csv -c batch -o theirs
+try -i theirs/data.h5ad -c batch -o theirs

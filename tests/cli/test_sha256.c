@@ -1,0 +1,39 @@
+/* test_sha256.c: the digests that FIPS 180-4 gives as examples, however the bytes come. */
+#include "testing.h"
+
+#include <string.h>
+
+#include "cli/sha256.h"
+
+static void digest_is(const char *text, size_t repeats, size_t step, const char *expected) {
+  sha256 digest;
+  char out[65];
+  size_t length = strlen(text);
+  sha256_init(&digest);
+  for (size_t r = 0; r < repeats; r++)
+    for (size_t i = 0; i < length; i += step) sha256_add(&digest, text + i, length - i < step ? length - i : step);
+  sha256_end(&digest, out);
+  assert_string_equal(out, expected);
+}
+
+static void test_examples(void **state) {
+  (void)state;
+  static const char two[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+  digest_is("", 1, 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  digest_is("abc", 1, 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  for (size_t step = 1; step <= 56; step += 5)
+    digest_is(two, 1, step, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  digest_is("aaaaaaaaaa", 100000, 10, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+static void test_missing_file(void **state) {
+  (void)state;
+  sha256 digest;
+  sha256_init(&digest);
+  assert_false(sha256_add_path(&digest, "no/such/file"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_examples), cmocka_unit_test(test_missing_file)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
