@@ -77,7 +77,8 @@ static void scale_rows(void *arg, size_t begin, size_t end, int thread) {
     }
     double sum = 0.0, squares = 0.0;
     for (size_t j = 0; j < d; j++) {
-      out[j] = s->kept[j] ? (float)fmin((out[j] - s->mean[j]) * s->inverse[j], MOST_SCALED) : 0.0f;
+      const double scaled = (out[j] - s->mean[j]) * s->inverse[j];
+      out[j] = s->kept[j] ? (float)(scaled > MOST_SCALED ? MOST_SCALED : scaled) : 0.0f;
       sum += out[j];
     }
     s->centre[i] = sum / (double)s->n_kept;
