@@ -47,7 +47,7 @@ def pbmc():
     return path if message == "" else None
 
 
-def seurat(path, condition):
+def seurat(path, condition, **settings):
     """Seurat's integration, sets in the order of the categories: a folder of results, or what R said."""
     a = ad.read_h5ad(path)
     x = a.X.toarray() if sp.issparse(a.X) else a.X
@@ -57,5 +57,5 @@ def seurat(path, condition):
     for name, values in (("batch", a.obs[condition]), ("levels", a.obs[condition].cat.categories)):
         with open(f"{where}/{name}.txt", "w") as file:
             file.write("".join(f"{v}\n" for v in values))
-    message = bc.rscript(SEURAT, where)
+    message = bc.rscript(SEURAT, where, **settings)
     return (where, "") if message == "" else (None, message)
