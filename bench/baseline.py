@@ -1,8 +1,11 @@
-"""bench/baseline.py [combat harmony]: ComBat against sva, Harmony against harmonypy; both take turns, the best counts.
+"""bench/baseline.py [combat harmony seurat]: ComBat against sva, Harmony against harmonypy, seurat-cca against Seurat; both
+take turns, the best counts.
 
 ComBat: TCGA's pairs and Kang's cells (COMP_DATA), the correction alone without reading and writing; skipped without R and
 sva, and without the principal components that comp adds. Harmony: simulated components, COMP_CELLS (100000) x 50, two
-batches, from k-means to the end, at most COMP_ROUNDS (10) rounds. Run through `./dev bench baseline`; for a fair BLAS on
+batches, from k-means to the end, at most COMP_ROUNDS (10) rounds. Seurat: two protocols of PBMC, from logged data to the
+components of the corrected matrix, with processor time and peak memory of the whole process too; R with
+all threads of its BLAS and with one, the better counts. Run through `./dev bench baseline`; for a fair BLAS on
 AVX-512 machines set OPENBLAS_CORETYPE=SkylakeX.
 """
 import os
@@ -98,6 +101,38 @@ def harmony():
     report(f"harmony, {n} x {d}, {rounds} rounds at most", mine, theirs, 5)
 
 
+def measured(path, method, condition):
+    """Seconds of the method alone; seconds of processor time and peak memory (MB) of the process, reading included."""
+    with tempfile.TemporaryDirectory() as where:
+        child = subprocess.Popen([DUMP, path, method, condition, where + "/out.bin"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, text=True)
+        seconds = child.stdout.read().split()
+        _, code, usage = os.wait4(child.pid, 0)
+    if code != 0 or not seconds:
+        sys.exit(f"{DUMP} failed")
+    return float(seconds[0]), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def seurat():
+    import seurat_common as sc
+    path = sc.pbmc()
+    if not path or not sc.there():
+        print("seurat: R with Seurat, or the data, is not there (COMP_DATA)")
+        return
+    mine, theirs = [], []
+    for _ in range(REPEATS):
+        mine.append(measured(path, "seurat-cca", "batch"))
+        for settings in ({}, {"OPENBLAS_NUM_THREADS": "1"}):  # threads of R's BLAS can cost more than they bring
+            where, message = sc.seurat(path, "batch", **settings)
+            if message:
+                sys.exit(message)
+            theirs.append(tuple(float(v) for v in open(where + "/cost.txt").read().split()))
+    report("seurat, pbmc 1583 x 2000", [m[0] for m in mine], [t[0] for t in theirs], 10)
+    report("  processor time", [m[1] for m in mine], [t[1] for t in theirs], 10)
+    ours_peak, peak = min(m[2] for m in mine), min(t[2] for t in theirs)
+    print(f"{'  peak memory':40s} {ours_peak:8.0f} MB {peak:8.0f} MB {peak / ours_peak:7.1f}x  (bar 1x)", flush=True)
+
+
 print(f"{'':40s} {'comp':>11s} {'peer':>11s}")
-for part in sys.argv[1:] or ["combat", "harmony"]:
-    {"combat": combat, "harmony": harmony}[part]()
+for part in sys.argv[1:] or ["combat", "harmony", "seurat"]:
+    {"combat": combat, "harmony": harmony, "seurat": seurat}[part]()

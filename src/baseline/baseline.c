@@ -10,8 +10,8 @@
 #include "linalg/linalg.h"
 
 static const comp__baseline *const methods[] = {
-    &comp__baseline_pca, &comp__baseline_combat,    &comp__baseline_harmony,
-    &comp__baseline_mnn, &comp__baseline_celligner, &comp__baseline_scgen,
+    &comp__baseline_pca,       &comp__baseline_combat, &comp__baseline_harmony,    &comp__baseline_mnn,
+    &comp__baseline_celligner, &comp__baseline_scgen,  &comp__baseline_seurat_cca,
 };
 
 enum { N_METHODS = sizeof methods / sizeof(void *) };

@@ -35,6 +35,13 @@ comp_status comp__orthonormalize(double *a, size_t k, size_t n);
 /* Turns the rows of a [rows, n] so that each one's entry of largest magnitude is positive. */
 void comp__fix_signs(double *a, size_t rows, size_t n);
 
+/* The first singular vectors of a b^T, a [n, d] and b [m, d], which is never formed: left [components, n], right
+ * [components, m], both with orthonormal rows, and values [components], largest first. By block Krylov iteration from a
+ * random start, until all residuals are below 1e-5 of the largest value, or at what single precision leaves of them.
+ * components: 1 .. min(n, m, d). */
+comp_status comp__svd_product(float *left, float *right, double *values, comp_context *context, const float *a,
+                              size_t n, const float *b, size_t m, size_t d, size_t components, uint64_t seed);
+
 typedef struct comp__pca_options {
   size_t components; /* 1 .. min(rows, features) */
   bool scale;        /* divide features by their standard deviation (n - 1); constant ones become 0 */

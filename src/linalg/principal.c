@@ -48,7 +48,10 @@ typedef struct view {
 
 static float seen(const view *v, float value, size_t j) {
   double scaled = ((double)value - v->means[j]) * v->inverse[j];
-  if (v->clip > 0.0) scaled = fmin(fmax(scaled, -v->clip), v->clip);
+  if (v->clip > 0.0) { /* no fmin(), which is a call, and keeps the loop over a row from using vectors */
+    scaled = scaled < -v->clip ? -v->clip : scaled;
+    scaled = scaled > v->clip ? v->clip : scaled;
+  }
   return (float)(scaled - v->offsets[j]);
 }
 
@@ -58,8 +61,10 @@ static void view_rows(float *out, const view *v, size_t begin, size_t end) {
   const size_t d = x->cols;
   for (size_t row = begin; row < end; row++, out += d) {
     if (x->kind == COMP_DENSE) {
-      const float *values = x->values + row * d;
-      for (size_t j = 0; j < d; j++) out[j] = seen(v, values[j], j);
+      const float *restrict values = x->values + row * d;
+      float *restrict to = out;
+      const view own = *v;
+      for (size_t j = 0; j < d; j++) to[j] = seen(&own, values[j], j);
       continue;
     }
     memcpy(out, v->zeros, d * sizeof *out);

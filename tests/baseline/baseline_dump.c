@@ -5,13 +5,15 @@
  *
  * OUT.bin gets the embedding (float32, row after row); seconds, rows and columns are printed. Names: rep, covariate,
  * reference, components, clusters, max_iter, seed, threads; centroids (a file of float32, clusters x dimensions);
- * orders=N:FILE (the orders of the first N clustering steps of harmony, as int64).
+ * orders=N:FILE (the orders of the first N clustering steps of harmony, as int64); layer=FILE (gets the corrected
+ * matrix, as float32); anchors=FILE (gets the anchors of seurat-cca: two rows and the score of each, as double).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "baseline/anchors.h"
 #include "baseline/harmony.h"
 #include "comp/comp.h"
 
@@ -60,6 +62,22 @@ static void put_orders(const char *value, size_t n, uint64_t seed) {
   free(order);
 }
 
+static void put_anchors(const char *path, comp_context *context, const comp_dataset *dataset,
+                        const comp_baseline_options *o) {
+  comp__anchors anchors;
+  must(comp__seurat_anchors(&anchors, context, dataset, o));
+  double *all = malloc((3 * anchors.n + 1) * sizeof *all);
+  if (!all) die(path);
+  for (size_t i = 0; i < anchors.n; i++) {
+    all[3 * i] = (double)anchors.list[i].left;
+    all[3 * i + 1] = (double)anchors.list[i].right;
+    all[3 * i + 2] = anchors.list[i].score;
+  }
+  put(path, all, 3 * anchors.n * sizeof *all);
+  free(all);
+  comp__anchors_release(&anchors);
+}
+
 /* What a method says of its own time, for benchmarks. */
 static void show(void *user, comp_log_level level, const char *message) {
   (void)user;
@@ -76,7 +94,7 @@ int main(int argc, char **argv) {
   comp_dataset *dataset, *results;
   comp_matrix *centroids = NULL;
   const comp_baseline_method *method;
-  const char *covariate, *orders = NULL;
+  const char *covariate, *orders = NULL, *anchors = NULL, *layer = NULL;
   if (argc < 5) die("IN.h5ad METHOD CONDITION OUT.bin [NAME=VALUE ...]");
   o.condition = argv[3];
   for (int i = 5; i < argc; i++) {
@@ -101,6 +119,10 @@ int main(int argc, char **argv) {
       o.centroids = centroids = get_centroids(value, o.clusters);
     else if (strcmp(name, "orders") == 0)
       orders = value;
+    else if (strcmp(name, "anchors") == 0)
+      anchors = value;
+    else if (strcmp(name, "layer") == 0)
+      layer = value;
     else if (strcmp(name, "covariate") == 0) {
       covariate = value;
       o.covariates = &covariate;
@@ -117,6 +139,12 @@ int main(int argc, char **argv) {
   clock_gettime(CLOCK_MONOTONIC, &to);
   comp_matrix *embedding = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
   put(argv[4], comp_matrix_values(embedding), comp_matrix_nnz(embedding) * sizeof(float));
+  if (layer) {
+    const comp_matrix *corrected = method->layer ? comp_dataset_get(results, COMP_SLOT_LAYERS, method->layer) : NULL;
+    if (!corrected) die("layer: the method makes none");
+    put(layer, comp_matrix_const_values(corrected), comp_matrix_nnz(corrected) * sizeof(float));
+  }
+  if (anchors) put_anchors(anchors, context, dataset, &o);
   if (orders) put_orders(orders, comp_dataset_samples(dataset), o.seed);
   printf("%.4f %zu %zu\n", (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
          comp_matrix_rows(embedding), comp_matrix_cols(embedding));

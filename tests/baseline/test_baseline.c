@@ -149,7 +149,7 @@ static const comp_matrix *embedding_of(const comp_dataset *results, const char *
 
 static void sets_are_merged(void **state) {
   (void)state;
-  static const char *const merging[] = {"combat", "harmony", "mnn", "celligner"};
+  static const char *const merging[] = {"combat", "harmony", "mnn", "celligner", "seurat-cca"};
   comp_context *context = test_context(2);
   comp_dataset *dataset = make_data(false), *before = run(context, dataset, "pca");
   if (!(rejected(dataset, embedding_of(before, "pca")) > 0.9)) fail_msg("the sets are mixed from the start");
@@ -168,10 +168,10 @@ static void sets_are_merged(void **state) {
 
 static void a_population_of_one_set_stays_apart(void **state) {
   (void)state;
-  static const char *const keeping[] = {"mnn", "celligner"};
+  static const char *const keeping[] = {"mnn", "celligner", "seurat-cca"};
   comp_context *context = test_context(2);
   comp_dataset *dataset = make_data(true);
-  for (size_t m = 0; m < 2; m++) {
+  for (size_t m = 0; m < sizeof keeping / sizeof *keeping; m++) {
     comp_dataset *after = run(context, dataset, keeping[m]);
     const comp_matrix *z = embedding_of(after, keeping[m]);
     double same = same_type(dataset, z, TYPES), share = rejected(dataset, z);
@@ -292,11 +292,12 @@ static void sparse_is_dense(void **state) {
   for (size_t i = 0; i < comp_matrix_nnz(comp_dataset_x(dense)); i++) values[i] = values[i] > 3 ? values[i] : 0;
   assert_ok(comp_matrix_to_csr(&x, context, comp_dataset_x(dense)));
   assert_ok(comp_dataset_set_x(sparse, x));
-  static const char *const exact[] = {"combat", "celligner"};
-  for (size_t m = 0; m < 2; m++) {
-    comp_dataset *a = run(context, dense, exact[m]), *b = run(context, sparse, exact[m]);
-    const comp_matrix *p = comp_dataset_get(a, COMP_SLOT_LAYERS, exact[m]);
-    const comp_matrix *q = comp_dataset_get(b, COMP_SLOT_LAYERS, exact[m]);
+  static const char *const exact[][2] = {
+      {"combat", "combat"}, {"celligner", "celligner"}, {"seurat-cca", "seurat_cca"}};
+  for (size_t m = 0; m < sizeof exact / sizeof *exact; m++) {
+    comp_dataset *a = run(context, dense, exact[m][0]), *b = run(context, sparse, exact[m][0]);
+    const comp_matrix *p = comp_dataset_get(a, COMP_SLOT_LAYERS, exact[m][1]);
+    const comp_matrix *q = comp_dataset_get(b, COMP_SLOT_LAYERS, exact[m][1]);
     assert_memory_equal(comp_matrix_const_values(p), comp_matrix_const_values(q), comp_matrix_nnz(p) * sizeof(float));
     comp_dataset_free(a);
     comp_dataset_free(b);
@@ -344,8 +345,10 @@ static void unfit_data_is_refused(void **state) {
   o = plain();
   static const char *const by_components[] = {"pca", "harmony", "mnn", "combat"};
   for (size_t m = 0; m < 4; m++) refuse(five, by_components[m], &o, COMP_ERR_DATA, "ask for 4 or fewer");
+  refuse(five, "seurat-cca", &o, COMP_ERR_DATA, "k.anchor");
   refuse(five, "celligner", &o, COMP_ERR_DATA, "samples, and clusters cannot be found");
   refuse(flat, "combat", &o, COMP_ERR_DATA, "vary within every value");
+  refuse(flat, "seurat-cca", &o, COMP_ERR_DATA, "0 features vary both in 'a' and in 'b'");
   values[7] = NAN;
   refuse(flat, "harmony", &o, COMP_ERR_DATA, "X");
   free(same);

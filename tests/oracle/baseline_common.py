@@ -15,11 +15,12 @@ def comp(*arguments):
     return "" if result.returncode == 0 else result.stderr
 
 
-def rscript(code, *arguments):
+def rscript(code, *arguments, **settings):
+    """Runs R; settings are further environment variables. "" or what it said when it failed."""
     path = os.path.join(pc.folder(), "script.R")
     open(path, "w").write(code)
     result = subprocess.run(["Rscript", path, *arguments], capture_output=True, text=True,
-                            env={"LC_ALL": "C", "PATH": "/usr/bin:/bin:/usr/local/bin"})
+                            env={"LC_ALL": "C", "PATH": "/usr/bin:/bin:/usr/local/bin", **settings})
     return "" if result.returncode == 0 else result.stderr
 
 

@@ -10,4 +10,5 @@ done >>cells.csv
 "$COMP" baseline harmny -q -i cells.csv -o out2.h5ad -c batch
 "$COMP" baseline mnn -q -i cells.csv -o out2.h5ad -c batch
 "$COMP" baseline combat -q -i cells.csv -o out2.h5ad -c batsch
+"$COMP" baseline seurat-cca -q -i cells.csv -o out2.h5ad -c batch
 [ ! -e out2.h5ad ]
