@@ -42,6 +42,8 @@ static comp_status look(comp__peek *peek, unsigned char *head, const char *path)
   if (stat(path, &info) != 0) return comp__error_errno("cannot open");
   peek->folder = S_ISDIR(info.st_mode);
   if (peek->folder) return access(path, R_OK | X_OK) == 0 ? COMP_OK : comp__error_errno("cannot open");
+  if (!S_ISREG(info.st_mode))
+    return comp__error(COMP_ERR_IO, "cannot read a pipe or a device: put the data into a file first");
   FILE *file = fopen(path, "rbe");
   if (!file) return comp__error_errno("cannot open");
   peek->head_size = fread(head, 1, HEAD_SIZE, file);

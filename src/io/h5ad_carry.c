@@ -157,6 +157,10 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
     if (snprintf(member, sizeof member, "%s/%s", path, name) >= (int)sizeof member) continue;
     if (comp__h5_find(c->to, member) != COMP__H5_NONE) continue;
     if (strcmp(path, "uns") == 0 && is_old_categories(c, name)) continue;
+    if (comp__h5_find(c->from, member) == COMP__H5_NONE) {
+      comp__warn(c->context, "%s leads nowhere: it is left out", member);
+      continue;
+    }
     if (fits)
       COMP__TRY(copy(c, member));
     else
@@ -186,6 +190,25 @@ static comp_status carry_root_member(carrying *c, const char *name) {
   return COMP_OK;
 }
 
+/* What a reference pointed to outside of what was copied, HDF5 puts beside X and obs, where anndata does not know it.
+ */
+static comp_status drop_strays(const carrying *c) {
+  comp__strings members = {0};
+  size_t strays = 0;
+  comp_status status = comp__h5_members(&members, c->to);
+  for (size_t i = 0; i < members.count && status == COMP_OK; i++) {
+    const char *name = comp__strings_get(&members, i);
+    if (strncmp(name, "~obj_pointed_by_", 16) != 0) continue;
+    if (H5Ldelete(c->to, name, H5P_DEFAULT) < 0)
+      status = comp__h5_error(COMP_ERR_FORMAT, "%s cannot be left out", name);
+    strays++;
+  }
+  if (strays > 0 && status == COMP_OK)
+    comp__warn(c->context, "%zu references from one part of the file to another are not carried over", strays);
+  comp__strings_release(&members);
+  return status;
+}
+
 comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset) {
   comp__h5_file from = COMP__H5_FILE_INIT;
   comp__strings members = {0};
@@ -196,6 +219,7 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
   COMP__TRY(compare_names(&c.same_var, context, from.id, "var", &dataset->var_names));
   COMP__TRY(comp__h5_members(&members, from.id));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
+  COMP__TRY(drop_strays(&c));
   if (comp__h5ad_is_legacy(from.id, "obs") && comp__h5_find(file, "uns") == COMP__H5_GROUP) {
     encode_below(file, "uns");
     if (c.same_obs) move_graphs(file);
