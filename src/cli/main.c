@@ -3,14 +3,51 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/streams.h"
 #include "comp/suggest.h"
 
+/* Two names of one file that exists. */
+static bool same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
+}
+
+/* The row of a table whose file is this one, by any name; NULL when none is. Rows named json do not count. */
+static const opt_spec *row_of_file(const opt_spec *rows, const void *values, const char *path) {
+  for (const opt_spec *spec = cli_rows(rows); spec->name; spec++) {
+    const void *field = (const char *)values + spec->offset;
+    const opt_list *list = field;
+    if (spec->kind != OPT_FILE || strcmp(spec->name, "json") == 0) continue;
+    if (!spec->repeat && same_file(*(const char *const *)field, path)) return spec;
+    for (size_t i = 0; spec->repeat && i < list->count; i++)
+      if (same_file(list->items[i], path)) return spec;
+  }
+  return NULL;
+}
+
+/* Every command with --json writes that file whole: it must not be one that the command reads. */
+static int check_json(cli_session *session, const void *values) {
+  const cli_command *command = session->command;
+  for (const opt_spec *spec = cli_rows(command->options); spec->name; spec++) {
+    if (strcmp(spec->name, "json") != 0 || spec->kind != OPT_FILE) continue;
+    const char *path = *(const char *const *)((const char *)values + spec->offset);
+    const opt_spec *taken = path ? row_of_file(command->options, values, path) : NULL;
+    if (path && !taken) taken = row_of_file(command->positionals, values, path);
+    if (taken)
+      return cli_error(session, EXIT_USAGE, "--json: '%s' is the file of %s: it would be lost", path, taken->name);
+  }
+  return 0;
+}
+
 static int run_parsed(cli_session *session, const void *values) {
   const cli_command *command = session->command;
+  int wrong = check_json(session, values);
+  if (wrong) return wrong;
   if (session->common.quiet && session->common.verbose)
     return cli_usage_error(session, "--quiet and --verbose exclude each other");
   if (!command->computes) return command->run(session, values);
@@ -71,6 +108,7 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   cli_streams_guard();
+  signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a write that fails, and is told as one */
   signal(SIGPIPE, SIG_IGN); /* a reader that leaves must not keep result files from being completed */
   return cli_stdout_close(dispatch(argc, argv));
 }

@@ -261,10 +261,10 @@ comp_status comp_experiment_run(char **text, comp_context *context, const comp_e
   COMP__TRY(comp_experiment_options_check(options));
   COMP__TRY(find(&lab.experiment, options->name));
   COMP__TRY(make_plan(&lab));
+  COMP__TRY(lab.experiment->prepare(&lab.dataset, context, options->data));
   COMP__TRY(make_folder(options->out));
   snprintf(path, sizeof path, "%s/runs", options->out);
   COMP__TRY(make_folder(path));
-  COMP__TRY(lab.experiment->prepare(&lab.dataset, context, options->data));
   comp__info(context, "%s: %zu samples x %zu features, %zu runs", options->name, comp_dataset_samples(lab.dataset),
              comp_dataset_features(lab.dataset), lab.plan.count);
   if (options->estimate_only || strcmp(options->preset, "paper") == 0) COMP__TRY(say_cost(&lab));

@@ -170,7 +170,9 @@ comp_status comp__borrow(comp_prediction *prediction, comp_context *context, con
                comp_model_level(fitted->model, (size_t)to));
   if (l.n_takers > 0) COMP__TRY(lend(&l, context));
   comp__info(context,
-             "%zu of %zu samples have too few of '%s' near them and borrow their change from %zu that have enough",
+             "%zu of %zu samples have few of '%s' near them (less than 0.9 of what is expected): their change is "
+             "borrowed from %zu "
+             "that have at least half of it",
              l.n_takers, prediction->n_predicted, comp_model_level(fitted->model, (size_t)to), l.n_donors);
 done:
   comp__free(l.borrowed);

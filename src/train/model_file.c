@@ -92,6 +92,16 @@ static comp_status check_variances(const comp_model *m) {
   return COMP_OK;
 }
 
+static comp_status check_different(const comp__strings *names, const char *what) {
+  comp__string_index index = {0};
+  size_t twice;
+  comp_status status = comp__string_index_init(&index, names, &twice);
+  if (status == COMP_OK && twice != SIZE_MAX)
+    status = comp__error(COMP_ERR_FORMAT, "it has the %s '%s' twice", what, comp__strings_get(names, twice));
+  comp__string_index_release(&index);
+  return status;
+}
+
 static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   comp_status status;
   comp_model *m = NULL;
@@ -109,6 +119,8 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(comp__config_read(&options, comp__safetensors_text(file, "config")));
   COMP__TRY(list_from_json(&features, comp__safetensors_text(file, "features"), "features"));
   COMP__TRY(list_from_json(&levels, comp__safetensors_text(file, "levels"), "condition levels"));
+  COMP__TRY(check_different(&features, "feature"));
+  COMP__TRY(check_different(&levels, "condition level"));
   if (levels.count < 2) COMP__FAIL(COMP_ERR_FORMAT, "it has fewer than two condition levels");
   COMP__TRY(comp__model_new(&m, &options, features.count, levels.count));
   m->features = features;
