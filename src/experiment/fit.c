@@ -39,6 +39,7 @@ comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *t
   comp__info(lab->context, "training %s%s%s", trial->id, part ? " without " : "", part ? part : "");
   status = comp_train(out, lab->context, dataset, &options);
   if (status == COMP_OK) status = comp_model_save(*out, model);
+  if (status == COMP_OK) unlink(checkpoint); /* there need not be one */
   if (status != COMP_OK) {
     comp_model_free(*out);
     *out = NULL;
