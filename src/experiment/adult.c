@@ -42,8 +42,6 @@ static const comp__table tables[] = {{"models", "Adult: income without sex",
                                       "models", audit_columns},
                                      {NULL, NULL, NULL, NULL, NULL}};
 
-static const char *const models[] = {"vae", "cvae", "vfae", "trvae", "comp", NULL};
-
 static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
   static const char *const files[] = {"adult.data.gz", "adult.test.gz"};
   static const char *const obs[] = {"sex", "income"}, *const drop[] = {"education"};
@@ -88,7 +86,7 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
   snprintf(original.table, sizeof original.table, "%s", table);
   snprintf(original.row, sizeof original.row, "original data");
   comp_status status = lab->options->models ? COMP_OK : comp__plan_add(out, lab, &original);
-  return status == COMP_OK ? comp__plan_models(out, lab, table, models) : status;
+  return status == COMP_OK ? comp__plan_models(out, lab, table, comp__lab_models) : status;
 }
 
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {

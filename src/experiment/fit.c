@@ -1,6 +1,7 @@
 /* fit.c: the steps that trials share: a model, its embedding, its metrics. */
 #include "experiment/fit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,6 +143,29 @@ comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__tria
 done:
   comp_score_free(score);
   return status;
+}
+
+const char *const comp__lab_models[] = {"vae", "cvae", "vfae", "trvae", "comp", NULL};
+
+comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *table) {
+  return comp__plan_models(plan, lab, table, comp__lab_models);
+}
+
+comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
+                             const char *paper_preset, double gamma) {
+  bool paper = strcmp(lab->options->preset, "paper") == 0;
+  comp_status status = comp_train_options_init(out, trial->model, paper ? paper_preset : "default");
+  if (status != COMP_OK) return status;
+  if (!paper && strcmp(trial->model, "comp") == 0) out->model.gamma = gamma;
+  if (!isnan(trial->gamma)) out->model.gamma = trial->gamma;
+  return COMP_OK;
+}
+
+comp_status comp__lab_read(comp_dataset **out, comp_context *context, const char *path, const comp_prep_options *prep) {
+  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp_status status = comp_dataset_read(out, context, path, &read);
+  if (status == COMP_OK) status = comp_prep(out, context, prep);
+  return status == COMP_OK ? status : comp__error_in_file(status, path);
 }
 
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name) {

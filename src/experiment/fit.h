@@ -2,6 +2,7 @@
 #ifndef COMP_EXPERIMENT_FIT_H
 #define COMP_EXPERIMENT_FIT_H
 
+#include "comp/prep.h"
 #include "core/strings.h"
 #include "experiment/lab.h"
 
@@ -11,6 +12,20 @@ void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__tr
 
 /* rows[i] = the row of `other` that has the name of sample i; one that it lacks is an error. */
 comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other);
+
+/* The five models of the paper, in its order; ends with NULL. */
+extern const char *const comp__lab_models[];
+
+/* The plan of an experiment whose tables compare the five models. */
+comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *table);
+
+/* The recipe of a trial: the paper's preset, or the default one with `gamma` for CoMP. A gamma of the trial goes
+ * before. */
+comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
+                             const char *paper_preset, double gamma);
+
+/* Reads counts and prepares them. The data set should be freed via comp_dataset_free(), also after a failure. */
+comp_status comp__lab_read(comp_dataset **out, comp_context *context, const char *path, const comp_prep_options *prep);
 
 /* FOLDER/SUB/NAME, or FOLDER/NAME when that is not there; a file that is in neither place is an error. */
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/io.h"
 #include "comp/prep.h"
 #include "comp/task.h"
 #include "core/alloc.h"
@@ -59,23 +58,18 @@ static const comp__table tables[] = {
      NULL, holdout_columns},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static const char *const models[] = {"vae", "cvae", "vfae", "trvae", "comp", NULL};
-
 static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
   char path[4096];
   static const char *const keep[] = {"in_paper_set=True"};
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
   comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
   comp_status status = comp__lab_find(path, sizeof path, folder, "kang", "kang_ifnb.h5ad");
-  if (status == COMP_OK) status = comp_dataset_read(out, context, path, &read);
   if (status != COMP_OK) return status;
   prep.filter.keep = keep;
   prep.filter.n_keep = 1;
   prep.normalize = prep.log1p = true;
   prep.hvg.flavor = COMP_HVG_SEURAT;
   prep.hvg.n = 2000;
-  status = comp_prep(out, context, &prep);
-  return status == COMP_OK ? status : comp__error_in_file(status, path);
+  return comp__lab_read(out, context, path, &prep);
 }
 
 static comp_status plan_sweep(comp__plan *plan, const comp__lab *lab, const char *table, const char *model,
@@ -97,7 +91,7 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
   static const double gammas[] = {0.25, 0.5, 1, 5, 10, 15, 20};
   static const double mmd_gammas[] = {10, 100, 1000, 10000};
   comp_status status;
-  if (strcmp(table, "models") == 0) return comp__plan_models(out, lab, table, models);
+  if (strcmp(table, "models") == 0) return comp__plan_models(out, lab, table, comp__lab_models);
   if (strcmp(table, "gamma") == 0) {
     status = plan_sweep(out, lab, table, "comp", gammas, sizeof gammas / sizeof *gammas, false);
     return status == COMP_OK ? plan_sweep(out, lab, table, "comp", gammas, sizeof gammas / sizeof *gammas, true)
@@ -113,15 +107,13 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
 }
 
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  bool paper = strcmp(lab->options->preset, "paper") == 0;
-  comp_status status = comp_train_options_init(out, trial->model, paper ? "paper-kang" : "default");
-  if (status != COMP_OK) return status;
-  if (!isnan(trial->gamma)) out->model.gamma = trial->gamma;
-  if (trial->leave_self_out) {
+  comp_status status = comp__lab_recipe(out, lab, trial, "paper-kang", 10);
+  if (status == COMP_OK && trial->leave_self_out) {
     out->model.include_self = false;
-    if (!paper) out->rate = 1e-4; /* larger rates diverge: the penalty has no floor without the own posterior */
+    if (strcmp(lab->options->preset, "paper") != 0)
+      out->rate = 1e-4; /* larger rates diverge: the penalty has no floor without the own posterior */
   }
-  return COMP_OK;
+  return status;
 }
 
 /* ---- Cell types that were never seen stimulated ---------------------------------------------------------------- */

@@ -1,10 +1,7 @@
 /* pbmc.c: blood cells by two protocols: does the protocol disappear from the representation, and nothing else? */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/baseline.h"
-#include "comp/io.h"
 #include "comp/prep.h"
 #include "core/error.h"
 #include "experiment/fit.h"
@@ -23,15 +20,11 @@ static const comp__table tables[] = {{"models", "PBMC: 3' v2 and 5' chemistry",
                                       NULL, columns},
                                      {NULL, NULL, NULL, NULL, NULL}};
 
-static const char *const models[] = {"vae", "cvae", "vfae", "trvae", "comp", NULL};
-
 static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
   char path[4096];
   static const char *const keep[] = {"cell_type=bcells,dc,mk,mono,nk,tcells"};
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
   comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
   comp_status status = comp__lab_find(path, sizeof path, folder, "pbmc_protocols", "v2_vs_5p_6500.h5ad");
-  if (status == COMP_OK) status = comp_dataset_read(out, context, path, &read);
   if (status != COMP_OK) return status;
   prep.filter.keep = keep;
   prep.filter.n_keep = 1;
@@ -39,22 +32,12 @@ static comp_status prepare(comp_dataset **out, comp_context *context, const char
   prep.hvg.flavor = COMP_HVG_VST;
   prep.hvg.n = 2000;
   prep.hvg.batch = "batch";
-  status = comp_prep(out, context, &prep);
-  return status == COMP_OK ? status : comp__error_in_file(status, path);
-}
-
-static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table) {
-  return comp__plan_models(out, lab, table, models);
+  return comp__lab_read(out, context, path, &prep);
 }
 
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  bool paper = strcmp(lab->options->preset, "paper") == 0;
-  comp_status status = comp_train_options_init(out, trial->model, paper ? "paper-pbmc" : "default");
-  if (status != COMP_OK) return status;
-  /* 1,575 cells: with more the protocols are mixed more evenly than by chance */
-  if (!paper && strcmp(trial->model, "comp") == 0) out->model.gamma = 1;
-  if (!isnan(trial->gamma)) out->model.gamma = trial->gamma;
-  return COMP_OK;
+  /* 1,575 cells: with more the protocols are mixed more evenly than by chance. */
+  return comp__lab_recipe(out, lab, trial, "paper-pbmc", 1);
 }
 
 static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
@@ -75,7 +58,7 @@ const comp__experiment comp__experiment_pbmc = {
     .label = "cell_type",
     .tables = tables,
     .prepare = prepare,
-    .plan = plan,
+    .plan = comp__lab_plan,
     .recipe = recipe,
     .run = run,
 };

@@ -1,5 +1,4 @@
 /* tumour.c: bulk samples of two kinds (tumours and normal tissue; tumours and cell lines): do the tissues meet? */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +28,6 @@ static const comp__table tables[] = {{"models", "Tumours and matched normal tiss
                                       NULL, columns},
                                      {NULL, NULL, NULL, NULL, NULL}};
 
-static const char *const models[] = {"vae", "cvae", "vfae", "trvae", "comp", NULL};
-
 static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
   char path[4096], samples[4096];
   comp_read_options read = COMP_READ_OPTIONS_INIT;
@@ -40,18 +37,9 @@ static comp_status prepare(comp_dataset **out, comp_context *context, const char
   return status == COMP_OK ? comp_dataset_read(out, context, path, &read) : status;
 }
 
-static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table) {
-  return comp__plan_models(out, lab, table, models);
-}
-
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  bool paper = strcmp(lab->options->preset, "paper") == 0;
-  comp_status status = comp_train_options_init(out, trial->model, paper ? "paper-tumour" : "default");
-  if (status != COMP_OK) return status;
   /* Less than the default: with 10 tissues are pulled onto each other, and a forest finds fewer of them. */
-  if (!paper && strcmp(trial->model, "comp") == 0) out->model.gamma = 3;
-  if (!isnan(trial->gamma)) out->model.gamma = trial->gamma;
-  return COMP_OK;
+  return comp__lab_recipe(out, lab, trial, "paper-tumour", 3);
 }
 
 /* Accuracy of tissues in the other condition. */
@@ -108,7 +96,7 @@ const comp__experiment comp__experiment_tumour = {
     .label = "tissue",
     .tables = tables,
     .prepare = prepare,
-    .plan = plan,
+    .plan = comp__lab_plan,
     .recipe = recipe,
     .run = run,
 };
