@@ -2,29 +2,16 @@
 """`comp counterfactual --borrow` against its rule restated with numpy, on simulated cells of which one label was never seen treated."""
 import os
 import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("COMP_BUILD", os.path.join(ROOT, "build"))
-COMP = os.environ.get("COMP", os.path.join(BUILD, "comp"))
-count = failed = 0
-
-
-def ok(condition, what):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {what}", flush=True)
-
+from tap import COMP, finish, ok, skip_all
 
 try:
     import anndata
     import numpy as np
     from sklearn.neighbors import NearestNeighbors
 except ImportError as error:
-    print(f"1..0 # SKIP python module missing: {error.name}")
-    sys.exit(0)
+    skip_all(f"python module missing: {error.name}")
 
 folder = tempfile.TemporaryDirectory(prefix="comp-borrow-")
 path = lambda name: os.path.join(folder.name, name)  # noqa: E731
@@ -68,5 +55,4 @@ ok(np.array_equal(anndata.read_h5ad(one).layers[key], anndata.read_h5ad(seven).l
 wrong = subprocess.run([COMP, "counterfactual", "-q", "-i", path("out.h5ad"), "-m", path("model.comp"), "-o", path("x.h5ad"), "--to", "treated", "--borrow",
                         "--samples", "5"], capture_output=True, text=True)
 ok(wrong.returncode == 2 and "draws" in wrong.stderr and not os.path.exists(path("x.h5ad")), "not with draws: " + wrong.stderr.strip()[:80])
-print(f"1..{count}")
-sys.exit(failed > 0)
+finish()

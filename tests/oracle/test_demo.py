@@ -4,27 +4,10 @@ told from the representation, but can without the penalty; and data.h5ad, read b
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import warnings
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("COMP_BUILD", os.path.join(ROOT, "build"))
-COMP = os.environ.get("COMP", os.path.join(BUILD, "comp"))
-count = failed = 0
-
-
-def ok(condition, what):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {what}", flush=True)
-
-
-def skip_all(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
-
+from tap import COMP, finish, ok, skip_all
 
 try:
     import anndata
@@ -137,5 +120,4 @@ for name, without in [("cvae", run("cvae", "--no-umap", "--model", "cvae")), ("n
     ours, floor = told_by_us(without)
     ok(ours > floor + 0.1 and told(without) > floor + 0.1, f"{name}: it can be told: {ours:.3f}, floor {floor:.3f}")
 
-print(f"1..{count}")
-sys.exit(1 if failed else 0)
+finish()

@@ -5,27 +5,10 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import warnings
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("COMP_BUILD", os.path.join(ROOT, "build"))
-COMP = os.environ.get("COMP", os.path.join(BUILD, "comp"))
-count = failed = 0
-
-
-def ok(condition, what):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {what}", flush=True)
-
-
-def skip_all(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
-
+from tap import COMP, finish, ok, skip_all
 
 try:
     import anndata
@@ -142,5 +125,4 @@ ok(max(p_values) < 1e-6, "no dimension of the state is Gaussian within a label")
 p_values = [stats.ks_2samp(column[inside & treated], column[inside & ~treated]).pvalue for column in state.T]
 ok(min(p_values) > 1e-3, "the state does not depend on the condition")
 
-print(f"1..{count}")
-sys.exit(1 if failed else 0)
+finish()
