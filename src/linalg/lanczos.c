@@ -110,7 +110,7 @@ static comp_status find_next(lanczos *l) {
   memcpy(l->left, l->w, l->last * l->n * sizeof *l->left);
   for (int time = 0; time < 2 && l->width > 0; time++) {
     part p = {.l = l, .rows = l->width, .vectors = l->filled};
-    dots(l, l->left, l->width, l->filled);
+    if (time > 0) dots(l, l->left, l->width, l->filled); /* the first time, take() has done it */
     comp__parallel_for(l->context, l->n, CHUNK_COLUMNS, subtract_chunk, &p);
     comp_status status = comp__orthonormalize(l->left, l->width, l->n);
     if (status != COMP_OK) return status;

@@ -22,6 +22,7 @@ enum {
   FEW = 512, /* features or rows that are few: the matrix of their products is decomposed whole */
   MOST_BLOCK_ROWS = 256,
   BLOCK_VALUES = 1 << 21,
+  FEWEST_PIECES = 8,
   MOST_PIECES = 16,
   GRAM_COLUMNS = 1024
 };
@@ -412,6 +413,15 @@ done:
   return status;
 }
 
+/* Few enough for the cache, and for all threads to get some. */
+static size_t block_rows(size_t n, size_t d) {
+  const size_t share = (n / FEWEST_PIECES + 15) / 16 * 16;
+  size_t rows = BLOCK_VALUES / d;
+  rows = rows > MOST_BLOCK_ROWS ? MOST_BLOCK_ROWS : rows;
+  rows = rows > share ? share : rows;
+  return rows < 32 ? 32 : rows;
+}
+
 comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matrix *x,
                           const comp__pca_options *options) {
   *out = (comp__pca){.rows = x->rows, .features = x->cols, .components = options->components};
@@ -419,8 +429,7 @@ comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matr
   view v = {.context = context, .x = x, .clip = options->clip};
   comp_status status = check(context, x, options);
   if (status != COMP_OK) return status;
-  v.block = BLOCK_VALUES / d;
-  v.block = v.block < 32 ? 32 : v.block > MOST_BLOCK_ROWS ? MOST_BLOCK_ROWS : v.block;
+  v.block = block_rows(x->rows, d);
   COMP__TRY(comp__alloc(&out->means, d, sizeof *out->means));
   COMP__TRY(comp__alloc(&out->deviations, d, sizeof *out->deviations));
   COMP__TRY(comp__alloc(&out->offsets, d, sizeof *out->offsets));
