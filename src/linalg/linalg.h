@@ -1,7 +1,7 @@
 /*
- * linalg.h: factorisations, the only door to LAPACK, and principal components.
+ * linalg.h: factorisations, the only door to LAPACK and BLAS, and principal components.
  *
- * Everything here gives the same bytes at any number of threads: LAPACK runs on one thread a call. Matrices are
+ * Everything here gives the same bytes at any number of threads: LAPACK and BLAS run on one thread a call. Matrices are
  * row-major. Signs of vectors are fixed: the entry of largest magnitude is positive.
  */
 #ifndef COMP_LINALG_LINALG_H

@@ -3,7 +3,8 @@
  *
  * All passes over the data go block of rows by block of rows: a block is made dense, centred and scaled, and multiplied
  * by oneDNN. That is exact centring, the same code for dense and sparse data, and no slower than sparse products, which
- * cannot use wide vectors. Rows are cut into pieces by their number alone, and each piece has a sum of its own.
+ * cannot use wide vectors. Data that is not large is made dense only once. Rows are cut into pieces by their number
+ * alone, and each piece has a sum of its own.
  */
 #include <assert.h>
 #include <math.h>
@@ -73,13 +74,13 @@ static void view_refresh(view *v) {
   for (size_t j = 0; j < v->x->cols; j++) v->zeros[j] = seen(v, 0.0f, j);
 }
 
-/* Makes it dense as a whole when that takes no more than a modest part of memory: each product would do it again. */
 static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const view *v = arg;
   view_rows(v->dense + begin * v->x->cols, v, begin, end);
 }
 
+/* Makes it dense as a whole when that takes no more than a modest part of memory: each product would do it again. */
 static comp_status view_keep(view *v) {
   const double bytes = (double)v->x->rows * (double)v->x->cols * (double)sizeof *v->dense;
   if (bytes > DENSE_BYTES) return COMP_OK;
