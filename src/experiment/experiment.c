@@ -243,12 +243,17 @@ static comp_status write_tables(void *user, size_t item) {
   return comp__tables_write(&s->text, s->lab, s->results);
 }
 
-/* Reads the figures of trials that were done before. */
+/* Reads the figures of trials that were done before, by the recipes of today. */
 static comp_status load_done(session *s, bool *done) {
   for (size_t i = 0; i < s->lab->plan.count; i++) {
+    const comp__trial *trial = &s->lab->plan.trials[i];
     char path[4096];
-    comp__lab_path(path, sizeof path, s->lab, &s->lab->plan.trials[i], NULL, ".json");
-    comp_status status = comp__figures_load(&s->results[i], &done[i], path);
+    bool outdated;
+    comp_status status = comp__lab_outdated(&outdated, s->lab, trial);
+    if (status != COMP_OK) return status;
+    if (outdated) comp__info(s->lab->context, "%s is done again: its model is not of this recipe", trial->id);
+    comp__lab_path(path, sizeof path, s->lab, trial, NULL, ".json");
+    if (!outdated) status = comp__figures_load(&s->results[i], &done[i], path);
     if (status != COMP_OK) return status;
   }
   return COMP_OK;

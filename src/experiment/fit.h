@@ -11,6 +11,10 @@
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix);
 
+/* Whether the model that a trial left was fitted with another gamma than its recipe has now, or is damaged: then its
+ * figures do not count. Without a model nobody can tell: false. */
+comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial);
+
 /* rows[i] = the row of `other` that has the name of sample i; one that it lacks is an error. */
 comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other);
 
