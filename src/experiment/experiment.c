@@ -17,9 +17,9 @@
 #include "experiment/jobs.h"
 #include "experiment/lab.h"
 
-/* Up to so many samples several trainings go side by side, with so many threads each: docs/experiments.md has what was
- * measured. */
-enum { SMALL_SAMPLES = 20000, JOB_THREADS = 1 };
+/* Data of up to so many values, as in all the paper's experiments but that of Celligner, does not fill threads: each
+ * training then gets one, while there are trainings enough. */
+enum { SMALL_VALUES = 20 * 1000 * 1000 };
 
 static const comp__experiment *const experiments[] = {
     &comp__experiment_adult,
@@ -262,10 +262,8 @@ static comp_status load_done(session *s, bool *done) {
 /* Trials that train share the threads: `jobs` of them at a time. */
 static int choose_jobs(const session *s) {
   int threads = comp_context_threads(s->lab->context), jobs = s->lab->options->jobs;
-  if (jobs == 0) {
-    bool small = comp_dataset_samples(s->lab->dataset) <= SMALL_SAMPLES;
-    jobs = small ? (threads + JOB_THREADS - 1) / JOB_THREADS : 1;
-  }
+  size_t features = comp_dataset_features(s->lab->dataset);
+  if (jobs == 0) jobs = comp_dataset_samples(s->lab->dataset) <= SMALL_VALUES / features ? threads : 1;
   return (size_t)jobs < s->count ? jobs : (int)s->count;
 }
 
