@@ -36,6 +36,11 @@ rm three/runs/celligner-models-comp-default-3epochs-seed1.* three/runs/celligner
 touch -d 2001-01-01 three/runs/*seed0*
 "$COMP" "$@" -q -o three | cmp - one.txt
 find three/runs -name '*seed*' ! -newer data/celligner | LC_ALL=C sort
+# A model of another gamma (here: none) is fitted again.
+cp three/runs/celligner-models-cvae-default-3epochs-seed0.safetensors three/runs/celligner-models-comp-default-3epochs-seed0.safetensors
+"$COMP" "$@" -o three 2>again.err | cmp - one.txt
+grep 'done again' again.err
+for model in cvae comp; do cmp one/runs/*-$model-*-seed0.safetensors three/runs/*-$model-*-seed0.safetensors; done
 # Stopped while two train: both leave a state, and go on to the same bytes.
 set -- experiment tumour -d data --models cvae --seeds 0-1 --epochs 150
 "$COMP" "$@" -q -o whole --threads 2 >/dev/null || exit
