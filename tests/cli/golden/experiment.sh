@@ -42,7 +42,7 @@ cp three/runs/celligner-models-cvae-default-3epochs-seed0.safetensors three/runs
 grep 'done again' again.err
 for model in cvae comp; do cmp one/runs/*-$model-*-seed0.safetensors three/runs/*-$model-*-seed0.safetensors; done
 # Stopped while two train: both leave a state, and go on to the same bytes.
-set -- experiment tumour -d data --models cvae --seeds 0-1 --epochs 150
+set -- experiment tumour -d data --models cvae --seeds 0-1 --epochs 100
 "$COMP" "$@" -q -o whole --threads 2 >/dev/null || exit
 "$COMP" "$@" -o broken --jobs 2 --threads 2 >/dev/null 2>broken.err &
 pid=$!
