@@ -2,9 +2,7 @@
 #include "report/scores.h"
 
 #include <ctype.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -256,8 +254,17 @@ static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entr
   if (!about) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (embedding) json_object_set_new(about, "embedding", json_string(embedding));
   comp_status status = add_value(scores, about, name, json_object_get(result, "accuracy"), path);
+  if (status == COMP_OK) scores->items[scores->count - 1].told = column != NULL;
   json_decref(about);
   return status;
+}
+
+/* Keeps a list as it is. */
+static comp_status keep_list(json_t **out, json_t *root, const char *name) {
+  json_t *list = json_object_get(root, name);
+  if (json_array_size(list) == 0) return COMP_OK;
+  if (!*out) *out = json_array();
+  return json_array_extend(*out, list) == 0 ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
 static comp_status add_classifiers(comp__scores *scores, json_t *root, const char *list, const char *path) {
@@ -280,6 +287,8 @@ static comp_status add_own(comp__scores *scores, json_t *root, const char *path)
   if (status == COMP_OK && json_is_object(counterfactual)) status = add_counterfactual(scores, counterfactual, path);
   if (status == COMP_OK) status = add_classifiers(scores, root, "predict", path);
   if (status == COMP_OK) status = add_classifiers(scores, root, "transfer", path);
+  if (status == COMP_OK) status = keep_list(&scores->predict, root, "predict");
+  if (status == COMP_OK) status = keep_list(&scores->fairness, root, "fairness");
   return status;
 }
 
@@ -332,6 +341,8 @@ void comp__scores_release(comp__scores *scores) {
     comp__free(s->note);
   }
   comp__free(scores->items);
+  json_decref(scores->predict);
+  json_decref(scores->fairness);
   *scores = (comp__scores){0};
 }
 

@@ -9,6 +9,8 @@
 #ifndef COMP_REPORT_SCORES_H
 #define COMP_REPORT_SCORES_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comp/status.h"
@@ -30,12 +32,14 @@ typedef struct comp__score {
   comp__better better;
   double value; /* NaN: none */
   double error; /* standard error; NaN: not known */
+  bool told;    /* a classifier's accuracy: also in comp__scores.predict */
 } comp__score;
 
 /* Zero-initialise to start. */
 typedef struct comp__scores {
   comp__score *items;
   size_t count, capacity;
+  json_t *predict, *fairness; /* lists of what comp score --json has under these names; NULL: nothing */
 } comp__scores;
 
 /* Adds the scores of a file. A message names the file and what was expected. */

@@ -19,6 +19,7 @@ function fit(name, width) {
 
 export function genesSection(store, colorByGene) {
   const { genes, changes, total } = store.data.effects;
+  if (!changes.length && store.data.told?.fairness.length) return null; // an attribute that is to be hidden: nothing is predicted
   if (!changes.length) return { element: section("genes", "Genes", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
   const state = { change: 0, label: 0, gene: -1, means: null };
   const canvas = h("canvas", { class: "plot", role: "img", tabindex: "0" });
