@@ -17,7 +17,7 @@ typedef struct comp__subject {
   const char *before, *after;    /* maps, as decided; NULL: none */
   const size_t *rows;            /* the samples on the map, ascending */
   size_t n_rows;
-  comp__effects *effects; /* one for each change of condition that was predicted */
+  comp__effects *effects;             /* one for each change of condition that was predicted */
   size_t n_effects, left_out_effects; /* the latter are more than the page shows */
   comp__scores scores;
   json_t *history;  /* a list; NULL: no model */

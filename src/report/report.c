@@ -94,10 +94,9 @@ static comp_status find_effects(comp__subject *s) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
   COMP__TRY(comp_table_groups(&conditions, obs, comp_table_find(obs, s->condition)));
   COMP__TRY(comp__calloc(&s->effects, MAX_EFFECTS, sizeof *s->effects));
-  for (size_t t = 0; t < conditions.n_levels; t++) {
-    if (!comp__counterfactual_layer(s->dataset, conditions.levels[t])) continue;
-    for (size_t c = 0; c < conditions.n_levels; c++) {
-      if (c == t) continue;
+  for (size_t c = 0; c < conditions.n_levels; c++) {
+    for (size_t t = 0; t < conditions.n_levels; t++) {
+      if (c == t || !comp__counterfactual_layer(s->dataset, conditions.levels[t])) continue;
       if (s->n_effects == MAX_EFFECTS) {
         s->left_out_effects++;
         continue;
@@ -146,13 +145,10 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores) {
     if (status == COMP_OK) status = comp__append(list, json_incref(object));
     const struct {
       const char *key, *text;
-    } texts[] = {{"name", s->name},
-                 {"label", s->label},
-                 {"embedding", s->embedding},
-                 {"method", s->method},
-                 {"summary", s->summary},
-                 {"note", s->note},
-                 {"better", comp__better_name(s->better)}};
+    } texts[] = {{"name", s->name},           {"label", s->label},
+                 {"embedding", s->embedding}, {"method", s->method},
+                 {"summary", s->summary},     {"note", s->note},
+                 {"change", s->change},       {"better", comp__better_name(s->better)}};
     for (size_t k = 0; k < sizeof texts / sizeof *texts && status == COMP_OK; k++)
       if (texts[k].text) status = comp__put(object, texts[k].key, comp__json_text(texts[k].text));
     if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));

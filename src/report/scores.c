@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "report/gather.h"
 
 /* Metrics by name: letters and digits alone count, so that "m-kBET" and "m_kbet" are one. The first name of a row is
  * what comp__scores_find() is asked for. */
@@ -131,6 +132,7 @@ static comp_status add(comp__scores *scores, json_t *object, const char *name, d
   COMP__TRY(comp__strdup(&s->method, method ? method : embedding ? embedding : file_name(path)));
   COMP__TRY(comp__strdup(&s->summary, summary ? summary : row ? row->summary : ""));
   COMP__TRY(comp__strdup(&s->note, text_of(object, "note", "reason")));
+  COMP__TRY(comp__strdup(&s->change, text_of(object, "change", NULL)));
 done:
   return status;
 }
@@ -206,7 +208,8 @@ static comp_status add_embeddings(comp__scores *scores, json_t *root, const char
 }
 
 /* Predictions of another condition: the model's and two simple ones, over all labels (NULL) or in one. */
-static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *label, const char *path) {
+static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *label, const char *change,
+                                  const char *path) {
   static const struct {
     const char *key, *method;
   } predictors[] = {{"prediction", "prediction"}, {"no_change", "no change"}, {"mean_shift", "mean shift"}};
@@ -214,6 +217,7 @@ static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *l
   for (size_t k = 0; k < sizeof predictors / sizeof *predictors; k++) {
     const char *name;
     json_t *value, *about = json_pack("{s:s}", "method", predictors[k].method);
+    if (change) json_object_set_new(about, "change", comp__json_text(change));
     if (label) json_object_set(about, "label", label);
     json_object_foreach(json_object_get(entry, predictors[k].key), name, value) {
       if (status == COMP_OK && json_is_number(value)) status = add_value(scores, about, name, value, path);
@@ -224,12 +228,16 @@ static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *l
 }
 
 static comp_status add_counterfactual(comp__scores *scores, json_t *object, const char *path) {
-  comp_status status = add_predictors(scores, json_object_get(object, "mean"), NULL, path);
+  const char *from = text_of(object, "from", NULL), *to = text_of(object, "to", NULL);
+  char change[512];
+  snprintf(change, sizeof change, "%.200s \u2192 %.200s", from ? from : "", to ? to : "");
+  const char *named = from && to ? change : NULL;
+  comp_status status = add_predictors(scores, json_object_get(object, "mean"), NULL, named, path);
   size_t index;
   json_t *entry;
   json_array_foreach(json_object_get(object, "labels"), index, entry) {
     if (status == COMP_OK && json_is_string(json_object_get(entry, "label")))
-      status = add_predictors(scores, entry, json_object_get(entry, "label"), path);
+      status = add_predictors(scores, entry, json_object_get(entry, "label"), named, path);
   }
   return status;
 }
@@ -283,8 +291,12 @@ static comp_status add_classifiers(comp__scores *scores, json_t *root, const cha
 
 static comp_status add_own(comp__scores *scores, json_t *root, const char *path) {
   comp_status status = add_embeddings(scores, root, path);
-  json_t *counterfactual = json_object_get(root, "counterfactual");
+  json_t *counterfactual = json_object_get(root, "counterfactual"), *more;
+  size_t index;
   if (status == COMP_OK && json_is_object(counterfactual)) status = add_counterfactual(scores, counterfactual, path);
+  json_array_foreach(json_object_get(root, "more_counterfactuals"), index, more) {
+    if (status == COMP_OK) status = add_counterfactual(scores, more, path);
+  }
   if (status == COMP_OK) status = add_classifiers(scores, root, "predict", path);
   if (status == COMP_OK) status = add_classifiers(scores, root, "transfer", path);
   if (status == COMP_OK) status = keep_list(&scores->predict, root, "predict");
@@ -339,6 +351,7 @@ void comp__scores_release(comp__scores *scores) {
     comp__free(s->method);
     comp__free(s->summary);
     comp__free(s->note);
+    comp__free(s->change);
   }
   comp__free(scores->items);
   json_decref(scores->predict);

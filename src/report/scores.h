@@ -29,6 +29,7 @@ typedef struct comp__score {
   char *method;    /* never NULL: else the embedding, else the file's name */
   char *summary;   /* never NULL */
   char *note;      /* NULL: none */
+  char *change;    /* NULL; else a change of condition that was predicted, which the score is of: "a \u2192 b" */
   comp__better better;
   double value; /* NaN: none */
   double error; /* standard error; NaN: not known */

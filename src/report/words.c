@@ -98,6 +98,14 @@ static mixing mixing_of(const words *w) {
                   comp__scores_find(scores, "m_silhouette", w->embedding)};
 }
 
+/* "kBET 0.100, s -0.010", as far as they are known. */
+static void put_measures(char *out, size_t size, const char *a, double x, const char *b, double y) {
+  out[0] = '\0';
+  if (!isnan(x)) snprintf(out, size, "%s %.3f", a, x);
+  size_t used = strlen(out);
+  if (!isnan(y)) snprintf(out + used, size - used, "%s%s %.3f", used ? ", " : "", b, y);
+}
+
 static void judge_alignment(words *w) {
   static const char *const verdicts[] = {"yes", "partly", "no"};
   mixing m = mixing_of(w);
@@ -110,8 +118,9 @@ static void judge_alignment(words *w) {
   int worst = by_kbet > by_s ? by_kbet : by_s;
   w->aligned = worst < 0 ? "unknown" : verdicts[worst];
   if (worst < 0) {
-    say(w, "%s so this page cannot say whether the conditions are aligned. Judge by the map, and run comp score for "
-           "numbers.",
+    say(w,
+        "%s so this page cannot say whether the conditions are aligned. Judge by the map, and run comp score for "
+        "numbers.",
         w->subject->scores.count ? "The scores that were given have neither kBET nor a silhouette of the condition,"
                                  : "No scores were given,");
     return;
@@ -120,22 +129,22 @@ static void judge_alignment(words *w) {
   static const char *const how[] = {"well mixed", "only partly mixed", "still apart"};
   char text[256] = "", name[128] = "";
   if (w->embedding) snprintf(name, sizeof name, " %.100s", w->embedding);
-  if (!isnan(m.kbet)) snprintf(text, sizeof text, ": kBET %.3f (0 is best)", m.kbet);
-  if (!isnan(m.s)) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s local silhouette %.3f (0 is best)", used ? "," : ":", m.s);
-  }
   if (shares)
-    say(w,
-        "Within labels, samples of different '%s' are %s in the representation%s. The conditions have labels in "
-        "different shares (up to %.0f points apart), so over all samples they cannot be perfectly mixed unless labels "
-        "are, too%s.",
-        condition, how[worst], name, 100 * w->by_label.gap, text);
+    put_measures(text, sizeof text, "m-kBET", m.within, "s~", m.s_within);
   else
-    say(w, "Samples of different '%s' are %s in the representation%s%s.", condition, how[worst], name, text);
+    put_measures(text, sizeof text, "kBET", m.kbet, "local silhouette", m.s);
+  say(w, "%samples of different '%s' are %s in the representation%s: %s (0 is best).",
+      shares ? "Within labels, s" : "S", condition, how[worst], name, text);
   double before = comp__scores_find(&w->subject->scores, shares ? "m_kbet" : "kbet", "X_pca");
-  if (!isnan(before) && !isnan(m.kbet) && w->embedding && strcmp(w->embedding, "X_pca") != 0)
+  if (!isnan(before) && !isnan(shares ? m.within : m.kbet) && w->embedding && strcmp(w->embedding, "X_pca") != 0)
     say(w, "Before, in X_pca, %s was %.3f.", shares ? "m-kBET" : "kBET", before);
+  if (!shares || isnan(m.kbet)) return;
+  put_measures(text, sizeof text, "kBET", m.kbet, "local silhouette", m.s);
+  say(w,
+      "Over all samples: %s. The conditions have labels in different shares (up to %.0f points apart), so kBET over "
+      "all "
+      "samples cannot be 0 unless labels are mixed, too, and what counts is within labels.",
+      text, 100 * w->by_label.gap);
 }
 
 static void judge_correction(words *w) {
@@ -151,16 +160,13 @@ static void judge_correction(words *w) {
   bool by_s = !isnan(s_within) && fabs(s_within) > 0.1 && (isnan(s) || fabs(s_within) > fabs(s) + 0.05);
   bool sound = !(by_kbet || by_s) && strcmp(w->aligned, "no") != 0;
   w->overcorrected = by_kbet && by_s ? "yes" : by_kbet || by_s ? "partly" : sound ? "no" : "unknown";
-  char text[128] = "";
-  if (!isnan(within)) snprintf(text, sizeof text, "m-kBET %.3f", within);
-  if (!isnan(s_within)) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%ss~ %.3f", used ? ", " : "", s_within);
-  }
+  char text[128];
+  put_measures(text, sizeof text, "m-kBET", within, "s~", s_within);
   if (sound) {
-    bool good = strcmp(w->aligned, "yes") == 0;
-    say(w, "Within labels the conditions are %s (%s; 0 is best): no sign of over-correction.",
-        good ? "mixed as well" : "mixed no less than over all samples", text);
+    say(w,
+        "There is no sign of over-correction: the conditions are not mixed at the cost of labels, but within labels as "
+        "well (%s; 0 is best).",
+        text);
     return;
   }
   if (!by_kbet && !by_s) {
@@ -268,12 +274,11 @@ static void judge_predictions(words *w) {
       add(&little, text);
     }
   if (little.count)
-    warn(w, "warning",
-         "The predicted change agrees little with the real one: %s. Do not rely on single genes there.",
+    warn(w, "warning", "The predicted change agrees little with the real one: %s. Do not rely on single genes there.",
          listed(&little));
   if (worse.count)
-    warn(w, "warning",
-         "The genes that differ most are predicted worse than by saying that nothing changes: %s.", listed(&worse));
+    warn(w, "warning", "The genes that differ most are predicted worse than by saying that nothing changes: %s.",
+         listed(&worse));
   if (s->left_out_effects)
     warn(w, "note", "Predictions of %zu more changes of condition are in the data, but not on this page.",
          s->left_out_effects);
@@ -307,8 +312,7 @@ static void say_secrecy(words *w, const secrecy *x) {
   int worst = strcmp(w->hidden, "yes") == 0 ? 0 : strcmp(w->hidden, "partly") == 0 ? 1 : 2;
   char balanced[256] = "", others[64] = "";
   if (!isnan(t->balanced))
-    snprintf(balanced, sizeof balanced,
-             "; with every value weighing the same, %s %.1f %% (%.1f %% by %s)",
+    snprintf(balanced, sizeof balanced, "; with every value weighing the same, %s %.1f %% (%.1f %% by %s)",
              strcmp(t->balanced_classifier, t->classifier) == 0 ? "that is"
                                                                 : comp__classifier_words(t->balanced_classifier),
              100 * t->balanced, 100 * x->balanced_floor,
@@ -347,6 +351,32 @@ static void warn_of_stronger(words *w, const secrecy *x, double margin) {
                                     : x->told.balanced_classifier));
 }
 
+/* Worse than chance is not better hidden: the order in which samples were laid between others can be read backwards. */
+static void warn_of_order(words *w, const secrecy *x, double margin) {
+  size_t i, k;
+  json_t *entry, *result;
+  double chance = 1 / (double)(x->told.levels ? x->told.levels : 2), lowest = chance - 2 * margin;
+  const char *name = NULL;
+  json_array_foreach(w->subject->scores.predict, i, entry) {
+    const char *column = json_string_value(json_object_get(entry, "column"));
+    const char *embedding = json_string_value(json_object_get(entry, "embedding"));
+    if (!column || !embedding || strcmp(column, x->told.column) != 0) continue;
+    if (!w->embedding || strcmp(embedding, w->embedding) != 0) continue;
+    json_array_foreach(json_object_get(entry, "classifiers"), k, result) {
+      json_t *balanced = json_object_get(result, "balanced_accuracy");
+      if (!json_is_number(balanced) || json_number_value(balanced) >= lowest) continue;
+      lowest = json_number_value(balanced);
+      name = json_string_value(json_object_get(result, "classifier"));
+    }
+  }
+  if (name)
+    warn(w, "note",
+         "Of the classifiers, %s finds '%s' less often than chance would (%.1f %%, by chance %.1f %%, with every value "
+         "weighing the same): "
+         "the model laid these very samples between those of other conditions. New samples may be hidden less well.",
+         comp__classifier_words(name), x->told.column, 100 * lowest, 100 * chance);
+}
+
 static void judge_secrecy(words *w) {
   const comp__subject *s = w->subject;
   w->hidden = "unknown";
@@ -370,6 +400,7 @@ static void judge_secrecy(words *w) {
          comp__classifier_words(x.told.accuracy - x.floor == x.over ? x.told.classifier : x.told.balanced_classifier),
          100 * x.over);
   warn_of_stronger(w, &x, margin);
+  warn_of_order(w, &x, margin);
 }
 
 static json_t *fairness_of(const words *w, const char *column, const char *embedding) {
@@ -406,7 +437,8 @@ static void judge_target(words *w, const char *column) {
              100 * json_number_value(json_object_get(gaps_before, "parity_gap")),
              100 * json_number_value(json_object_get(gaps_before, "odds_gap")));
   say(w,
-      "Where %s predicts '%s', groups of '%s' get a value up to %.1f points more often than others (demographic parity), "
+      "Where %s predicts '%s', groups of '%s' get a value up to %.1f points more often than others (demographic "
+      "parity), "
       "and its rates of true and false positives differ by up to %.1f points (equalised odds).%s",
       by ? comp__classifier_words(by) : "a classifier", column, s->condition ? s->condition : "condition",
       100 * json_number_value(json_object_get(gaps, "parity_gap")),
@@ -544,12 +576,29 @@ static const char *stop(const char *text) {
   return length && strchr(".?!", text[length - 1]) ? "" : ".";
 }
 
+/* Several checks that could not be made for the same reason, with the same advice, need one note. */
+static bool is_repeated(words *w, json_t *item, const char *verdict) {
+  json_t *earlier, *items = w->subject->findings;
+  size_t index;
+  const char *advice = json_string_value(json_object_get(item, "advice"));
+  if (!json_is_array(items)) items = json_object_get(items, "findings");
+  if (!advice || !*advice || strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0) return false;
+  json_array_foreach(items, index, earlier) {
+    if (earlier == item) return false;
+    if (json_equal(json_object_get(earlier, "question"), json_object_get(item, "question")) &&
+        json_equal(json_object_get(earlier, "advice"), json_object_get(item, "advice")) &&
+        json_equal(json_object_get(earlier, "verdict"), json_object_get(item, "verdict")))
+      return true;
+  }
+  return false;
+}
+
 /* A finding of comp diagnose: a check with its verdict, reason and advice. What passed is not repeated. */
 static void repeat_check(words *w, json_t *item, const char *verdict) {
   const char *reason = json_string_value(json_object_get(item, "reason"));
   const char *advice = json_string_value(json_object_get(item, "advice"));
   const char *question = json_string_value(json_object_get(item, "question"));
-  if (!reason || strcmp(verdict, "pass") == 0) return;
+  if (!reason || strcmp(verdict, "pass") == 0 || is_repeated(w, item, verdict)) return;
   bool serious = strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0, advised = advice && *advice;
   warn(w, serious ? "warning" : "note", "%s \u2013 %s%s%s%s%s", question ? question : "Finding", reason, stop(reason),
        advised ? " What to do: " : "", advised ? advice : "", advised ? stop(advice) : "");

@@ -27,7 +27,7 @@ export const count = (n) => Number(n).toLocaleString("en-US");
 
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(1).replace("-", "−");
+  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(1).replaceAll("-", "−");
   const text = Number.isInteger(value) ? String(value) : value.toFixed(digits);
   return text.replace("-", "−");
 }

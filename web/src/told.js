@@ -21,7 +21,7 @@ function grid(title, rows, embeddings, caption) {
   const best = Object.fromEntries(embeddings.map((e) => [e, Math.max(...rows.filter((r) => r.rival).map((r) => r.values[e]).filter(known))]));
   return table([
     { title, class: "name", value: (row) => row.name, show: (row) => h("div", {}, h(row.floor ? "span" : "b", {}, row.name), row.words ? h("small", {}, row.words) : null) },
-    ...embeddings.map((e) => ({ title: e, number: true, value: (row) => row.values[e], show: (row) => short(row.values[e]) + (known(row.errors?.[e]) ? " ± " + short(row.errors[e]) : ""), best: (row) => Boolean(row.rival) && row.values[e] === best[e] })),
+    ...embeddings.map((e) => ({ title: e, number: true, value: (row) => row.values[e], show: (row) => (known(row.errors?.[e]) ? h("span", {}, short(row.values[e]), h("small", {}, "± " + short(row.errors[e]))) : short(row.values[e])), best: (row) => Boolean(row.rival) && row.values[e] === best[e] })),
   ], rows, { caption });
 }
 
