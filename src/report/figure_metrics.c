@@ -108,7 +108,7 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   double size = canvas->font, y = 2 * COMP__MM, left = 11 * COMP__MM, gap = 13 * COMP__MM;
   comp__lines lines;
   if (title) {
-    comp__text_wrap(&lines, canvas, 1.2 * size, COMP__BOLD, title, canvas->width - 6 * COMP__MM, 2);
+    comp__text_wrap(&lines, canvas, 1.2 * size, COMP__BOLD, title, canvas->width - 6 * COMP__MM, COMP__LINES);
     comp__set_color(canvas->cr, 0x111111);
     y = comp__text_lines(canvas, 3 * COMP__MM, y + size, 1.2 * size, COMP__BOLD, 0, &lines);
   }

@@ -46,7 +46,9 @@ static const known table[] = {
     {"r2", "r2 r2all rsquared", COMP__BETTER_HIGHER,
      "Share of the variance between genes that the prediction explains."},
     {"e_distance", "edistance energydistance", COMP__BETTER_LOWER,
-     "Energy distance between predicted and real samples: 0 when their distributions are the same."},
+     "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
+     "less "
+     "than real samples do, which counts against them here."},
     {"ari", "ari arikmeans arileiden", COMP__BETTER_HIGHER,
      "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly."},
     {"nmi", "nmi nmikmeans nmileiden", COMP__BETTER_HIGHER,

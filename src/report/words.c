@@ -307,7 +307,8 @@ static secrecy secrecy_of(const words *w, const char *embedding) {
 }
 
 static void say_secrecy(words *w, const secrecy *x) {
-  static const char *const how[] = {"can hardly be told", "can still be told to some degree", "is not hidden"};
+  static const char *const how[] = {"can hardly be told from", "can still be told to some degree from",
+                                    "is not hidden in"};
   const comp__told *t = &x->told;
   int worst = strcmp(w->hidden, "yes") == 0 ? 0 : strcmp(w->hidden, "partly") == 0 ? 1 : 2;
   char balanced[256] = "", others[64] = "";
@@ -318,7 +319,7 @@ static void say_secrecy(words *w, const secrecy *x) {
              100 * t->balanced, 100 * x->balanced_floor,
              x->balanced_floor > 1.01 / (double)(t->levels ? t->levels : 2) ? "the label alone" : "chance");
   if (t->tried > 1) snprintf(others, sizeof others, "the strongest of %zu classifiers, ", t->tried);
-  say(w, "'%s' %s from the representation: %s%s, is right for %.1f %% of the samples, %s for %.1f %%%s.%s", t->column,
+  say(w, "'%s' %s the representation: %s%s, is right for %.1f %% of the samples, %s for %.1f %%%s.%s", t->column,
       how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,
       x->by_label ? "the label alone" : "always saying the commonest value", 100 * x->floor, balanced,
       worst == 0 ? " Another classifier may find more than these did." : "");
@@ -391,14 +392,14 @@ static void judge_secrecy(words *w) {
   if (before.told.classifier && w->embedding && strcmp(w->embedding, "X_pca") != 0)
     say(w, "Before, in X_pca, %s was right for %.1f %%.", comp__classifier_words(before.told.classifier),
         100 * before.told.accuracy);
-  bool wanted = json_array_size(s->scores.fairness) > 0;
+  bool wanted = json_array_size(s->scores.fairness) > 0, plain = !(x.told.balanced - x.balanced_floor == x.over);
   if (wanted && strcmp(w->hidden, "yes") != 0)
     warn(w, "warning",
-         "'%s' can still be told from the representation: %s is %.1f points above what needs no representation. "
-         "Whoever has the representation can do the same. More epochs or another gamma may hide it better.",
-         x.told.column,
-         comp__classifier_words(x.told.accuracy - x.floor == x.over ? x.told.classifier : x.told.balanced_classifier),
-         100 * x.over);
+         "'%s' can still be told from the representation: the strongest classifier, %s, is %.1f points above what "
+         "needs no representation%s. Whoever has the representation can do the same. More epochs or another gamma may "
+         "hide it better.",
+         x.told.column, comp__classifier_words(plain ? x.told.classifier : x.told.balanced_classifier), 100 * x.over,
+         plain ? "" : " (with every value weighing the same)");
   warn_of_stronger(w, &x, margin);
   warn_of_order(w, &x, margin);
 }
@@ -424,10 +425,10 @@ static void judge_target(words *w, const char *column) {
   char text[256] = "";
   if (w->status == COMP_OK) w->status = comp__told_guess(&by_target, s, column);
   if (w->status != COMP_OK || !now.classifier) return;
-  if (before.classifier) snprintf(text, sizeof text, ", before, in X_pca, for %.1f %%", 100 * before.accuracy);
+  if (before.classifier) snprintf(text, sizeof text, " (before, in X_pca: %.1f %%)", 100 * before.accuracy);
   say(w,
       "'%s' is told from the representation by %s, which is right for %.1f %% of the samples%s; always saying the "
-      "commonest value is for %.1f %%.",
+      "commonest value is right for %.1f %%.",
       column, comp__classifier_words(now.classifier), 100 * now.accuracy, text, 100 * now.majority);
   if (!gaps) return;
   const char *by = json_string_value(json_object_get(gaps, "classifier"));

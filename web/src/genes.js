@@ -207,7 +207,7 @@ export function genesSection(store, colorByGene) {
     h("p", {}, "Each gene's mean over the real samples of a condition, against its mean over samples of another condition that the model moved there. On the line: predicted right. Orange: the genes that differ most between the conditions."),
     h("div", { class: "bar" }, h("label", { for: "gene-change" }, "Change", changeSelect), h("label", { for: "gene-label" }, "Label", labelSelect), find.element),
     h("div", { class: "explorer" }, h("div", { class: "chart" }, chartTitle, canvas, tip), h("div", { class: "chart" }, one)),
-    h("h3", {}, "By label"), h("p", { class: "quiet small" }, "r: Pearson's r of predicted and real means over all genes, over the genes that differ most (DE), and of their changes. MSE: mean squared error over the DE genes; “no change” is what saying that nothing changes would give."), tableBox, kept);
+    h("h3", {}, "By label"), h("p", { class: "quiet small" }, "r: Pearson's r of predicted and real means over all genes, over the genes that differ most (DE), and of the changes of all genes. MSE: mean squared error over the DE genes; “no change” is what saying that nothing changes would give."), tableBox, kept);
   return {
     element,
     async start() {

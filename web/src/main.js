@@ -23,7 +23,7 @@ function summarySection(data) {
     HIDDEN[words.hidden] ? chip(`'${data.condition}' hidden?`, HIDDEN[words.hidden]) : null,
     chip("Warnings", serious ? ["bad", String(serious)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip("Features", ["", count(data.features)]));
   const look = [];
-  if (data.maps.length) look.push("the map by condition and by label, before and after");
+  if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push("the labels with the lowest r change");
   if (data.scores.some((s) => s.label !== undefined)) look.push("labels whose scores stand out");
   return section("summary", "Summary", chips, words.summary.map((text) => h("p", {}, text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
