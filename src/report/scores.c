@@ -38,13 +38,15 @@ static const known table[] = {
      "Pearson's r over all genes between the mean of real and of predicted samples of a condition."},
     {"r_de", "rde pearsonde", COMP__BETTER_HIGHER,
      "Pearson's r over the genes that differ most between the conditions: the harder test."},
-    {"r_change", "rchange rchangeall rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
+    {"r_change", "rchange rchangeall rchangede rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
      "Pearson's r of the predicted change with the real change: predicting no change gives no credit here."},
     {"mse_all", "mseall mse", COMP__BETTER_LOWER, "Mean squared error of the predicted mean over all genes."},
     {"mse_de", "msede", COMP__BETTER_LOWER,
      "Mean squared error of the predicted mean over the genes that differ most."},
-    {"r2", "r2 r2all rsquared", COMP__BETTER_HIGHER,
+    {"r2", "r2 r2all r2de rsquared", COMP__BETTER_HIGHER,
      "Share of the variance between genes that the prediction explains."},
+    {"rmse_single", "rmsetruth rmsepair", COMP__BETTER_LOWER,
+     "Root of the mean squared error of single samples, where it is known what they would be."},
     {"e_distance", "edistance energydistance", COMP__BETTER_LOWER,
      "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
      "less "
