@@ -81,6 +81,7 @@ async function main() {
   performance.mark("comp-ready");
   parts = made;
   document.documentElement.dataset.ready = "yes";
+  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details").forEach((d) => { d.open = true; }));
   window.compReport = { map, store };
 }
 
