@@ -374,7 +374,8 @@ static void warn_of_order(words *w, const secrecy *x, double margin) {
     warn(w, "note",
          "Of the classifiers, %s finds '%s' less often than chance would (%.1f %%, by chance %.1f %%, with every value "
          "weighing the same): "
-         "the model laid these very samples between those of other conditions. New samples may be hidden less well.",
+         "a sign that the model laid these very samples between those of other conditions. New samples may be hidden "
+         "less well.",
          comp__classifier_words(name), x->told.column, 100 * lowest, 100 * chance);
 }
 

@@ -30,9 +30,12 @@ function summarySection(data) {
 }
 
 function warningsSection(data) {
-  const list = [...data.words.warnings].sort((a, b) => (b.kind === "warning") - (a.kind === "warning"));
-  const body = list.length ? h("ul", { class: "warnings" }, list.map((w) => h("li", { class: w.kind === "warning" ? "warning" : "note" }, h("b", {}, w.kind === "warning" ? "Warning" : "Note"), w.text))) : h("p", {}, "Nothing was found that needs a warning.");
-  return section("warnings", "Warnings", body);
+  const serious = data.words.warnings.filter((w) => w.kind === "warning");
+  const notes = data.words.warnings.filter((w) => w.kind !== "warning");
+  const list = (kind, word, items) => h("ul", { class: "warnings" }, items.map((w) => h("li", { class: kind }, h("b", {}, word), w.text)));
+  const said = serious.length ? list("warning", "Warning", serious) : h("p", {}, "Nothing was found that needs a warning.");
+  const good = notes.length ? list("note", "Note", notes) : null;
+  return section("warnings", "Warnings", said, notes.length > 3 ? h("details", {}, h("summary", {}, `${count(notes.length)} notes: good to know`), good) : good);
 }
 
 function originSection(data) {
@@ -81,7 +84,7 @@ async function main() {
   performance.mark("comp-ready");
   parts = made;
   document.documentElement.dataset.ready = "yes";
-  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details").forEach((d) => { d.open = true; }));
+  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details, #warnings details").forEach((d) => { d.open = true; }));
   window.compReport = { map, store };
 }
 
