@@ -93,7 +93,7 @@ static comp_status plan_sweep(comp__plan *plan, const comp__lab *lab, const char
 
 static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table) {
   static const double gammas[] = {0.25, 0.5, 1, 5, 10, 15, 20};
-  static const double mmd_gammas[] = {10, 100, 1000, 10000};
+  static const double mmd_gammas[] = {10, 100, 1000, 1e4, 1e5};
   comp_status status;
   if (strcmp(table, "models") == 0) return comp__plan_models(out, lab, table, comp__lab_models);
   if (strcmp(table, "gamma") == 0) {
