@@ -294,7 +294,7 @@ const comp__experiment comp__experiment_kang = {
     .summary = "blood cells with and without interferon: mixing, counterfactuals, gamma, types never seen stimulated",
     .condition = "stim",
     .label = "cell_type",
-    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 10}, /* table mmd has what was tried */
+    .gammas = {.vfae = 1e4, .trvae = 1e5, .comp = 12}, /* tables gamma and mmd have what was tried */
     .tables = tables,
     .prepare = prepare,
     .plan = plan,
