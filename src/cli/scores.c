@@ -56,7 +56,12 @@ static void put_header(const cli_scores *r) {
 }
 
 /* The part of another embedding that has the same label and condition, or NULL. */
-static const comp_score_part *find_part(const cli_scores *r, size_t m, size_t e, const comp_score_part *like) {
+static const comp_score_part *find_part(const cli_scores *r, size_t m, size_t e, const comp_score_part *like,
+                                        size_t likely) {
+  if (likely < comp_score_parts(r->score, m, e)) { /* parts mostly stand in the same order */
+    const comp_score_part *part = comp_score_part_at(r->score, m, e, likely);
+    if (part->label == like->label && part->condition == like->condition) return part;
+  }
   for (size_t p = 0; p < comp_score_parts(r->score, m, e); p++) {
     const comp_score_part *part = comp_score_part_at(r->score, m, e, p);
     if (part->label == like->label && part->condition == like->condition) return part;
@@ -72,7 +77,7 @@ static void put_parts(const cli_scores *r, size_t m) {
              first->label && first->condition ? ", " : "", first->condition ? first->condition : "");
     put_name(text_clean(name), NAME_WIDTH + 2);
     for (size_t e = 0; e < comp_score_embeddings(r->score); e++) {
-      const comp_score_part *part = find_part(r, m, e, first);
+      const comp_score_part *part = find_part(r, m, e, first, p);
       put_value(part ? part->value : NAN, column_width(r, e));
     }
     const char *plural = first->samples == 1 ? "" : "s";
