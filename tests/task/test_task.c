@@ -340,7 +340,7 @@ static void bad_requests(void **state) {
   assert_error(comp_embed(&z, NULL, context, model, d, &embed), COMP_ERR_ARGUMENT, "precision:");
   embed.precision = COMP_PRECISION_F32;
   comp_dataset_x(d)->values[8] = NAN;
-  assert_error(comp_embed(&z, NULL, context, model, d, &embed), COMP_ERR_DATA, "sample 1 ('1'), feature '2'");
+  assert_error(comp_embed(&z, NULL, context, model, d, &embed), COMP_ERR_DATA, "sample '1' (row 2), feature '2'");
   comp_dataset_x(d)->values[8] = 0;
   /* Other names; no conditions, which only some models need; samples without a condition. */
   static const char *const names[] = {"0", "q", "r", "s", "t", "u"};
