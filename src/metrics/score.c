@@ -313,7 +313,8 @@ static comp_status find_matrix(const comp_matrix **out, const comp_dataset *d, c
   if (nearest)
     return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm; did you mean '%s'?", name, nearest);
   return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name,
-                     comp_dataset_count(d, COMP_SLOT_OBSM) ? "" : ", which is empty; 'X' means the data itself");
+                     comp_dataset_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
+                                                           : ", which is empty; 'X' means the data itself");
 }
 
 static comp_status list_embeddings(comp__strings *out, const comp_dataset *d, const comp_score_options *o) {
