@@ -68,7 +68,7 @@ def peer(shape, form, fair=True):
     args = json.dumps([features, width, layers, latent, batch, filled, steps, form, THREADS if fair else 0])
     folder = os.path.join(os.path.dirname(__file__), "..", "tests", "oracle")
     out = subprocess.run([sys.executable, "-c", PEER, folder, args], check=True, capture_output=True, text=True,
-                         env={**os.environ, **FAIR} if fair else os.environ)
+                         env={**os.environ, **FAIR} if fair else {k: v for k, v in os.environ.items() if k not in FAIR})
     return json.loads(out.stdout)
 
 

@@ -6,7 +6,9 @@
  *     options.name = "kang";
  *     options.data = "data";
  *     options.out = "kang";
- *     if (comp_experiment_run(context, &options) != COMP_OK) puts(comp_error_message());
+ *     options.seeds = (const uint64_t[]){0, 1, 2};
+ *     options.n_seeds = 3;
+ *     if (comp_experiment_run(NULL, context, &options) != COMP_OK) puts(comp_error_message());
  *
  * In the folder `out`:
  *
@@ -36,6 +38,8 @@ typedef struct comp_experiment_options {
   const char *data;              /* folder with the data; docs/experiments.md says which files */
   const char *out;               /* folder for the results; made if it is not there */
   const char *models;            /* names separated by commas; NULL: all that the experiment compares */
+  const char *baselines;         /* methods of comp/baseline.h, separated by commas, or "none"; NULL: those that the
+                                    experiment compares with, unless `models` is given */
   const char *tables;            /* names separated by commas; NULL: the first */
   const char *preset;            /* "default": the recipe found by measurement; "paper": that of the paper */
   const char *const *embeddings; /* "NAME=FILE.h5ad[:KEY]": further rows, of embeddings made by other programs */
@@ -43,11 +47,13 @@ typedef struct comp_experiment_options {
   const uint64_t *seeds;
   size_t n_seeds;
   size_t epochs;      /* in place of the recipe's; 0: the recipe's */
+  int jobs;           /* trainings side by side, each on its share of the threads; 0: by the size of the data. No figure
+                         depends on it */
   bool estimate_only; /* say what it would cost, and stop */
 } comp_experiment_options;
 
 #define COMP_EXPERIMENT_OPTIONS_INIT                                                                                   \
-  { NULL, NULL, NULL, NULL, NULL, "default", NULL, 0, NULL, 0, 0, false }
+  { NULL, NULL, NULL, NULL, NULL, NULL, "default", NULL, 0, NULL, 0, 0, 0, false }
 
 /* Checks names and lists; the message names the bad field. */
 COMP_API comp_status comp_experiment_options_check(const comp_experiment_options *options);

@@ -7,9 +7,9 @@
 #include "cli/streams.h"
 
 typedef struct experiment_options {
-  const char *name, *data, *output, *models, *tables, *preset, *seeds;
+  const char *name, *data, *output, *models, *baselines, *tables, *preset, *seeds;
   opt_list embeddings;
-  int64_t epochs;
+  int64_t epochs, jobs;
   bool estimate;
 } experiment_options;
 
@@ -34,12 +34,18 @@ static const opt_spec options[] = {
              "(that of vfae and trvae) and holdout (cell types never seen stimulated)"},
     {"models", .kind = OPT_STRING, OPT_FIELD(experiment_options, models), .metavar = "LIST", .unset = "all five",
      .help = "which models, separated by commas"},
+    {"baselines", .kind = OPT_STRING, OPT_FIELD(experiment_options, baselines), .metavar = "LIST",
+     .unset = "with all models, those of the paper's table",
+     .help = "which methods of comp baseline stand beside the models in table models, separated by commas, or none"},
     {"seeds", .kind = OPT_STRING, OPT_FIELD(experiment_options, seeds), .metavar = "LIST",
      .help = "seeds, such as 0-9 or 1,5,7: each is a run of each model"},
     {"preset", .kind = OPT_CHOICE, OPT_FIELD(experiment_options, preset), .metavar = "NAME", .choices = presets,
      .help = "the recipe: default, or the paper's own, which takes hours to days; its cost is said first"},
     {"epochs", .kind = OPT_INT, OPT_FIELD(experiment_options, epochs), .metavar = "N", .max = 1e9,
      .help = "passes over the data in place of the recipe's; 0: the recipe's"},
+    {"jobs", .kind = OPT_INT, OPT_FIELD(experiment_options, jobs), .metavar = "N", .max = COMP_MAX_THREADS,
+     .help = "trainings side by side, each on its share of the threads; no figure depends on it; 0: by the size of the "
+             "data"},
     {"embedding", .kind = OPT_STRING, .repeat = true, OPT_FIELD(experiment_options, embeddings),
      .metavar = "NAME=FILE[:KEY]",
      .help = "another row: an embedding in obsm of an .h5ad, with the same samples, as from comp baseline"},
@@ -73,12 +79,14 @@ static int run(cli_session *session, const void *values) {
   e.data = o->data;
   e.out = o->output;
   e.models = o->models;
+  e.baselines = o->baselines;
   e.tables = o->tables;
   e.preset = o->preset;
   e.embeddings = o->embeddings.items;
   e.n_embeddings = o->embeddings.count;
   e.seeds = seeds;
   e.epochs = (size_t)o->epochs;
+  e.jobs = (int)o->jobs;
   e.estimate_only = o->estimate;
   int code = 0;
   if (comp_experiment_options_check(&e) != COMP_OK) {

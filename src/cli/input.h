@@ -40,7 +40,7 @@ typedef struct cli_input {
   {"no-header", .kind = OPT_FLAG, OPT_FIELD(type, member.read.no_header), .group = "Input",                            \
    .help = "a text table has no line of column names"},                                                                \
   {"names", .kind = OPT_STRING, OPT_FIELD(type, member.read.names), .metavar = "A,B,...", .group = "Input",            \
-   .help = "column names of a text table without a header"},                                                           \
+   .help = "column names of a text table, which has no line of them"},                                                           \
   {"missing", .kind = OPT_STRING, OPT_FIELD(type, member.read.missing), .metavar = "A,B,...", .group = "Input",        \
    .help = "further text that means a missing value in a text table, such as '?'"},                                    \
   {"comment", .kind = OPT_STRING, OPT_FIELD(type, member.comment), .metavar = "C", .group = "Input",                   \

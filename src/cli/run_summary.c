@@ -45,6 +45,12 @@ static void put_metric(json_t *embeddings, const char *metric, const char *words
   putchar('\n');
 }
 
+static const char *classifier_words(const char *name) {
+  return strcmp(name, "logistic") == 0 ? "logistic regression"
+         : strcmp(name, "forest") == 0 ? "a random forest"
+                                       : "boosted trees";
+}
+
 /* One row of each classifier, a column each embedding. */
 static void put_accuracies(json_t *root, const char *column) {
   size_t i, k;
@@ -56,10 +62,7 @@ static void put_accuracies(json_t *root, const char *column) {
   json_array_foreach(json_object_get(first, "classifiers"), k, kind) {
     char words[160];
     const char *name = json_string_value(json_object_get(kind, "classifier"));
-    snprintf(words, sizeof words, "  %s, told by %s", column,
-             strcmp(name, "logistic") == 0 ? "logistic regression"
-             : strcmp(name, "forest") == 0 ? "a random forest"
-                                           : "boosted trees");
+    snprintf(words, sizeof words, "  %s, told by %s", column, classifier_words(name));
     put_name(text_clean(words), NAME);
     json_array_foreach(json_object_get(root, "predict"), i, item) {
       if (strcmp(json_string_value(json_object_get(item, "column")), column) != 0) continue;
@@ -129,31 +132,44 @@ static void put_told_by_label(json_t *root, double told) {
   putchar('\n');
 }
 
-/* One sentence: can the condition still be told? `told`: how well by the label alone, which should be kept. */
+/* One sentence: can the condition still be told, and by whom? `told`: how well by the label alone, which should be
+ * kept. Where one value is common, a classifier that is right no more often than by always saying it can still know
+ * more than nothing: then it finds every value more often than chance. (The page says the same: src/report/words.c.) */
 static void put_verdict(json_t *root, const char *condition, double told) {
   size_t i;
   json_t *item, *kind;
-  double best = NAN, majority = NAN;
+  double over = -INFINITY, margin = 2;
+  const char *strongest = NULL, *floor = "";
   json_array_foreach(json_object_get(root, "predict"), i, item) {
     size_t k;
     if (strcmp(json_string_value(json_object_get(item, "column")), condition) != 0 ||
         strcmp(json_string_value(json_object_get(item, "embedding")), "X_comp") != 0)
       continue;
-    majority = number(json_object_get(item, "majority"));
+    double majority = number(json_object_get(item, "majority")), levels = number(json_object_get(item, "levels"));
+    bool by_label = told > majority;
+    margin = fmax(2, 100 / sqrt(number(json_object_get(item, "samples")))); /* two standard errors */
+    floor = by_label ? "what the label alone tells" : "chance";
     json_array_foreach(json_object_get(item, "classifiers"), k, kind) {
-      best = fmax(best, number(json_object_get(kind, "accuracy")));
+      double points = 100 * (number(json_object_get(kind, "accuracy")) - (by_label ? told : majority));
+      double balanced = 100 * (number(json_object_get(kind, "balanced_accuracy")) - 1 / levels);
+      if (!by_label && balanced > points) points = balanced;
+      if (!(points > over)) continue;
+      over = points;
+      strongest = json_string_value(json_object_get(kind, "classifier"));
     }
   }
-  if (isnan(best) || isnan(majority)) return;
-  bool by_label = told > majority;
-  double over = 100 * (best - (by_label ? told : majority));
-  const char *floor = by_label ? "what the label alone tells" : "chance";
-  if (over <= 2)
-    printf("'%s' can hardly be told from the representation: the best classifier is %s %s.\n", condition,
-           over <= 0 ? "no better than" : "within 2 points of", floor);
+  if (!strongest) return;
+  const char *words = classifier_words(strongest);
+  if (over <= 0)
+    printf("'%s' can hardly be told from the representation: the best classifier, %s, is no better than %s.\n",
+           condition, words, floor);
+  else if (over <= margin)
+    printf("'%s' can hardly be told from the representation: the best classifier, %s, is within %.0f points of %s.\n",
+           condition, words, ceil(margin), floor);
   else
-    printf("'%s' can still be told to some degree: the best classifier is %.1f points above %s%s.\n", condition, over,
-           floor, over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
+    printf("'%s' %s: the best classifier, %s, is %.1f points above %s%s.\n", condition,
+           over > 10 ? "is not hidden" : "can still be told to some degree", words, over, floor,
+           over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
 }
 
 static double value_of(json_t *embeddings, const char *name, const char *metric) {

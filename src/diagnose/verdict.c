@@ -296,7 +296,8 @@ static void judge_shared(judge *j) {
     find(j, COMP_QUESTION_KEPT, "shared labels", verdict, worst, "largest mixing of a label of one condition",
          verdict == COMP_VERDICT_PASS ? ""
                                       : "lower gamma or set --kl-target; do not read counterfactuals of these labels",
-         "%zu label%s in one condition only; their mixing with samples of other conditions (0: apart, 1: laid over "
+         "%zu label%s in one condition only (single samples aside); their mixing with samples of other conditions (0: "
+         "apart, 1: laid over "
          "others): %s",
          count, count == 1 ? " is" : "s are", list);
 }

@@ -7,7 +7,6 @@
 #include "comp/io.h"
 #include "comp/prep.h"
 #include "comp/task.h"
-#include "comp/umap.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
@@ -42,7 +41,7 @@ static const comp__table tables[] = {{"models", "Adult: income without sex",
                                       "models", audit_columns},
                                      {NULL, NULL, NULL, NULL, NULL}};
 
-static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
+static comp_status prepare(comp__lab *lab) {
   static const char *const files[] = {"adult.data.gz", "adult.test.gz"};
   static const char *const obs[] = {"sex", "income"}, *const drop[] = {"education"};
   static const char *const drop_features[] = {"native_country_Holand-Netherlands", "native_country_Vietnam",
@@ -60,9 +59,10 @@ static comp_status prepare(comp_dataset **out, comp_context *context, const char
   read.missing = "?";
   read.comment = '|';
   for (size_t i = 0; i < 2; i++) {
-    COMP__TRY(comp__lab_find(path, sizeof path, folder, "adult", files[i]));
-    COMP__TRY(comp_table_read(&parts[i], context, path, &read));
+    COMP__TRY(comp__lab_find(path, sizeof path, lab->options->data, "adult", files[i]));
+    COMP__TRY(comp_table_read(&parts[i], lab->context, path, &read));
   }
+  snprintf(lab->used, sizeof lab->used, "%s, %s", files[0], files[1]);
   COMP__TRY(comp_table_concat(&table, (const comp_table *const *)parts, 2));
   tabular.obs = obs;
   tabular.n_obs = 2;
@@ -73,7 +73,7 @@ static comp_status prepare(comp_dataset **out, comp_context *context, const char
   tabular.merge = merge;
   tabular.n_merge = 3;
   tabular.missing = COMP_MISSING_DROP;
-  COMP__TRY(comp_tabular_encode(out, context, table, &tabular));
+  COMP__TRY(comp_tabular_encode(&lab->dataset, lab->context, table, &tabular));
 done:
   comp_table_free(table);
   comp_table_free(parts[0]);
@@ -92,7 +92,7 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp_train_options_init(out, trial->model, "paper-adult");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0) return status;
-  if (strcmp(trial->model, "comp") == 0) out->model.gamma = 1;
+  comp__lab_gamma(out, lab, trial);
   out->schedule = COMP_SCHEDULE_COSINE;
   out->rate = 3e-3;
   out->warmup = 0.1;
@@ -168,31 +168,25 @@ static comp_status sampled(comp__figures *out, comp__lab *lab, const comp__trial
 
 static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
   comp_model *model = NULL;
-  comp_matrix *layout = NULL;
   comp_umap_options umap = COMP_UMAP_OPTIONS_INIT;
   comp_status status;
   umap.a = 0.1;
   umap.b = 2;
   umap.neighbors = 100;
-  umap.seed = trial->seed;
   const comp_matrix *z = comp_dataset_x(lab->dataset);
   const char *key = "X";
   if (trial->model[0]) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));
-  if (trial->model[0] || trial->embedding) {
+  if (trial->model[0] || trial->embedding || trial->baseline) {
     key = "z";
     COMP__TRY(comp__lab_embed(lab, trial, model, key));
     z = comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
   }
   COMP__TRY(audit(out, lab, trial->row, z));
   COMP__TRY(mixing(out, lab, trial, key, "s_z", "kbet_z"));
-  COMP__TRY(comp_umap_run(&layout, NULL, lab->context, z, &umap));
-  comp_matrix *given = layout;
-  layout = NULL;
-  COMP__TRY(comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, "umap", given));
+  COMP__TRY(comp__lab_umap(lab, trial, key, umap));
   COMP__TRY(mixing(out, lab, trial, "umap", "s_umap", "kbet_umap"));
   if (model) COMP__TRY(sampled(out, lab, trial, model));
 done:
-  comp_matrix_free(layout);
   comp_model_free(model);
   return status;
 }
@@ -202,6 +196,7 @@ const comp__experiment comp__experiment_adult = {
     .summary = "census rows: a representation that hides sex and keeps income",
     .condition = "sex",
     .label = "income",
+    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 1},
     .tables = tables,
     .prepare = prepare,
     .plan = plan,

@@ -1,19 +1,25 @@
 /* experiment.c: the table of experiments, and the driver that does what is not done yet. */
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "comp/baseline.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/strings.h"
 #include "experiment/fit.h"
+#include "experiment/jobs.h"
 #include "experiment/lab.h"
+
+/* Data of up to so many values, as in all the paper's experiments but that of Celligner, does not fill threads: each
+ * training then gets one, while there are trainings enough. */
+enum { SMALL_VALUES = 20 * 1000 * 1000 };
 
 static const comp__experiment *const experiments[] = {
     &comp__experiment_adult,
@@ -56,17 +62,6 @@ static comp_status find(const comp__experiment **out, const char *name) {
                      name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* Whether a list "a,b" (NULL: everything) holds a name. */
-static bool listed(const char *list, const char *name) {
-  size_t length = strlen(name);
-  if (!list) return true;
-  for (const char *at = list; at; at = strchr(at, ',')) {
-    if (*at == ',') at++;
-    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
-  }
-  return false;
-}
-
 /* Calls known() on each name of a list. */
 static comp_status check_list(const char *list, const void *user, bool (*known)(const void *user, const char *name),
                               const char *what) {
@@ -89,6 +84,12 @@ static bool is_table(const void *user, const char *name) {
   return false;
 }
 
+static bool is_baseline(const void *user, const char *name) {
+  const comp_baseline_method *method;
+  (void)user;
+  return comp_baseline_find(&method, name) == COMP_OK;
+}
+
 static bool is_model(const void *user, const char *name) {
   (void)user;
   for (size_t i = 0; i < comp_model_count(); i++)
@@ -102,60 +103,21 @@ comp_status comp_experiment_options_check(const comp_experiment_options *o) {
   comp_status status = find(&experiment, o->name);
   if (status == COMP_OK) status = check_list(o->tables, experiment, is_table, "table");
   if (status == COMP_OK) status = check_list(o->models, NULL, is_model, "model");
+  if (status == COMP_OK && o->baselines && strcmp(o->baselines, "none") != 0)
+    status = check_list(o->baselines, NULL, is_baseline, "baseline");
   if (status != COMP_OK) return status;
   if (!o->data || !o->out)
     return comp__error(COMP_ERR_ARGUMENT, "the folders of the data and of the results are needed");
   if (strlen(o->out) > 3000) return comp__error(COMP_ERR_ARGUMENT, "the name of the folder is too long");
   if (strcmp(o->preset, "default") != 0 && strcmp(o->preset, "paper") != 0)
     return comp__error(COMP_ERR_ARGUMENT, "preset must be default or paper, not '%s'", o->preset);
+  if (o->jobs < 0 || o->jobs > COMP_MAX_THREADS)
+    return comp__error(COMP_ERR_ARGUMENT, "jobs: %d is not between 0 and %d", o->jobs, COMP_MAX_THREADS);
   if (o->n_seeds == 0) return comp__error(COMP_ERR_ARGUMENT, "no seeds");
   for (size_t i = 0; i < o->n_embeddings; i++) {
     const char *equals = strchr(o->embeddings[i], '=');
     if (!equals || equals == o->embeddings[i] || !equals[1])
       return comp__error(COMP_ERR_ARGUMENT, "embedding '%s' is not of the form NAME=FILE[:KEY]", o->embeddings[i]);
-  }
-  return COMP_OK;
-}
-
-/* ---- Plans ----------------------------------------------------------------------------------------------------- */
-
-comp_status comp__plan_add(comp__plan *plan, const comp__lab *lab, const comp__trial *trial) {
-  const comp_experiment_options *o = lab->options;
-  comp_status status = comp__grow(&plan->trials, &plan->capacity, plan->count, plan->count + 1, sizeof *plan->trials);
-  if (status != COMP_OK) return status;
-  comp__trial *t = &plan->trials[plan->count++];
-  char epochs[32] = "";
-  *t = *trial;
-  if (o->epochs && t->model[0]) snprintf(epochs, sizeof epochs, "-%zuepochs", o->epochs);
-  if (t->model[0])
-    snprintf(t->id, sizeof t->id, "%s-%s-%s%s-seed%llu", t->table, t->row, o->preset, epochs,
-             (unsigned long long)t->seed);
-  else
-    snprintf(t->id, sizeof t->id, "%s-%s", t->table, t->row);
-  for (char *c = t->id; *c; c++)
-    if (strchr(" /=:'\"\\*?", *c)) *c = '_';
-  return COMP_OK;
-}
-
-comp_status comp__plan_models(comp__plan *plan, const comp__lab *lab, const char *table, const char *const *models) {
-  const comp_experiment_options *o = lab->options;
-  for (size_t m = 0; models[m]; m++)
-    for (size_t s = 0; s < o->n_seeds && listed(o->models, models[m]); s++) {
-      comp__trial trial = {.gamma = NAN, .seed = o->seeds[s]};
-      snprintf(trial.table, sizeof trial.table, "%s", table);
-      snprintf(trial.row, sizeof trial.row, "%s", models[m]);
-      snprintf(trial.model, sizeof trial.model, "%s", models[m]);
-      comp_status status = comp__plan_add(plan, lab, &trial);
-      if (status != COMP_OK) return status;
-    }
-  for (size_t e = 0; e < o->n_embeddings; e++) {
-    comp__trial trial = {.gamma = NAN};
-    const char *equals = strchr(o->embeddings[e], '=');
-    snprintf(trial.table, sizeof trial.table, "%s", table);
-    snprintf(trial.row, sizeof trial.row, "%.*s", (int)(equals - o->embeddings[e]), o->embeddings[e]);
-    trial.embedding = equals + 1;
-    comp_status status = comp__plan_add(plan, lab, &trial);
-    if (status != COMP_OK) return status;
   }
   return COMP_OK;
 }
@@ -167,32 +129,37 @@ static comp_status make_folder(const char *path) {
   return comp__error_errno("cannot make the folder '%s'", path);
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+/* The epochs that a trained model was to have. */
+static double planned_epochs(const comp_model *model) {
+  json_t *root = json_loads(comp_model_config(model), 0, NULL);
+  double epochs = json_number_value(json_object_get(json_object_get(root, "training"), "epochs"));
+  json_decref(root);
+  return epochs;
 }
 
-/* The epochs that a recipe takes: for an estimate, two of them are run. */
+/* What one model takes: from one step of the whole recipe, which says how many epochs it has, and one and three epochs.
+ * Stopping early can only make it less. */
 static comp_status estimate(double *seconds, comp__lab *lab, const comp__trial *trial) {
   comp_train_options options;
   comp_model *model = NULL;
   comp_status status = lab->experiment->recipe(&options, lab, trial);
   if (status != COMP_OK) return status;
-  size_t epochs = lab->options->epochs ? lab->options->epochs : options.epochs;
+  if (lab->options->epochs) options.epochs = lab->options->epochs;
   options.condition = lab->experiment->condition;
-  double times[2];
-  for (size_t i = 0; i < 2; i++) {
+  options.max_seconds = 1e-9;
+  status = comp_train(&model, lab->context, lab->dataset, &options);
+  double epochs = status == COMP_OK ? planned_epochs(model) : 0, times[2];
+  comp_model_free(model);
+  options.max_seconds = 0;
+  for (size_t i = 0; i < 2 && status == COMP_OK; i++) {
     options.epochs = 1 + 2 * i;
-    double start = now();
+    double start = comp__seconds();
     status = comp_train(&model, lab->context, lab->dataset, &options);
-    times[i] = now() - start;
+    times[i] = comp__seconds() - start;
     comp_model_free(model);
-    model = NULL;
-    if (status != COMP_OK) return status;
   }
-  *seconds = times[0] + fmax(times[1] - times[0], 0) / 2 * (double)(epochs ? epochs : 100);
-  return COMP_OK;
+  if (status == COMP_OK) *seconds = times[0] + fmax(times[1] - times[0], 0) / 2 * (epochs - 1);
+  return status;
 }
 
 /* What the trials with models will take, when a recipe is a long one. */
@@ -210,38 +177,20 @@ static comp_status say_cost(comp__lab *lab) {
       comp_status status = estimate(&seconds, lab, trial);
       if (status != COMP_OK) return status;
       snprintf(last, sizeof last, "%s", trial->model);
-      comp__info(lab->context, "one run of %s will take some %.1f minutes", trial->model, seconds / 60);
+      comp__info(lab->context, "one model of %s will take some %.1f minutes", trial->model, seconds / 60);
     }
-    total += seconds;
-    trained++;
+    total += seconds * (double)trial->fits;
+    trained += trial->fits;
   }
-  comp__info(lab->context, "all %zu runs will take some %.1f hours of training", trained, total / 3600);
+  comp__info(lab->context, "all %zu models will take some %.1f hours of training, one after the other", trained,
+             total / 3600);
   return COMP_OK;
-}
-
-static comp_status do_trial(comp__figures *figures, comp__lab *lab, const comp__trial *trial) {
-  char path[4096];
-  bool found;
-  comp__figures own = {0};
-  comp__lab_path(path, sizeof path, lab, trial, NULL, ".json");
-  comp_status status;
-  COMP__TRY(comp__figures_load(&own, &found, path));
-  if (!found) {
-    double start = now();
-    COMP__TRY(lab->experiment->run(&own, lab, trial));
-    COMP__TRY(comp__figures_save(&own, trial, now() - start, path));
-  }
-  for (size_t i = 0; i < own.count; i++)
-    COMP__TRY(comp__figures_add(figures, own.items[i].row, own.items[i].column, own.items[i].value));
-done:
-  comp__free(own.items);
-  return status == COMP_OK ? status : comp__error_context(status, "%s", trial->id);
 }
 
 static comp_status make_plan(comp__lab *lab) {
   const comp_experiment_options *o = lab->options;
   for (const comp__table *t = lab->experiment->tables; t->name; t++) {
-    bool wanted = o->tables ? listed(o->tables, t->name) : t == lab->experiment->tables;
+    bool wanted = o->tables ? comp__listed(o->tables, t->name) : t == lab->experiment->tables;
     if (t->source) continue; /* it comes with its source */
     comp_status status = wanted ? lab->experiment->plan(&lab->plan, lab, t->name) : COMP_OK;
     if (status != COMP_OK) return status;
@@ -251,40 +200,139 @@ static comp_status make_plan(comp__lab *lab) {
   return COMP_OK;
 }
 
+/* ---- Trials ---------------------------------------------------------------------------------------------------- */
+
+/* Trials that are done together. */
+typedef struct session {
+  comp__lab *lab;
+  comp__figures *results; /* of each trial of the plan */
+  size_t *items;          /* the trials to do, as places in the plan */
+  size_t count;
+  comp_dataset **datasets; /* of each job: trials put their embeddings into it */
+  char *text;              /* the tables as they are now */
+} session;
+
+static const char *name_trial(const void *user, size_t item) {
+  const session *s = user;
+  return s->lab->plan.trials[s->items[item]].id;
+}
+
+static comp_status do_trial(void *user, comp_context *context, size_t item, int job) {
+  session *s = user;
+  const comp__trial *trial = &s->lab->plan.trials[s->items[item]];
+  comp__figures *own = &s->results[s->items[item]];
+  comp__lab lab = *s->lab;
+  char path[4096];
+  double start = comp__seconds();
+  lab.context = context;
+  lab.dataset = s->datasets[job];
+  comp__lab_path(path, sizeof path, &lab, trial, NULL, ".json");
+  comp_status status = lab.experiment->run(own, &lab, trial);
+  if (status == COMP_OK) status = comp__figures_save(own, trial, comp__seconds() - start, path);
+  if (status == COMP_OK) return status;
+  own->count = 0;
+  return comp__error_context(status, "%s", trial->id);
+}
+
+/* After every trial, so that a run that is stopped leaves what it has. */
+static comp_status write_tables(void *user, size_t item) {
+  session *s = user;
+  (void)item;
+  free(s->text);
+  s->text = NULL;
+  return comp__tables_write(&s->text, s->lab, s->results);
+}
+
+/* Reads the figures of trials that were done before, by the recipes of today. */
+static comp_status load_done(session *s, bool *done) {
+  for (size_t i = 0; i < s->lab->plan.count; i++) {
+    const comp__trial *trial = &s->lab->plan.trials[i];
+    char path[4096];
+    bool outdated;
+    comp_status status = comp__lab_outdated(&outdated, s->lab, trial);
+    if (status != COMP_OK) return status;
+    if (outdated) comp__info(s->lab->context, "%s is done again: its model is not of this recipe", trial->id);
+    comp__lab_path(path, sizeof path, s->lab, trial, NULL, ".json");
+    if (!outdated) status = comp__figures_load(&s->results[i], &done[i], path);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* Trials that train share the threads: `jobs` of them at a time. */
+static int choose_jobs(const session *s) {
+  int threads = comp_context_threads(s->lab->context), jobs = s->lab->options->jobs;
+  size_t features = comp_dataset_features(s->lab->dataset);
+  if (jobs == 0) jobs = comp_dataset_samples(s->lab->dataset) <= SMALL_VALUES / features ? threads : 1;
+  return (size_t)jobs < s->count ? jobs : (int)s->count;
+}
+
+static comp_status do_trials(session *s, int jobs) {
+  comp_status status;
+  COMP__TRY(comp__calloc(&s->datasets, (size_t)jobs, sizeof(void *)));
+  s->datasets[0] = s->lab->dataset;
+  for (int j = 1; j < jobs; j++)
+    COMP__TRY(comp_dataset_select(&s->datasets[j], s->lab->context, s->lab->dataset, NULL, 0, NULL, 0));
+  if (jobs > 1) comp__info(s->lab->context, "%d runs at a time", jobs);
+  COMP__TRY(comp__jobs_run(
+      s->lab->context,
+      &(comp__jobs){
+          .count = s->count, .jobs = jobs, .user = s, .work = do_trial, .finished = write_tables, .name = name_trial}));
+done:
+  for (int j = 1; s->datasets && j < jobs; j++) comp_dataset_free(s->datasets[j]);
+  comp__free(s->datasets);
+  s->datasets = NULL;
+  return status;
+}
+
+/* First what is not trained, one after the other: baselines use all threads, and HDF5, which reads the embeddings of
+ * other programs, cannot be called from two at once. */
+static comp_status do_all(char **text, comp__lab *lab) {
+  session s = {.lab = lab};
+  size_t n = lab->plan.count;
+  bool *done = NULL;
+  comp_status status;
+  COMP__TRY(comp__calloc(&s.results, n, sizeof *s.results));
+  COMP__TRY(comp__alloc(&s.items, n, sizeof *s.items));
+  COMP__TRY(comp__calloc(&done, n, sizeof *done));
+  COMP__TRY(load_done(&s, done));
+  COMP__TRY(write_tables(&s, 0));
+  for (int trained = 0; trained < 2; trained++) {
+    s.count = 0;
+    for (size_t i = 0; i < n; i++)
+      if (!done[i] && (lab->plan.trials[i].model[0] != '\0') == trained) s.items[s.count++] = i;
+    if (s.count > 0) COMP__TRY(do_trials(&s, trained ? choose_jobs(&s) : 1));
+  }
+  if (text) {
+    *text = s.text;
+    s.text = NULL;
+  }
+done:
+  free(s.text);
+  for (size_t i = 0; s.results && i < n; i++) comp__free(s.results[i].items);
+  comp__free(s.results);
+  comp__free(s.items);
+  comp__free(done);
+  return status;
+}
+
 comp_status comp_experiment_run(char **text, comp_context *context, const comp_experiment_options *options) {
   comp__lab lab = {.context = context, .options = options};
-  comp__figures figures = {0};
-  size_t *owner = NULL;
   char path[4096];
   if (text) *text = NULL;
   comp_status status;
   COMP__TRY(comp_experiment_options_check(options));
   COMP__TRY(find(&lab.experiment, options->name));
   COMP__TRY(make_plan(&lab));
-  COMP__TRY(lab.experiment->prepare(&lab.dataset, context, options->data));
+  COMP__TRY(lab.experiment->prepare(&lab));
   COMP__TRY(make_folder(options->out));
   snprintf(path, sizeof path, "%s/runs", options->out);
   COMP__TRY(make_folder(path));
-  comp__info(context, "%s: %zu samples x %zu features, %zu runs", options->name, comp_dataset_samples(lab.dataset),
-             comp_dataset_features(lab.dataset), lab.plan.count);
+  comp__info(context, "%s, %s: %zu samples x %zu features, %zu runs", options->name, lab.used,
+             comp_dataset_samples(lab.dataset), comp_dataset_features(lab.dataset), lab.plan.count);
   if (options->estimate_only || strcmp(options->preset, "paper") == 0) COMP__TRY(say_cost(&lab));
-  if (options->estimate_only) goto done;
-  COMP__TRY(comp__alloc(&owner, lab.plan.count + 1, sizeof *owner));
-  for (size_t i = 0; i < lab.plan.count; i++) {
-    owner[i] = figures.count;
-    COMP__TRY(do_trial(&figures, &lab, &lab.plan.trials[i]));
-    owner[i + 1] = figures.count;
-    /* After every trial, so that a run that is stopped leaves what it has. */
-    char *so_far = NULL;
-    COMP__TRY(comp__tables_write(&so_far, &lab, &figures, owner, i + 1));
-    if (text && i + 1 == lab.plan.count)
-      *text = so_far;
-    else
-      free(so_far);
-  }
+  if (!options->estimate_only) COMP__TRY(do_all(text, &lab));
 done:
-  comp__free(owner);
-  comp__free(figures.items);
   comp__free(lab.plan.trials);
   comp_dataset_free(lab.dataset);
   return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "comp/baseline.h"
 #include "comp/classify.h"
 #include "comp/counterfactual_score.h"
 #include "comp/io.h"
@@ -16,9 +17,35 @@
 
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix) {
-  snprintf(out, size, "%s/runs/%s%s%s%s", lab->options->out, trial->id, part ? "-" : "", part ? part : "", suffix);
+  snprintf(out, size, "%s/runs/%s%s%s%s%s%s", lab->options->out, lab->tag, lab->tag[0] ? "-" : "", trial->id,
+           part ? "-" : "", part ? part : "", suffix);
   for (char *c = strrchr(out, '/') + 1; *c; c++)
     if (*c == ' ') *c = '_';
+}
+
+/* The model that an earlier run left; NULL when there is none, or it is damaged, or its penalty had another weight than
+ * the recipe has now. */
+static comp_model *load_model(const char *path, const comp_train_options *options) {
+  comp_model *model = NULL;
+  if (access(path, R_OK) != 0 || comp_model_load(&model, path) != COMP_OK) return NULL;
+  if (comp_model_get_options(model)->gamma == options->model.gamma) return model;
+  comp_model_free(model);
+  return NULL;
+}
+
+comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial) {
+  char path[4096];
+  comp_train_options options;
+  *out = false;
+  if (!trial->model[0]) return COMP_OK;
+  comp__lab_path(path, sizeof path, lab, trial, NULL, ".safetensors");
+  if (access(path, R_OK) != 0) return COMP_OK;
+  comp_status status = lab->experiment->recipe(&options, lab, trial);
+  if (status != COMP_OK) return status;
+  comp_model *model = load_model(path, &options);
+  *out = !model;
+  comp_model_free(model);
+  return COMP_OK;
 }
 
 comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *trial, const char *part,
@@ -28,9 +55,10 @@ comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *t
   *out = NULL;
   comp__lab_path(model, sizeof model, lab, trial, part, ".safetensors");
   comp__lab_path(checkpoint, sizeof checkpoint, lab, trial, part, ".checkpoint");
-  if (access(model, R_OK) == 0 && comp_model_load(out, model) == COMP_OK) return COMP_OK;
   comp_status status = lab->experiment->recipe(&options, lab, trial);
   if (status != COMP_OK) return status;
+  *out = load_model(model, &options);
+  if (*out) return COMP_OK;
   options.condition = lab->experiment->condition;
   options.seed = trial->seed;
   if (lab->options->epochs) options.epochs = lab->options->epochs;
@@ -96,11 +124,32 @@ done:
   return status;
 }
 
+/* Method and data say all: there are no seeds. */
+static comp_status run_baseline(comp_matrix **out, comp__lab *lab, const char *name) {
+  const comp_baseline_method *method;
+  comp_baseline_options options = COMP_BASELINE_OPTIONS_INIT;
+  comp_dataset *results = NULL;
+  comp_status status;
+  options.condition = lab->experiment->condition;
+  options.label = lab->experiment->label;
+  options.reference = lab->experiment->reference;
+  COMP__TRY(comp_baseline_find(&method, name));
+  comp__info(lab->context, "baseline %s", name);
+  COMP__TRY(comp_baseline_run(&results, lab->context, lab->dataset, name, &options));
+  const comp_matrix *z = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
+  COMP__TRY(comp_matrix_select(out, lab->context, z, NULL, 0, NULL, 0));
+done:
+  comp_dataset_free(results);
+  return status;
+}
+
 comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model *model, const char *key) {
   comp_matrix *z = NULL;
   comp_status status;
   if (trial->embedding) {
     status = read_embedding(&z, lab, trial->embedding);
+  } else if (trial->baseline) {
+    status = run_baseline(&z, lab, trial->baseline);
   } else {
     comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
     status = comp_embed(&z, NULL, lab->context, model, lab->dataset, &options);
@@ -151,21 +200,43 @@ comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *t
   return comp__plan_models(plan, lab, table, comp__lab_models);
 }
 
-comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
-                             const char *paper_preset, double gamma) {
-  bool paper = strcmp(lab->options->preset, "paper") == 0;
-  comp_status status = comp_train_options_init(out, trial->model, paper ? paper_preset : "default");
-  if (status != COMP_OK) return status;
-  if (!paper && strcmp(trial->model, "comp") == 0) out->model.gamma = gamma;
-  if (!isnan(trial->gamma)) out->model.gamma = trial->gamma;
-  return COMP_OK;
+void comp__lab_gamma(comp_train_options *options, const comp__lab *lab, const comp__trial *trial) {
+  const comp__gammas *g = &lab->experiment->gammas;
+  const char *model = trial->model;
+  double best = strcmp(model, "comp") == 0    ? g->comp
+                : strcmp(model, "vfae") == 0  ? g->vfae
+                : strcmp(model, "trvae") == 0 ? g->trvae
+                                              : NAN;
+  if (strcmp(lab->options->preset, "paper") != 0 && !isnan(best)) options->model.gamma = best;
+  if (!isnan(trial->gamma)) options->model.gamma = trial->gamma;
 }
 
-comp_status comp__lab_read(comp_dataset **out, comp_context *context, const char *path, const comp_prep_options *prep) {
+comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
+                             const char *paper_preset) {
+  bool paper = strcmp(lab->options->preset, "paper") == 0;
+  comp_status status = comp_train_options_init(out, trial->model, paper ? paper_preset : "default");
+  if (status == COMP_OK) comp__lab_gamma(out, lab, trial);
+  return status;
+}
+
+comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep) {
+  char path[4096];
   comp_read_options read = COMP_READ_OPTIONS_INIT;
-  comp_status status = comp_dataset_read(out, context, path, &read);
-  if (status == COMP_OK) status = comp_prep(out, context, prep);
+  comp_status status = comp__lab_find(path, sizeof path, lab->options->data, sub, name);
+  if (status != COMP_OK) return status;
+  snprintf(lab->used, sizeof lab->used, "%s", name);
+  status = comp_dataset_read(&lab->dataset, lab->context, path, &read);
+  if (status == COMP_OK) status = comp_prep(&lab->dataset, lab->context, prep);
   return status == COMP_OK ? status : comp__error_in_file(status, path);
+}
+
+comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp_umap_options options) {
+  const comp_matrix *z =
+      strcmp(key, "X") == 0 ? comp_dataset_x(lab->dataset) : comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
+  comp_matrix *layout = NULL;
+  options.seed = trial->seed;
+  comp_status status = comp_umap_run(&layout, NULL, lab->context, z, &options);
+  return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, "umap", layout) : status;
 }
 
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name) {

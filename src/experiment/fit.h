@@ -3,12 +3,17 @@
 #define COMP_EXPERIMENT_FIT_H
 
 #include "comp/prep.h"
+#include "comp/umap.h"
 #include "core/strings.h"
 #include "experiment/lab.h"
 
 /* OUT/runs/ID[-PART]SUFFIX, without spaces. */
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix);
+
+/* Whether the model that a trial left was fitted with another gamma than its recipe has now, or is damaged: then its
+ * figures do not count. Without a model nobody can tell: false. */
+comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial);
 
 /* rows[i] = the row of `other` that has the name of sample i; one that it lacks is an error. */
 comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other);
@@ -19,16 +24,22 @@ extern const char *const comp__lab_models[];
 /* The plan of an experiment whose tables compare the five models. */
 comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *table);
 
-/* The recipe of a trial: the paper's preset, or the default one with `gamma` for CoMP. A gamma of the trial goes
+/* The recipe of a trial: the paper's preset, or the default one with the experiment's gammas. A gamma of the trial goes
  * before. */
 comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
-                             const char *paper_preset, double gamma);
+                             const char *paper_preset);
 
-/* Reads counts and prepares them. The data set should be freed via comp_dataset_free(), also after a failure. */
-comp_status comp__lab_read(comp_dataset **out, comp_context *context, const char *path, const comp_prep_options *prep);
+/* The weight of the penalty: the trial's, or in the default preset the experiment's where it has one. */
+void comp__lab_gamma(comp_train_options *options, const comp__lab *lab, const comp__trial *trial);
+
+/* Reads FOLDER/SUB/NAME or FOLDER/NAME, which are counts, and prepares them: the lab's data set. */
+comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep);
 
 /* FOLDER/SUB/NAME, or FOLDER/NAME when that is not there; a file that is in neither place is an error. */
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name);
+
+/* The UMAP of an embedding `key`, in the lab's obsm/umap; the options' seed becomes that of the trial. */
+comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp_umap_options options);
 
 /* Fits a trial's model, predicts the samples of `from` under `to` and adds the scores: r_all, r_de, mse_all, mse_de and
  * r_change_all, of each label too ("r_all/LABEL"), and the errors of pairs, by column `pair` (may be NULL). */

@@ -18,8 +18,10 @@ typedef struct comp__trial {
   char model[16]; /* "" when nothing is trained */
   double gamma;   /* NaN: the recipe's */
   bool leave_self_out;
+  size_t fits; /* how many models it fits, for an estimate */
   uint64_t seed;
   const char *embedding; /* of another program: "FILE[:KEY]"; else NULL */
+  const char *baseline;  /* a method of src/baseline; else NULL */
 } comp__trial;
 
 typedef struct comp__plan {
@@ -47,8 +49,15 @@ typedef struct comp__lab {
   const comp_experiment_options *options;
   const comp__experiment *experiment;
   comp_dataset *dataset; /* prepared */
+  char used[256];        /* which data that is, for the tables */
+  char tag[16];          /* begins the names of the runs' files, where there is a choice of data; else "" */
   comp__plan plan;
 } comp__lab;
+
+/* The weight of the penalty of each model in an experiment; NaN: that of the preset. */
+typedef struct comp__gammas {
+  double vfae, trvae, comp;
+} comp__gammas;
 
 typedef struct comp__column {
   const char *key, *title;
@@ -66,8 +75,12 @@ typedef struct comp__table {
 struct comp__experiment {
   const char *name, *summary;
   const char *condition, *label; /* columns of obs */
+  const char *baselines;         /* methods that are set beside the models, separated by commas; NULL: none */
+  const char *reference;         /* the condition that baselines move the other to; NULL: their choice */
+  comp__gammas gammas;           /* of the default preset */
   const comp__table *tables;     /* up to one without a name */
-  comp_status (*prepare)(comp_dataset **out, comp_context *context, const char *folder);
+  /* Fills in the lab's data set and which data it is, from the folder of the options. */
+  comp_status (*prepare)(comp__lab *lab);
   comp_status (*plan)(comp__plan *plan, const comp__lab *lab, const char *table);
   /* The recipe of a trial, found by measurement (docs/experiments.md), or for the paper's that of its tables. */
   comp_status (*recipe)(comp_train_options *out, const comp__lab *lab, const comp__trial *trial);
@@ -80,10 +93,14 @@ extern const comp__experiment comp__experiment_adult, comp__experiment_kang, com
 /* What the paper reports; NaN when it does not. */
 double comp__paper_figure(const char *experiment, const char *table, const char *row, const char *column);
 
+/* Whether a list "a,b" (NULL: everything) holds a name. */
+bool comp__listed(const char *list, const char *name);
+
 /* Adds a trial; `row` is printed as a table does. id and seed follow from the rest. */
 comp_status comp__plan_add(comp__plan *plan, const comp__lab *lab, const comp__trial *trial);
 
-/* Trials of every wanted model with every seed, and of every embedding of other programs. */
+/* Trials of every wanted model with every seed, of every wanted baseline, and of every embedding of other programs. An
+ * embedding with the name of a baseline takes its place. */
 comp_status comp__plan_models(comp__plan *plan, const comp__lab *lab, const char *table, const char *const *models);
 
 /* Adds a figure. */
@@ -99,15 +116,16 @@ comp_status comp__figures_save(const comp__figures *figures, const comp__trial *
 comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *trial, const char *part,
                           const comp_dataset *dataset);
 
-/* Puts the trial's embedding of the whole data set into its obsm: the model's posterior means, or another program's. */
+/* Puts the trial's embedding of the whole data set into its obsm: the model's posterior means, a baseline's or another
+ * program's. */
 comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model *model, const char *key);
 
 /* Metrics of an embedding under these column names: kbet, s, m_kbet, s_label, and with `per_label` "kbet/LABEL". */
 comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key, size_t k,
                             double alpha, comp_score_small small_labels, bool per_label);
 
-/* Writes all tables, as text, CSV, JSON and Markdown; *text gets them as text and should be freed via free(). */
-comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__figures *figures, const size_t *owner,
-                               size_t n_trials);
+/* Writes all tables, as text, CSV, JSON and Markdown; *text gets them as text and should be freed via free(). results
+ * are the figures of each trial of the plan; those of one that is not done are empty. */
+comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__figures *results);
 
 #endif

@@ -1,6 +1,5 @@
 /* pbmc.c: blood cells by two protocols: does the protocol disappear from the representation, and nothing else? */
-#include <stdio.h>
-#include <string.h>
+#include <math.h>
 
 #include "comp/prep.h"
 #include "core/error.h"
@@ -14,36 +13,32 @@ static const comp__column columns[] = {{"s", "s", COMP_BETTER_ZERO, 4},
                                        {NULL, NULL, COMP_BETTER_LOWER, 0}};
 
 static const comp__table tables[] = {{"models", "PBMC: 3' v2 and 5' chemistry",
-                                      "v2_vs_5p_6500.h5ad, a part of the paper's cells; 2,000 vst genes. k = 100, "
+                                      "A part of the paper's cells; 2,000 vst genes. k = 100, "
                                       "alpha = 0.05; m-kBET and s~ over cell types of at "
                                       "least 150 cells with k = min(100, n/4).",
                                       NULL, columns},
                                      {NULL, NULL, NULL, NULL, NULL}};
 
-static comp_status prepare(comp_dataset **out, comp_context *context, const char *folder) {
-  char path[4096];
+static comp_status prepare(comp__lab *lab) {
   static const char *const keep[] = {"cell_type=bcells,dc,mk,mono,nk,tcells"};
   comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
-  comp_status status = comp__lab_find(path, sizeof path, folder, "pbmc_protocols", "v2_vs_5p_6500.h5ad");
-  if (status != COMP_OK) return status;
   prep.filter.keep = keep;
   prep.filter.n_keep = 1;
   prep.normalize = prep.log1p = true;
   prep.hvg.flavor = COMP_HVG_VST;
   prep.hvg.n = 2000;
   prep.hvg.batch = "batch";
-  return comp__lab_read(out, context, path, &prep);
+  return comp__lab_read(lab, "pbmc_protocols", "v2_vs_5p_6500.h5ad", &prep);
 }
 
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  /* 1,575 cells: with more the protocols are mixed more evenly than by chance. */
-  return comp__lab_recipe(out, lab, trial, "paper-pbmc", 1);
+  return comp__lab_recipe(out, lab, trial, "paper-pbmc");
 }
 
 static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
   comp_model *model = NULL;
   comp_status status;
-  if (!trial->embedding) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));
+  if (trial->model[0]) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));
   COMP__TRY(comp__lab_embed(lab, trial, model, "z"));
   COMP__TRY(comp__lab_score(out, lab, trial, "z", 100, 0.05, COMP_SMALL_SHRINK, false));
 done:
@@ -56,6 +51,9 @@ const comp__experiment comp__experiment_pbmc = {
     .summary = "blood cells by two protocols: integration",
     .condition = "batch",
     .label = "cell_type",
+    .baselines = "pca,harmony,seurat-cca",
+    /* 1,575 cells: with more than 1 for CoMP the protocols are mixed more evenly than by chance. */
+    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 1},
     .tables = tables,
     .prepare = prepare,
     .plan = comp__lab_plan,

@@ -19,6 +19,7 @@ typedef struct cell {
 
 typedef struct grid {
   const comp__table *table;
+  const char *used;    /* which data */
   const char *(*rows); /* [n_rows] */
   cell *cells;         /* [n_rows, n_columns] */
   size_t n_rows, n_columns, n_seeds;
@@ -35,12 +36,11 @@ static size_t find_row(const grid *g, const char *row) {
 }
 
 /* Two passes over the figures: sums, then squares around the mean. */
-static void fill(grid *g, const comp__lab *lab, const comp__figures *figures, const size_t *owner, size_t n_trials,
-                 bool squares) {
-  for (size_t t = 0; t < n_trials; t++) {
+static void fill(grid *g, const comp__lab *lab, const comp__figures *results, bool squares) {
+  for (size_t t = 0; t < lab->plan.count; t++) {
     if (strcmp(lab->plan.trials[t].table, source_of(g->table)) != 0) continue;
-    for (size_t i = owner[t]; i < owner[t + 1]; i++) {
-      const comp__figure *f = &figures->items[i];
+    for (size_t i = 0; i < results[t].count; i++) {
+      const comp__figure *f = &results[t].items[i];
       size_t r = find_row(g, f->row);
       if (r == g->n_rows) g->rows[g->n_rows++] = f->row;
       for (size_t c = 0; c < g->n_columns; c++) {
@@ -77,16 +77,17 @@ static void mark_best(grid *g, const comp__lab *lab) {
   }
 }
 
-static comp_status make_grid(grid *g, const comp__table *table, const comp__lab *lab, const comp__figures *figures,
-                             const size_t *owner, size_t n_trials) {
+static comp_status make_grid(grid *g, const comp__table *table, const comp__lab *lab, const comp__figures *results) {
   comp_status status;
-  *g = (grid){.table = table, .n_seeds = lab->options->n_seeds};
+  size_t most = 1;
+  *g = (grid){.table = table, .used = lab->used, .n_seeds = lab->options->n_seeds};
+  for (size_t t = 0; t < lab->plan.count; t++) most += results[t].count;
   while (table->columns[g->n_columns].key) g->n_columns++;
-  COMP__TRY(comp__calloc(&g->rows, figures->count + 1, sizeof *g->rows));
-  COMP__TRY(comp__calloc(&g->cells, (figures->count + 1) * g->n_columns, sizeof *g->cells));
-  fill(g, lab, figures, owner, n_trials, false);
+  COMP__TRY(comp__calloc(&g->rows, most, sizeof *g->rows));
+  COMP__TRY(comp__calloc(&g->cells, most * g->n_columns, sizeof *g->cells));
+  fill(g, lab, results, false);
   for (size_t i = 0; i < g->n_rows * g->n_columns; i++) g->cells[i].mean /= (double)g->cells[i].count;
-  fill(g, lab, figures, owner, n_trials, true);
+  fill(g, lab, results, true);
   for (size_t i = 0; i < g->n_rows * g->n_columns; i++) {
     cell *x = &g->cells[i];
     double n = (double)x->count;
@@ -132,7 +133,7 @@ static bool has_values(const grid *g, size_t c) {
 }
 
 static void put_text(FILE *out, const grid *g) {
-  fprintf(out, "%s\n%s\n\n%-22s", g->table->title, g->table->note, "");
+  fprintf(out, "%s\nData: %s\n%s\n\n%-22s", g->table->title, g->used, g->table->note, "");
   for (size_t c = 0; c < g->n_columns; c++) {
     if (!has_values(g, c)) continue;
     fprintf(out, "  %18s", g->table->columns[c].title);
@@ -157,7 +158,7 @@ static void put_text(FILE *out, const grid *g) {
 }
 
 static void put_markdown(FILE *out, const grid *g) {
-  fprintf(out, "### %s\n\n%s\n\n| |", g->table->title, g->table->note);
+  fprintf(out, "### %s\n\nData: %s. %s\n\n| |", g->table->title, g->used, g->table->note);
   for (size_t c = 0; c < g->n_columns; c++)
     if (has_values(g, c)) fprintf(out, " %s |%s", g->table->columns[c].title, has_paper(g, c) ? " paper |" : "");
   fputs("\n|---|", out);
@@ -212,7 +213,8 @@ static void put_json(FILE *out, const grid *g) {
     }
     json_array_append_new(rows, json_pack("{s:s, s:o}", "row", g->rows[r], "columns", columns));
   }
-  json_t *root = json_pack("{s:s, s:s, s:o}", "title", g->table->title, "note", g->table->note, "rows", rows);
+  json_t *root = json_pack("{s:s, s:s, s:s, s:o}", "title", g->table->title, "data", g->used, "note", g->table->note,
+                           "rows", rows);
   json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
   fputc('\n', out);
   json_decref(root);
@@ -241,15 +243,14 @@ static comp_status write_form(const comp__lab *lab, const grid *g, size_t form, 
   return status;
 }
 
-comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__figures *figures, const size_t *owner,
-                               size_t n_trials) {
+comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__figures *results) {
   size_t size = 0;
   comp_status status = COMP_OK;
   FILE *all = open_memstream(text, &size);
   if (!all) return comp__error_errno("cannot write tables");
   for (const comp__table *table = lab->experiment->tables; table->name && status == COMP_OK; table++) {
     grid g;
-    status = make_grid(&g, table, lab, figures, owner, n_trials);
+    status = make_grid(&g, table, lab, results);
     for (size_t form = 0; form < sizeof forms / sizeof *forms && status == COMP_OK && g.n_rows; form++)
       status = write_form(lab, &g, form, all);
     release_grid(&g);

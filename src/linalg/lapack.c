@@ -1,9 +1,10 @@
 /*
- * lapack.c: the factorisations, each one single-threaded LAPACK call.
+ * lapack.c: the factorisations and products in double precision, each by single-threaded calls of LAPACK and BLAS.
  *
  * LAPACK may come from a library that splits work over OpenMP threads, and sums with it. OpenMP's number of threads is
  * a setting of the calling thread, so it is set to 1 around each call and put back: other threads do not notice.
  */
+#include <cblas.h>
 #include <lapacke.h>
 
 #include <assert.h>
@@ -107,31 +108,63 @@ comp_status comp__svd(double *a, size_t m, size_t n, double *u, double *s, doubl
   return COMP_OK;
 }
 
+void comp__multiply(double *c, size_t ldc, const double *a, size_t lda, const double *b, size_t ldb, size_t m, size_t n,
+                    size_t k, unsigned flags) {
+  const double alpha = flags & COMP__SUBTRACT ? -1.0 : 1.0, beta = flags & COMP__SUBTRACT ? 1.0 : 0.0;
+  const int host = threads_one();
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, flags & COMP__SECOND_TRANSPOSED ? CblasTrans : CblasNoTrans, (int)m, (int)n,
+              (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+  omp_set_num_threads(host);
+}
+
+/* One step towards orthonormal rows of a [k, n] by the triangular factor of gram [k, k], their products; false: the
+ * rows are too close to dependent for that. */
+static bool orthonormalize_by_products(double *a, size_t k, size_t n, double *gram) {
+  const int size = (int)k, length = (int)n;
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, size, length, 1.0, a, length, 0.0, gram, size);
+  double largest = 0.0, least = INFINITY;
+  for (size_t i = 0; i < k; i++) largest = fmax(largest, gram[i * k + i]);
+  if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', size, gram, size) != 0) return false;
+  for (size_t i = 0; i < k; i++) least = fmin(least, gram[i * k + i]);
+  if (!(least > 1e-5 * sqrt(largest))) return false;
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, size, length, 1.0, gram, size, a,
+              length);
+  return true;
+}
+
+/* By reflections, which work for any rows, but not as fast. */
+static lapack_int orthonormalize_by_reflections(double *a, size_t k, size_t n, double *tau, double *diagonal) {
+  const lapack_int rows = (lapack_int)n, cols = (lapack_int)k;
+  lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, cols, a, rows, tau);
+  for (size_t i = 0; i < k; i++) diagonal[i] = a[i * n + i];
+  if (info == 0) info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, cols, cols, a, rows, tau);
+  for (size_t i = 0; i < k; i++) { /* vectors keep their directions, as Gram and Schmidt would have it */
+    if (diagonal[i] >= 0.0) continue;
+    for (size_t j = 0; j < n; j++) a[i * n + j] = -a[i * n + j];
+  }
+  return info;
+}
+
 comp_status comp__orthonormalize(double *a, size_t k, size_t n) {
   static const char what[] = "orthonormal vectors";
   assert(k <= n);
   comp_status status = check(a, k, n, what);
   if (status != COMP_OK || k == 0) return status;
-  double *tau = NULL, *diagonal = NULL;
+  double *gram = NULL, *tau = NULL, *diagonal = NULL;
+  COMP__TRY(comp__alloc(&gram, k * k, sizeof *gram));
   COMP__TRY(comp__alloc(&tau, k, sizeof *tau));
   COMP__TRY(comp__alloc(&diagonal, k, sizeof *diagonal));
-  const lapack_int rows = (lapack_int)n, cols = (lapack_int)k;
+  lapack_int info = 0;
   const int host = threads_one();
-  lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, cols, a, rows, tau);
-  for (size_t i = 0; i < k; i++) diagonal[i] = a[i * n + i];
-  if (info == 0) info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, cols, cols, a, rows, tau);
+  /* The second time takes away what the first one's rounding left. */
+  if (!orthonormalize_by_products(a, k, n, gram) || !orthonormalize_by_products(a, k, n, gram))
+    info = orthonormalize_by_reflections(a, k, n, tau, diagonal);
   omp_set_num_threads(host);
-  if (info != 0) {
-    status = lapack_failed(info, what);
-    goto done;
-  }
-  for (size_t i = 0; i < k; i++) { /* vectors keep their directions, as Gram and Schmidt would have it */
-    if (diagonal[i] >= 0.0) continue;
-    for (size_t j = 0; j < n; j++) a[i * n + j] = -a[i * n + j];
-  }
+  if (info != 0) status = lapack_failed(info, what);
 done:
   comp__free(diagonal);
   comp__free(tau);
+  comp__free(gram);
   return status;
 }
 

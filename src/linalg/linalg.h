@@ -1,7 +1,7 @@
 /*
- * linalg.h: factorisations, the only door to LAPACK, and principal components.
+ * linalg.h: factorisations, the only door to LAPACK and BLAS, and principal components.
  *
- * Everything here gives the same bytes at any number of threads: LAPACK runs on one thread a call. Matrices are
+ * Everything here gives the same bytes at any number of threads: LAPACK and BLAS run on one thread a call. Matrices are
  * row-major. Signs of vectors are fixed: the entry of largest magnitude is positive.
  */
 #ifndef COMP_LINALG_LINALG_H
@@ -35,9 +35,36 @@ comp_status comp__orthonormalize(double *a, size_t k, size_t n);
 /* Turns the rows of a [rows, n] so that each one's entry of largest magnitude is positive. */
 void comp__fix_signs(double *a, size_t rows, size_t n);
 
+enum { COMP__SECOND_TRANSPOSED = 1 /* b is [n, k] */, COMP__SUBTRACT = 2 /* from c; else c is overwritten */ };
+
+/* c [m, n] = a [m, k] b [k, n] in double precision, on the calling thread; m, n, k at least 1. ldc, lda, ldb are the
+ * distances between rows. */
+void comp__multiply(double *c, size_t ldc, const double *a, size_t lda, const double *b, size_t ldb, size_t m, size_t n,
+                    size_t k, unsigned flags);
+
+enum { COMP__EIGEN_BLOCK = 16 };
+
+/* out [rows, n] = in [rows, n] times a symmetric matrix [n, n]; rows: at most COMP__EIGEN_BLOCK. */
+typedef comp_status (*comp__product_fn)(void *arg, double *out, const double *in, size_t rows);
+
+typedef struct comp__eigen_options {
+  size_t components; /* 1 .. n */
+  double tolerance;  /* of the residual of each, against its eigenvalue; what single precision leaves is accepted too */
+  uint64_t seed;     /* of the random start */
+} comp__eigen_options;
+
+typedef struct comp__eigen_found {
+  size_t products; /* that it took */
+  bool settled;    /* false: given up, because the last eigenvalues are too close to the next ones */
+} comp__eigen_found;
+
+/* The largest eigenvalues [components] and their vectors [components, n], orthonormal rows, of a symmetric matrix
+ * without negative ones of any size, known by its products alone. */
+comp_status comp__eigen_largest(double *vectors, double *values, comp__eigen_found *found, comp_context *context,
+                                comp__product_fn times, void *arg, size_t n, const comp__eigen_options *options);
+
 /* The first singular vectors of a b^T, a [n, d] and b [m, d], which is never formed: left [components, n], right
- * [components, m], both with orthonormal rows, and values [components], largest first. By block Krylov iteration from a
- * random start, until all residuals are below 1e-5 of the largest value, or at what single precision leaves of them.
+ * [components, m], both with orthonormal rows, and values [components], largest first. By comp__eigen_largest().
  * components: 1 .. min(n, m, d). */
 comp_status comp__svd_product(float *left, float *right, double *values, comp_context *context, const float *a,
                               size_t n, const float *b, size_t m, size_t d, size_t components, uint64_t seed);
@@ -60,11 +87,11 @@ typedef struct comp__pca {
                                  (min(max((x - means) / deviations, -clip), clip) - offsets) loadings^T */
 } comp__pca;
 
-/* Principal components of dense or CSR data, centred (and scaled) block of rows by block of rows, so that sparse data
- * is never made dense as a whole. Exact by the covariance when there are few features (512), by the Gram matrix when
- * there are few rows (512), else by filtered subspace iteration from a random start until the residuals of all
- * components are below 1e-4 of their variances, or at what rounding leaves of them. Data with a value that is not
- * finite, fewer than 2 rows, or more components than rows or features, is an error. It should be released via
+/* Principal components of dense or CSR data, centred (and scaled) block of rows by block of rows, so that large sparse
+ * data is never made dense as a whole; what takes up to 256 MB then is. Exact by the covariance when there are few
+ * features (512), by the Gram matrix when there are few rows (512), else by comp__eigen_largest() until the residuals
+ * of all components are below 1e-4 of their variances, or at what rounding leaves of them. Data with a value that is
+ * not finite, fewer than 2 rows, or more components than rows or features, is an error. It should be released via
  * comp__pca_release(). */
 comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matrix *x,
                           const comp__pca_options *options);

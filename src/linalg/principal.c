@@ -3,7 +3,8 @@
  *
  * All passes over the data go block of rows by block of rows: a block is made dense, centred and scaled, and multiplied
  * by oneDNN. That is exact centring, the same code for dense and sparse data, and no slower than sparse products, which
- * cannot use wide vectors. Rows are cut into pieces by their number alone, and each piece has a sum of its own.
+ * cannot use wide vectors. Data that is not large is made dense only once. Rows are cut into pieces by their number
+ * alone, and each piece has a sum of its own.
  */
 #include <assert.h>
 #include <math.h>
@@ -22,19 +23,14 @@ enum {
   FEW = 512, /* features or rows that are few: the matrix of their products is decomposed whole */
   MOST_BLOCK_ROWS = 256,
   BLOCK_VALUES = 1 << 21,
+  FEWEST_PIECES = 8,
   MOST_PIECES = 16,
-  GRAM_COLUMNS = 1024,
-  FEWEST_PRODUCTS = 6, /* with the covariance, before residuals are believed */
-  MOST_PRODUCTS = 150,
-  POWER_STEPS = 2, /* plain ones, until the largest variances are known well enough to steer the filter */
-  MOST_DEGREE = 8
+  GRAM_COLUMNS = 1024
 };
 static const double PARTIAL_BYTES = 2.56e8; /* for all pieces together */
+static const double DENSE_BYTES = 2.56e8;   /* of data that is made dense as a whole */
 static const double TOLERANCE = 1e-4;       /* of a residual, against its variance */
-static const double STALLED =
-    0.7; /* residuals that shrink by less in a round, and are small, will not shrink further */
-static const double ROUNDING = 1e-6;      /* the same against the largest variance: what single precision leaves */
-static const double MOST_AMPLIFIED = 1e6; /* how much more a filter may raise the first than the last component */
+static const double ROUNDING = 1e-6;        /* of a variance, against the largest: what single precision leaves */
 
 /* The data as the components see it. */
 typedef struct view {
@@ -44,6 +40,7 @@ typedef struct view {
   double clip;                       /* 0: none */
   float *zeros;                      /* [features]: what a 0 becomes */
   size_t block;                      /* rows made dense at once */
+  float *dense;                      /* [rows, features], or NULL: all of it */
 } view;
 
 static float seen(const view *v, float value, size_t j) {
@@ -77,22 +74,45 @@ static void view_refresh(view *v) {
   for (size_t j = 0; j < v->x->cols; j++) v->zeros[j] = seen(v, 0.0f, j);
 }
 
+static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const view *v = arg;
+  view_rows(v->dense + begin * v->x->cols, v, begin, end);
+}
+
+/* Makes it dense as a whole when that takes no more than a modest part of memory: each product would do it again. */
+static comp_status view_keep(view *v) {
+  const double bytes = (double)v->x->rows * (double)v->x->cols * (double)sizeof *v->dense;
+  if (bytes > DENSE_BYTES) return COMP_OK;
+  comp_status status = comp__alloc(&v->dense, v->x->rows * v->x->cols, sizeof *v->dense);
+  if (status == COMP_OK) comp__parallel_for(v->context, v->x->rows, v->block, fill_rows, v);
+  return status;
+}
+
+/* Rows as view_rows() writes them, in `scratch` unless they are there. */
+static const float *rows_of(float *scratch, const view *v, size_t begin, size_t end) {
+  if (v->dense) return v->dense + begin * v->x->cols;
+  view_rows(scratch, v, begin, end);
+  return scratch;
+}
+
 /* ---- sums of products over rows ---- */
 
 /* out [k, d] = left^T blocks, where left is the blocks themselves (k = d), the blocks times q^T, or what power says. */
 typedef struct sums {
   const view *v;
-  const float *q; /* [k, d], or NULL */
-  int power;      /* 1: sums of values, 2: of squares; 0: products, above */
-  size_t k, piece;
-  double *partial;                /* [pieces, k, d] */
-  float *blocks, *left, *product; /* a thread: [block, d], [block, k], [k, d] */
+  int power; /* 1: sums of values, 2: of squares; 0: products, above */
+  size_t k;  /* as of the sum that runs; at most that of sums_init() */
+  size_t piece, pieces;
+  size_t runs;                     /* so far */
+  double *partial;                 /* [pieces, k, d] */
+  float *q;                        /* [k, d], or NULL */
+  float *scratch, *left, *product; /* a thread: [block, d], [block, k], [k, d] */
 } sums;
 
 static comp_status sum_block(const sums *s, double *out, size_t begin, size_t end, int thread) {
   const size_t d = s->v->x->cols, rows = end - begin;
-  float *block = s->blocks + (size_t)thread * s->v->block * d;
-  view_rows(block, s->v, begin, end);
+  const float *block = rows_of(s->scratch + (size_t)thread * s->v->block * d, s->v, begin, end), *left = block;
   if (s->power) {
     for (size_t i = 0; i < rows; i++)
       for (size_t j = 0; j < d; j++) {
@@ -101,11 +121,12 @@ static comp_status sum_block(const sums *s, double *out, size_t begin, size_t en
       }
     return COMP_OK;
   }
-  float *left = block, *product = s->product + (size_t)thread * s->k * d;
+  float *product = s->product + (size_t)thread * s->k * d;
   comp_status status = COMP_OK;
   if (s->q) {
-    left = s->left + (size_t)thread * s->v->block * s->k;
-    status = comp__matmul_f32(s->v->context, left, s->k, block, d, s->q, d, rows, s->k, d, COMP__TRANS_B);
+    float *projected = s->left + (size_t)thread * s->v->block * s->k;
+    left = projected;
+    status = comp__matmul_f32(s->v->context, projected, s->k, block, d, s->q, d, rows, s->k, d, COMP__TRANS_B);
     if (status != COMP_OK) return status;
   }
   status = comp__matmul_f32(s->v->context, product, d, left, s->k, block, d, s->k, d, rows, COMP__TRANS_A);
@@ -118,61 +139,72 @@ static comp_status sum_piece(void *arg, size_t begin, size_t end, int thread) {
   const sums *s = arg;
   double *out = s->partial + begin / s->piece * s->k * s->v->x->cols;
   comp_status status = COMP_OK;
+  memset(out, 0, s->k * s->v->x->cols * sizeof *out);
   for (size_t at = begin; at < end && status == COMP_OK; at += s->v->block)
     status = sum_block(s, out, at, end - at < s->v->block ? end : at + s->v->block, thread);
   return status;
 }
 
-/* As many pieces as fit into memory, each of whole blocks. */
-static size_t piece_rows(const view *v, size_t k) {
-  const double fit = PARTIAL_BYTES / ((double)k * (double)v->x->cols * (double)sizeof(double));
-  const size_t pieces = fit < 2 ? 2 : fit > MOST_PIECES ? MOST_PIECES : (size_t)fit;
-  const size_t rows = (v->x->rows + pieces - 1) / pieces;
-  return (rows + v->block - 1) / v->block * v->block;
+static void sums_release(sums *s) {
+  comp__free(s->partial);
+  comp__free(s->q);
+  comp__free(s->scratch);
+  comp__free(s->left);
+  comp__free(s->product);
 }
 
-static comp_status sum_products(double *out, const view *v, const double *q, size_t k, int power) {
-  const size_t d = v->x->cols, threads = (size_t)comp_context_threads(v->context);
-  sums s = {.v = v, .k = k, .power = power, .piece = piece_rows(v, k)};
-  const size_t pieces = (v->x->rows + s.piece - 1) / s.piece;
-  float *single = NULL;
-  comp_status status = comp__check_interrupt(v->context);
-  if (status != COMP_OK) return status;
-  COMP__TRY(comp__calloc(&s.partial, pieces * k * d, sizeof *s.partial));
-  COMP__TRY(comp__alloc(&s.blocks, threads * v->block * d, sizeof *s.blocks));
-  COMP__TRY(comp__alloc(&s.left, threads * v->block * (q ? k : 0), sizeof *s.left));
-  COMP__TRY(comp__alloc(&s.product, threads * (power ? 0 : k * d), sizeof *s.product));
-  COMP__TRY(comp__alloc(&single, q ? k * d : 0, sizeof *single));
-  if (q) {
-    for (size_t i = 0; i < k * d; i++) single[i] = (float)q[i];
-    s.q = single;
-  }
-  COMP__TRY(comp__parallel_try(v->context, v->x->rows, s.piece, sum_piece, &s));
-  memcpy(out, s.partial, k * d * sizeof *out);
-  for (size_t p = 1; p < pieces; p++)
-    for (size_t i = 0; i < k * d; i++) out[i] += s.partial[p * k * d + i];
+/* For sums of up to k rows; `projects`: of products with rows that are given. As many pieces as fit into memory, each
+ * of whole blocks. */
+static comp_status sums_init(sums *s, const view *v, size_t k, int power, bool projects) {
+  const size_t n = v->x->rows, d = v->x->cols, threads = (size_t)comp_context_threads(v->context);
+  const double fit = PARTIAL_BYTES / ((double)k * (double)d * (double)sizeof(double));
+  const size_t pieces = fit < 2 ? 2 : fit > MOST_PIECES ? MOST_PIECES : (size_t)fit;
+  *s = (sums){.v = v, .power = power, .k = k};
+  s->piece = ((n + pieces - 1) / pieces + v->block - 1) / v->block * v->block;
+  s->pieces = (n + s->piece - 1) / s->piece;
+  comp_status status;
+  COMP__TRY(comp__alloc(&s->partial, s->pieces * k * d, sizeof *s->partial));
+  COMP__TRY(comp__alloc(&s->scratch, v->dense ? 0 : threads * v->block * d, sizeof *s->scratch));
+  COMP__TRY(comp__alloc(&s->product, power ? 0 : threads * k * d, sizeof *s->product));
+  if (!projects) goto done;
+  COMP__TRY(comp__alloc(&s->left, threads * v->block * k, sizeof *s->left));
+  COMP__TRY(comp__alloc(&s->q, k * d, sizeof *s->q));
 done:
-  comp__free(single);
-  comp__free(s.product);
-  comp__free(s.left);
-  comp__free(s.blocks);
-  comp__free(s.partial);
+  if (status != COMP_OK) sums_release(s);
   return status;
 }
 
-/* out [k, d] = q [k, d] times the covariance; the covariance itself when q is NULL and k = d. */
-static comp_status times_covariance(double *out, const view *v, const double *q, size_t k) {
-  comp_status status = sum_products(out, v, q, k, 0);
+static comp_status sums_run(sums *s, double *out, const double *q, size_t k) {
+  const size_t count = k * s->v->x->cols;
+  comp_status status = comp__check_interrupt(s->v->context);
   if (status != COMP_OK) return status;
-  const double scale = 1.0 / (double)(v->x->rows - 1);
-  for (size_t i = 0; i < k * v->x->cols; i++) out[i] *= scale;
+  s->k = k;
+  s->runs++;
+  for (size_t i = 0; i < count && q; i++) s->q[i] = (float)q[i];
+  status = comp__parallel_try(s->v->context, s->v->x->rows, s->piece, sum_piece, s);
+  if (status != COMP_OK) return status;
+  memcpy(out, s->partial, count * sizeof *out);
+  for (size_t p = 1; p < s->pieces; p++)
+    for (size_t i = 0; i < count; i++) out[i] += s->partial[p * count + i];
+  const double scale = s->power ? 1.0 : 1.0 / (double)(s->v->x->rows - 1);
+  for (size_t i = 0; i < count; i++) out[i] *= scale;
   return COMP_OK;
+}
+
+/* out [features]: sums of values (power 1) or of squares (2). */
+static comp_status sum_powers(double *out, const view *v, int power) {
+  sums s;
+  comp_status status = sums_init(&s, v, 1, power, false);
+  if (status != COMP_OK) return status;
+  status = sums_run(&s, out, NULL, 1);
+  sums_release(&s);
+  return status;
 }
 
 /* ---- means and deviations ---- */
 
 static comp_status variances_of(double *out, const view *v) {
-  comp_status status = sum_products(out, v, NULL, 1, 2);
+  comp_status status = sum_powers(out, v, 2);
   for (size_t j = 0; j < v->x->cols && status == COMP_OK; j++) out[j] /= (double)(v->x->rows - 1);
   return status;
 }
@@ -187,7 +219,7 @@ static comp_status view_fit(view *v, comp__pca *out, bool scale) {
   const double clip = v->clip;
   v->clip = 0.0;
   view_refresh(v);
-  COMP__TRY(sum_products(v->means, v, NULL, 1, 1)); /* writes them at its end */
+  COMP__TRY(sum_powers(v->means, v, 1)); /* writes them at its end */
   for (size_t j = 0; j < d; j++) v->means[j] /= (double)out->rows;
   view_refresh(v);
   COMP__TRY(variances_of(variances, v));
@@ -201,7 +233,7 @@ static comp_status view_fit(view *v, comp__pca *out, bool scale) {
     v->clip = clip;
     view_refresh(v);
     if (clip > 0.0) {
-      COMP__TRY(sum_products(v->offsets, v, NULL, 1, 1));
+      COMP__TRY(sum_powers(v->offsets, v, 1));
       for (size_t j = 0; j < d; j++) v->offsets[j] /= (double)out->rows;
       view_refresh(v);
     }
@@ -219,14 +251,17 @@ done:
 static comp_status fit_covariance(double *loadings, double *variances, const view *v, size_t k) {
   const size_t d = v->x->cols;
   double *matrix = NULL, *values = NULL;
+  sums s = {0};
   comp_status status = COMP_OK;
   COMP__TRY(comp__alloc(&matrix, d * d, sizeof *matrix));
   COMP__TRY(comp__alloc(&values, d, sizeof *values));
-  COMP__TRY(times_covariance(matrix, v, NULL, d));
+  COMP__TRY(sums_init(&s, v, d, 0, false));
+  COMP__TRY(sums_run(&s, matrix, NULL, d));
   COMP__TRY(comp__eigen_symmetric(matrix, d, values));
   memcpy(loadings, matrix, k * d * sizeof *loadings);
   memcpy(variances, values, k * sizeof *variances);
 done:
+  sums_release(&s);
   comp__free(values);
   comp__free(matrix);
   return status;
@@ -284,175 +319,31 @@ done:
   return status;
 }
 
-/* The subspace: q [k, d] with orthonormal rows, z = q times the covariance, and two more blocks for the filter. */
-typedef struct subspace {
-  const view *v;
-  size_t k, d, products;
-  double *q, *z, *next, *rotated; /* [k, d] */
-  double *small, *values;         /* [k, k], [k] */
-} subspace;
-
-static void small_rows(void *arg, size_t begin, size_t end, int thread) {
-  (void)thread;
-  const subspace *s = arg;
-  for (size_t i = begin; i < end; i++)
-    for (size_t l = 0; l < s->k; l++) {
-      double sum = 0.0;
-      for (size_t j = 0; j < s->d; j++) sum += s->q[i * s->d + j] * s->z[l * s->d + j];
-      s->small[i * s->k + l] = sum;
-    }
+/* out [rows, d] = in [rows, d] times the covariance. */
+static comp_status times_covariance(void *arg, double *out, const double *in, size_t rows) {
+  sums *s = arg;
+  comp_status status = sums_run(s, out, in, rows);
+  comp__progress_update(s->v->context, s->runs, NULL);
+  return status;
 }
 
-typedef struct rotation {
-  const subspace *s;
-  const double *from;
-} rotation;
-
-static void rotate_rows(void *arg, size_t begin, size_t end, int thread) {
-  (void)thread;
-  const rotation *r = arg;
-  const subspace *s = r->s;
-  for (size_t i = begin; i < end; i++) {
-    double *out = s->rotated + i * s->d;
-    memset(out, 0, s->d * sizeof *out);
-    for (size_t l = 0; l < s->k; l++) {
-      const double weight = s->small[i * s->k + l], *from = r->from + l * s->d;
-      for (size_t j = 0; j < s->d; j++) out[j] += weight * from[j];
-    }
-  }
-}
-
-static void rotate(subspace *s, double **block) {
-  rotation r = {s, *block};
-  comp__parallel_for(s->v->context, s->k, 1, rotate_rows, &r);
-  double *kept = *block;
-  *block = s->rotated;
-  s->rotated = kept;
-}
-
-static comp_status multiply(subspace *s, double *out, const double *q) {
-  s->products++;
-  comp__progress_update(s->v->context, s->products, NULL);
-  return times_covariance(out, s->v, q, s->k);
-}
-
-/* Turns q to the best approximations of the components within its span: Rayleigh and Ritz. */
-static comp_status ritz(subspace *s) {
-  comp_status status = multiply(s, s->z, s->q);
+static comp_status fit_iterated(double *loadings, double *variances, const view *v, size_t k, uint64_t seed) {
+  comp__eigen_found found;
+  sums s = {0};
+  comp_status status = sums_init(&s, v, COMP__EIGEN_BLOCK, 0, true);
   if (status != COMP_OK) return status;
-  comp__parallel_for(s->v->context, s->k, 1, small_rows, s);
-  for (size_t i = 0; i < s->k; i++)
-    for (size_t l = 0; l < i; l++)
-      s->small[i * s->k + l] = s->small[l * s->k + i] = 0.5 * (s->small[i * s->k + l] + s->small[l * s->k + i]);
-  status = comp__eigen_symmetric(s->small, s->k, s->values);
-  if (status != COMP_OK) return status;
-  rotate(s, &s->q);
-  rotate(s, &s->z);
-  return COMP_OK;
-}
-
-/* How far from components the first ones are. */
-typedef struct residuals {
-  double worst;  /* the largest residual against its own variance */
-  bool rounding; /* whether all are so small against the largest variance that rounding may be all there is left */
-} residuals;
-
-static residuals residuals_of(const subspace *s, size_t components) {
-  residuals out = {0.0, true};
-  for (size_t i = 0; i < components; i++) {
-    double squares = 0.0;
-    for (size_t j = 0; j < s->d; j++) {
-      const double difference = s->z[i * s->d + j] - s->values[i] * s->q[i * s->d + j];
-      squares += difference * difference;
-    }
-    const double residual = sqrt(squares);
-    if (residual > 0.0) out.worst = fmax(out.worst, residual / fmax(s->values[i], 1e-300));
-    out.rounding &= residual <= ROUNDING * s->values[0];
-  }
-  return out;
-}
-
-/* The degree of the filter: as high as single precision bears, given where the first and the last component are. */
-static int degree_for(double first, double last) {
-  if (!(last > 1.0) || !(first > last)) return 2;
-  int degree = 2;
-  while (degree < MOST_DEGREE) {
-    const double m = degree + 1;
-    if (m * (acosh(first) - acosh(last)) > log(MOST_AMPLIFIED)) break;
-    degree++;
-  }
-  return degree;
-}
-
-/*
- * Raises the components over the rest: q becomes T(q), a Chebyshev polynomial of the covariance that is small on
- * 0 .. (the smallest variance in the subspace) and grows fastest beyond. z = q times the covariance is there already.
- */
-static comp_status filter(subspace *s, size_t components) {
-  const double half = 0.5 * s->values[s->k - 1];
-  const size_t count = s->k * s->d;
-  if (s->products <= POWER_STEPS || !(half > 0.0)) {
-    memcpy(s->q, s->z, count * sizeof *s->q);
-    return comp__orthonormalize(s->q, s->k, s->d);
-  }
-  const int degree = degree_for(s->values[0] / half - 1.0, s->values[components - 1] / half - 1.0);
-  double *before = s->q, *now = s->next;
-  for (size_t i = 0; i < count; i++) now[i] = s->z[i] / half - s->q[i];
-  for (int step = 2; step <= degree; step++) {
-    comp_status status = multiply(s, s->z, now);
-    if (status != COMP_OK) return status;
-    for (size_t i = 0; i < count; i++) before[i] = 2.0 * (s->z[i] / half - now[i]) - before[i];
-    double *kept = before;
-    before = now;
-    now = kept;
-  }
-  s->q = now;
-  s->next = before;
-  return comp__orthonormalize(s->q, s->k, s->d);
-}
-
-static comp_status fit_subspace(double *loadings, double *variances, const view *v, size_t components, uint64_t seed) {
-  const size_t n = v->x->rows, d = v->x->cols, most = n < d ? n : d;
-  size_t k = components + 16 + components / 4;
-  if (k > most) k = most;
-  subspace s = {.v = v, .k = k, .d = d};
-  comp_status status = COMP_OK;
-  COMP__TRY(comp__alloc(&s.q, k * d, sizeof *s.q));
-  COMP__TRY(comp__alloc(&s.z, k * d, sizeof *s.z));
-  COMP__TRY(comp__alloc(&s.next, k * d, sizeof *s.next));
-  COMP__TRY(comp__alloc(&s.rotated, k * d, sizeof *s.rotated));
-  COMP__TRY(comp__alloc(&s.small, k * k, sizeof *s.small));
-  COMP__TRY(comp__alloc(&s.values, k, sizeof *s.values));
-  for (size_t i = 0; i < k; i++)
-    for (size_t j = 0; j < d; j++) s.q[i * d + j] = comp__rng_normal(comp__rng_at(seed, COMP__RNG_PCA, 0, i), j);
-  COMP__TRY(comp__orthonormalize(s.q, k, d));
   comp__progress_begin(v->context, "principal components", "products", 0);
-  for (double before = INFINITY;;) {
-    COMP__TRY(ritz(&s));
-    const residuals now = residuals_of(&s, components);
-    if (s.products >= FEWEST_PRODUCTS && now.worst <= TOLERANCE) break;
-    if (s.products >= FEWEST_PRODUCTS && now.rounding && now.worst > STALLED * before) break;
-    before = now.worst;
-    if (s.products >= MOST_PRODUCTS) {
-      comp__info(v->context,
-                 "principal components: the last of %zu are approximate after %zu products: their variances are too "
-                 "close to those of the next ones to tell them apart",
-                 components, s.products);
-      break;
-    }
-    COMP__TRY(filter(&s, components));
-  }
-  comp__debug(v->context, "principal components: %zu products with the covariance", s.products);
-  memcpy(loadings, s.q, components * d * sizeof *loadings);
-  memcpy(variances, s.values, components * sizeof *variances);
+  COMP__TRY(comp__eigen_largest(loadings, variances, &found, v->context, times_covariance, &s, v->x->cols,
+                                &(comp__eigen_options){k, TOLERANCE, seed}));
+  comp__debug(v->context, "principal components: %zu products with the covariance", found.products);
+  if (!found.settled)
+    comp__info(v->context,
+               "principal components: the last of %zu are approximate after %zu products: their variances are too "
+               "close to those of the next ones to tell them apart",
+               k, found.products);
 done:
   comp__progress_end(v->context);
-  comp__free(s.values);
-  comp__free(s.small);
-  comp__free(s.rotated);
-  comp__free(s.next);
-  comp__free(s.z);
-  comp__free(s.q);
+  sums_release(&s);
   return status;
 }
 
@@ -461,14 +352,13 @@ done:
 typedef struct scoring {
   const view *v;
   const comp__pca *pca;
-  float *blocks;
+  float *scratch;
 } scoring;
 
 static comp_status score_block(void *arg, size_t begin, size_t end, int thread) {
   const scoring *s = arg;
   const size_t d = s->pca->features, k = s->pca->components;
-  float *block = s->blocks + (size_t)thread * s->v->block * d;
-  view_rows(block, s->v, begin, end);
+  const float *block = rows_of(s->scratch + (size_t)thread * s->v->block * d, s->v, begin, end);
   return comp__matmul_f32(s->v->context, s->pca->scores + begin * k, k, block, d, s->pca->loadings, d, end - begin, k,
                           d, COMP__TRANS_B);
 }
@@ -476,9 +366,10 @@ static comp_status score_block(void *arg, size_t begin, size_t end, int thread) 
 static comp_status score(comp__pca *out, const view *v) {
   scoring s = {v, out, NULL};
   comp_status status =
-      comp__alloc(&s.blocks, (size_t)comp_context_threads(v->context) * v->block * out->features, sizeof *s.blocks);
+      comp__alloc(&s.scratch, v->dense ? 0 : (size_t)comp_context_threads(v->context) * v->block * out->features,
+                  sizeof *s.scratch);
   if (status == COMP_OK) status = comp__parallel_try(v->context, out->rows, v->block, score_block, &s);
-  comp__free(s.blocks);
+  comp__free(s.scratch);
   return status;
 }
 
@@ -506,13 +397,14 @@ static comp_status fit(comp__pca *out, view *v, const comp__pca_options *o) {
   double *loadings = NULL;
   comp_status status = view_fit(v, out, o->scale);
   if (status != COMP_OK) return status;
+  COMP__TRY(view_keep(v));
   COMP__TRY(comp__alloc(&loadings, k * d, sizeof *loadings));
   if (d <= FEW && d <= n)
     COMP__TRY(fit_covariance(loadings, out->variances, v, k));
   else if (n <= FEW)
     COMP__TRY(fit_gram(loadings, out->variances, v, k));
   else
-    COMP__TRY(fit_subspace(loadings, out->variances, v, k, o->seed));
+    COMP__TRY(fit_iterated(loadings, out->variances, v, k, o->seed));
   comp__fix_signs(loadings, k, d);
   for (size_t i = 0; i < k * d; i++) out->loadings[i] = (float)loadings[i];
   for (size_t i = 0; i < k; i++) out->variances[i] = fmax(out->variances[i], 0.0);
@@ -522,6 +414,15 @@ done:
   return status;
 }
 
+/* Few enough for the cache, and for all threads to get some. */
+static size_t block_rows(size_t n, size_t d) {
+  const size_t share = (n / FEWEST_PIECES + 15) / 16 * 16;
+  size_t rows = BLOCK_VALUES / d;
+  rows = rows > MOST_BLOCK_ROWS ? MOST_BLOCK_ROWS : rows;
+  rows = rows > share ? share : rows;
+  return rows < 32 ? 32 : rows;
+}
+
 comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matrix *x,
                           const comp__pca_options *options) {
   *out = (comp__pca){.rows = x->rows, .features = x->cols, .components = options->components};
@@ -529,8 +430,7 @@ comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matr
   view v = {.context = context, .x = x, .clip = options->clip};
   comp_status status = check(context, x, options);
   if (status != COMP_OK) return status;
-  v.block = BLOCK_VALUES / d;
-  v.block = v.block < 32 ? 32 : v.block > MOST_BLOCK_ROWS ? MOST_BLOCK_ROWS : v.block;
+  v.block = block_rows(x->rows, d);
   COMP__TRY(comp__alloc(&out->means, d, sizeof *out->means));
   COMP__TRY(comp__alloc(&out->deviations, d, sizeof *out->deviations));
   COMP__TRY(comp__alloc(&out->offsets, d, sizeof *out->offsets));
@@ -543,6 +443,7 @@ comp_status comp__pca_fit(comp__pca *out, comp_context *context, const comp_matr
   v.offsets = out->offsets;
   COMP__TRY(fit(out, &v, options));
 done:
+  comp__free(v.dense);
   comp__free(v.zeros);
   comp__free(v.inverse);
   if (status != COMP_OK) comp__pca_release(out);

@@ -164,18 +164,19 @@ static double draw_names(comp__canvas *canvas, const comp__frame *frame, const c
   comp__lines lines;
   for (size_t l = 0; l < effects->n_labels; l++)
     widest = fmax(widest, comp__text_width(canvas, size, COMP__PLAIN, effects->labels[l].label));
-  bool turned = widest > room - 4;
+  /* Few names have room for several lines; many are turned. */
+  bool turned = widest > room - 4 && room < 24 * COMP__MM;
   comp__set_color(canvas->cr, 0x111111);
   for (size_t l = 0; l < effects->n_labels; l++) {
     double x = frame->x + room * ((double)l + 0.5), y = frame->y + frame->height + 1.3 * size;
     comp__text_wrap(&lines, canvas, size, COMP__PLAIN, effects->label_names ? effects->labels[l].label : "all samples",
-                    turned ? 32 * COMP__MM : room, 1);
+                    turned ? 32 * COMP__MM : room - 4, turned ? 1 : COMP__LINES);
     cairo_save(canvas->cr);
     cairo_translate(canvas->cr, x, y);
     if (turned) cairo_rotate(canvas->cr, -M_PI / 2);
-    comp__text(canvas, 0, turned ? 0.35 * size : 0, size, COMP__PLAIN, turned ? 1 : 0.5, lines.text[0]);
+    comp__text_lines(canvas, 0, turned ? 0.35 * size : 0, size, COMP__PLAIN, turned ? 1 : 0.5, &lines);
     cairo_restore(canvas->cr);
-    height = fmax(height, turned ? lines.width : size);
+    height = fmax(height, turned ? lines.width : 1.2 * size * (double)lines.count);
   }
   return height + 1.5 * size;
 }

@@ -28,9 +28,20 @@ static comp_status add_name(names *list, const char *name) {
 static const comp__score *find(const comp__scores *scores, const char *metric, const char *method) {
   for (size_t i = scores->count; i-- > 0;) {
     const comp__score *s = &scores->items[i];
-    if (!s->label && strcmp(s->name, metric) == 0 && strcmp(s->method, method) == 0) return s;
+    if (!s->label && strcmp(s->name, metric) == 0 && strcmp(s->method, method) == 0 && isfinite(s->value)) return s;
   }
   return NULL;
+}
+
+/* Of several changes of condition that were predicted, the first is drawn: bars of one panel must be comparable. */
+static void keep_first_change(comp__scores *scores) {
+  const char *first = NULL;
+  for (size_t i = 0; i < scores->count; i++) {
+    comp__score *s = &scores->items[i];
+    if (!s->change) continue;
+    if (!first) first = s->change;
+    if (strcmp(s->change, first) != 0) s->value = NAN;
+  }
 }
 
 static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp__score *s, double x, double width,
@@ -46,8 +57,8 @@ static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp_
     cairo_line_to(canvas->cr, x + width / 2, comp__frame_y(frame, s->value + s->error));
     cairo_stroke(canvas->cr);
   }
-  char text[32];
-  snprintf(text, sizeof text, "%.3g", s->value);
+  char text[40];
+  snprintf(text, sizeof text, "%s%.3g", s->value < 0 ? "\u2212" : "", fabs(s->value));
   if (comp__text_width(canvas, size, COMP__PLAIN, text) < width + 6) {
     double above = isfinite(s->error) ? fabs(comp__frame_y(frame, 0) - comp__frame_y(frame, s->error)) : 0;
     comp__text(canvas, x + width / 2, s->value < 0 ? top + above + 1.1 * size : top - above - 0.3 * size, size,
@@ -60,9 +71,11 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__sco
   static const char *const hints[] = {"", "lower is better", "higher is better", "0 is best"};
   comp__better better = COMP__BETTER_UNKNOWN;
   double min = 0, max = 0, size = canvas->font;
+  size_t bars = 0, bar = 0; /* of the methods that have this metric */
   for (size_t m = 0; m < methods->count; m++) {
     const comp__score *s = find(scores, metric, methods->items[m]);
-    if (!s || !isfinite(s->value)) continue;
+    if (!s) continue;
+    bars++;
     double error = isfinite(s->error) ? s->error : 0;
     min = fmin(min, s->value - error);
     max = fmax(max, s->value + error);
@@ -72,11 +85,10 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__sco
   frame->y_min = min < 0 ? min - 0.14 * (max - min) : 0;
   frame->y_max = max > 0 ? max + 0.14 * (max - min) : 0;
   comp__frame_axes(canvas, frame, "y");
-  double slot = frame->width / (double)methods->count;
+  double slot = fmin(frame->width / (double)(bars ? bars : 1), 12 * COMP__MM);
   for (size_t m = 0; m < methods->count; m++) {
     const comp__score *s = find(scores, metric, methods->items[m]);
-    if (s && isfinite(s->value))
-      draw_bar(canvas, frame, s, frame->x + slot * ((double)m + 0.12), slot * 0.76, colors[m]);
+    if (s) draw_bar(canvas, frame, s, frame->x + slot * ((double)bar++ + 0.12), slot * 0.76, colors[m]);
   }
   comp__set_color(canvas->cr, 0x333333);
   cairo_set_line_width(canvas->cr, 0.5);
@@ -96,7 +108,7 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   double size = canvas->font, y = 2 * COMP__MM, left = 11 * COMP__MM, gap = 13 * COMP__MM;
   comp__lines lines;
   if (title) {
-    comp__text_wrap(&lines, canvas, 1.2 * size, COMP__BOLD, title, canvas->width - 6 * COMP__MM, 2);
+    comp__text_wrap(&lines, canvas, 1.2 * size, COMP__BOLD, title, canvas->width - 6 * COMP__MM, COMP__LINES);
     comp__set_color(canvas->cr, 0x111111);
     y = comp__text_lines(canvas, 3 * COMP__MM, y + size, 1.2 * size, COMP__BOLD, 0, &lines);
   }
@@ -131,6 +143,7 @@ comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, 
   COMP__TRY(comp_figure_options_check(options));
   COMP__TRY(comp_figure_check(path));
   for (size_t i = 0; i < n_files; i++) COMP__TRY(comp__scores_read(&scores, score_files[i]));
+  keep_first_change(&scores);
   for (size_t i = 0; i < scores.count; i++) {
     const comp__score *s = &scores.items[i];
     if (s->label || !isfinite(s->value)) continue;

@@ -69,13 +69,26 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Numbers that have their place: none may lie over another. */
+typedef struct places {
+  double x[1024], y[1024], width, height;
+  size_t count;
+} places;
+
+static bool is_free(const places *p, double x, double y) {
+  for (size_t k = 0; k < p->count; k++)
+    if (fabs(p->x[k] - x) < p->width && fabs(p->y[k] - y) < p->height) return false;
+  return true;
+}
+
 /* Where a level's number goes: at its sample that is nearest to its median, so that it lies on its own cloud also when
- * there are two. */
-static size_t middle_sample(float *scratch, const cloud *c, int32_t level) {
+ * there are two; at one where no other number is, if there is one. */
+static size_t middle_sample(float *scratch, const cloud *c, const places *taken, int32_t level) {
   const int32_t *codes = c->coloring->groups.codes;
   const float *v = comp_matrix_const_values(c->embedding);
   size_t n = comp_matrix_rows(c->embedding), cols = comp_matrix_cols(c->embedding), best = 0;
-  double median[2], least = INFINITY;
+  double median[2], least = INFINITY, least_free = INFINITY;
+  size_t free_one = 0;
   for (size_t dim = 0; dim < 2; dim++) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
@@ -90,22 +103,32 @@ static size_t middle_sample(float *scratch, const cloud *c, int32_t level) {
       least = away;
       best = i;
     }
+    if (away < least_free && is_free(taken, comp__frame_x(&c->frame, (double)v[i * cols]),
+                                     comp__frame_y(&c->frame, (double)v[i * cols + 1]))) {
+      least_free = away;
+      free_one = i;
+    }
   }
-  return best;
+  return isfinite(least_free) ? free_one : best;
 }
 
 static comp_status draw_numbers(comp__canvas *canvas, const cloud *c) {
   const float *v = comp_matrix_const_values(c->embedding);
   size_t cols = comp_matrix_cols(c->embedding);
   float *scratch;
+  double size = canvas->font * 0.9;
+  places taken = {.width = comp__text_width(canvas, size, COMP__BOLD, "99") + 1, .height = size};
   comp_status status = comp__alloc(&scratch, comp_matrix_rows(c->embedding), sizeof *scratch);
   if (status != COMP_OK) return status;
   for (size_t level = 0; level < c->coloring->groups.n_levels; level++) {
-    size_t i = middle_sample(scratch, c, (int32_t)level);
+    size_t i = middle_sample(scratch, c, &taken, (int32_t)level);
+    double x = comp__frame_x(&c->frame, (double)v[i * cols]), y = comp__frame_y(&c->frame, (double)v[i * cols + 1]);
     char text[32];
     snprintf(text, sizeof text, "%zu", level + 1);
-    comp__text_halo(canvas, comp__frame_x(&c->frame, (double)v[i * cols]),
-                    comp__frame_y(&c->frame, (double)v[i * cols + 1]), canvas->font * 0.9, text);
+    comp__text_halo(canvas, x, y, size, text);
+    if (taken.count == sizeof taken.x / sizeof *taken.x) continue;
+    taken.x[taken.count] = x;
+    taken.y[taken.count++] = y;
   }
   comp__free(scratch);
   return COMP_OK;
@@ -257,7 +280,8 @@ comp_status comp_figure_scatter(comp_context *context, const comp_dataset *datas
   double y = 2 * COMP__MM;
   if (options->title) {
     comp__lines lines;
-    comp__text_wrap(&lines, &canvas, canvas.font * 1.2, COMP__BOLD, options->title, canvas.width - 4 * COMP__MM, 2);
+    comp__text_wrap(&lines, &canvas, canvas.font * 1.2, COMP__BOLD, options->title, canvas.width - 4 * COMP__MM,
+                    COMP__LINES);
     comp__set_color(canvas.cr, 0x111111);
     y = comp__text_lines(&canvas, 2 * COMP__MM, y + canvas.font, canvas.font * 1.2, COMP__BOLD, 0, &lines);
   }

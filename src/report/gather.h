@@ -17,8 +17,8 @@ typedef struct comp__subject {
   const char *before, *after;    /* maps, as decided; NULL: none */
   const size_t *rows;            /* the samples on the map, ascending */
   size_t n_rows;
-  comp__effects *effects; /* one for each change of condition that was predicted */
-  size_t n_effects;
+  comp__effects *effects;             /* one for each change of condition that was predicted */
+  size_t n_effects, left_out_effects; /* the latter are more than the page shows */
   comp__scores scores;
   json_t *history;  /* a list; NULL: no model */
   json_t *findings; /* of diagnose, as the file has them; NULL: none */
@@ -34,7 +34,7 @@ comp_status comp__gather_effects(json_t **out, const comp__subject *subject);
  * text should be freed via comp__free(). */
 comp_status comp__gather_genes(json_t **out, char **blocks, const comp__subject *subject);
 
-/* Sentences: an object of "summary", "warnings" and two verdicts. */
+/* Sentences: an object of "summary", "warnings" and three verdicts. */
 comp_status comp__gather_words(json_t **out, const comp__subject *subject);
 
 /* Puts a value into an object and takes it over; an error when memory is short. */

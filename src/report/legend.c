@@ -42,7 +42,8 @@ double comp__legend_width(comp__canvas *canvas, const comp__legend *legend) {
 
 double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, double x, double y, double width) {
   double size = canvas->font, numbers = number_width(canvas, legend), space = 1.5 * size;
-  double entry = fmin(entry_width(canvas, legend), width);
+  double entry = fmin(entry_width(canvas, legend), width), half = (width - space) / 2;
+  if (legend->count > 12 && entry > half && half > 28 * COMP__MM) entry = half; /* a long list wants two columns */
   size_t columns = (size_t)fmax(1, floor((width + space) / (entry + space)));
   size_t rows = (legend->count + columns - 1) / columns;
   double text_width = entry - (SWATCH + GAP) * size - numbers;

@@ -16,6 +16,7 @@
 #include "report/embedding.h"
 #include "report/gather.h"
 #include "report/page.h"
+#include "report/told.h"
 
 enum { FORMAT = 1, MAX_EFFECTS = 12 };
 
@@ -93,10 +94,13 @@ static comp_status find_effects(comp__subject *s) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
   COMP__TRY(comp_table_groups(&conditions, obs, comp_table_find(obs, s->condition)));
   COMP__TRY(comp__calloc(&s->effects, MAX_EFFECTS, sizeof *s->effects));
-  for (size_t t = 0; t < conditions.n_levels; t++) {
-    if (!comp__counterfactual_layer(s->dataset, conditions.levels[t])) continue;
-    for (size_t c = 0; c < conditions.n_levels && s->n_effects < MAX_EFFECTS; c++) {
-      if (c == t) continue;
+  for (size_t c = 0; c < conditions.n_levels; c++) {
+    for (size_t t = 0; t < conditions.n_levels; t++) {
+      if (c == t || !comp__counterfactual_layer(s->dataset, conditions.levels[t])) continue;
+      if (s->n_effects == MAX_EFFECTS) {
+        s->left_out_effects++;
+        continue;
+      }
       comp__effects_options o = {s->condition,         s->label,         conditions.levels[c],
                                  conditions.levels[t], s->options->n_de, 2};
       comp_status found = comp__effects_init(&s->effects[s->n_effects], s->context, s->dataset, &o);
@@ -136,17 +140,15 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores) {
   comp_status status = COMP_OK;
   for (size_t i = 0; i < scores->count; i++) {
     const comp__score *s = &scores->items[i];
+    if (s->told) continue; /* it has a section of its own */
     json_t *object = json_object();
     if (status == COMP_OK) status = comp__append(list, json_incref(object));
     const struct {
       const char *key, *text;
-    } texts[] = {{"name", s->name},
-                 {"label", s->label},
-                 {"embedding", s->embedding},
-                 {"method", s->method},
-                 {"summary", s->summary},
-                 {"note", s->note},
-                 {"better", comp__better_name(s->better)}};
+    } texts[] = {{"name", s->name},           {"label", s->label},
+                 {"embedding", s->embedding}, {"method", s->method},
+                 {"summary", s->summary},     {"note", s->note},
+                 {"change", s->change},       {"better", comp__better_name(s->better)}};
     for (size_t k = 0; k < sizeof texts / sizeof *texts && status == COMP_OK; k++)
       if (texts[k].text) status = comp__put(object, texts[k].key, comp__json_text(texts[k].text));
     if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));
@@ -211,6 +213,7 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   PUT("names", comp__gather_names(&value, s));
   PUT("effects", comp__gather_effects(&value, s));
   PUT("genes", comp__gather_genes(&value, blocks, s));
+  PUT("told", comp__gather_told(&value, s));
   PUT("scores", gather_scores(&value, &s->scores));
   PUT("provenance", gather_provenance(&value, s));
   if (s->history) COMP__TRY(comp__put(root, "history", json_incref(s->history)));

@@ -2,14 +2,13 @@
 #include "report/scores.h"
 
 #include <ctype.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "report/gather.h"
 
 /* Metrics by name: letters and digits alone count, so that "m-kBET" and "m_kbet" are one. The first name of a row is
  * what comp__scores_find() is asked for. */
@@ -39,15 +38,19 @@ static const known table[] = {
      "Pearson's r over all genes between the mean of real and of predicted samples of a condition."},
     {"r_de", "rde pearsonde", COMP__BETTER_HIGHER,
      "Pearson's r over the genes that differ most between the conditions: the harder test."},
-    {"r_change", "rchange rchangeall rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
+    {"r_change", "rchange rchangeall rchangede rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
      "Pearson's r of the predicted change with the real change: predicting no change gives no credit here."},
     {"mse_all", "mseall mse", COMP__BETTER_LOWER, "Mean squared error of the predicted mean over all genes."},
     {"mse_de", "msede", COMP__BETTER_LOWER,
      "Mean squared error of the predicted mean over the genes that differ most."},
-    {"r2", "r2 r2all rsquared", COMP__BETTER_HIGHER,
+    {"r2", "r2 r2all r2de rsquared", COMP__BETTER_HIGHER,
      "Share of the variance between genes that the prediction explains."},
+    {"rmse_single", "rmsetruth rmsepair", COMP__BETTER_LOWER,
+     "Root of the mean squared error of single samples, where it is known what they would be."},
     {"e_distance", "edistance energydistance", COMP__BETTER_LOWER,
-     "Energy distance between predicted and real samples: 0 when their distributions are the same."},
+     "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
+     "less "
+     "than real samples do, which counts against them here."},
     {"ari", "ari arikmeans arileiden", COMP__BETTER_HIGHER,
      "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly."},
     {"nmi", "nmi nmikmeans nmileiden", COMP__BETTER_HIGHER,
@@ -133,6 +136,7 @@ static comp_status add(comp__scores *scores, json_t *object, const char *name, d
   COMP__TRY(comp__strdup(&s->method, method ? method : embedding ? embedding : file_name(path)));
   COMP__TRY(comp__strdup(&s->summary, summary ? summary : row ? row->summary : ""));
   COMP__TRY(comp__strdup(&s->note, text_of(object, "note", "reason")));
+  COMP__TRY(comp__strdup(&s->change, text_of(object, "change", NULL)));
 done:
   return status;
 }
@@ -208,7 +212,8 @@ static comp_status add_embeddings(comp__scores *scores, json_t *root, const char
 }
 
 /* Predictions of another condition: the model's and two simple ones, over all labels (NULL) or in one. */
-static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *label, const char *path) {
+static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *label, const char *change,
+                                  const char *path) {
   static const struct {
     const char *key, *method;
   } predictors[] = {{"prediction", "prediction"}, {"no_change", "no change"}, {"mean_shift", "mean shift"}};
@@ -216,6 +221,7 @@ static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *l
   for (size_t k = 0; k < sizeof predictors / sizeof *predictors; k++) {
     const char *name;
     json_t *value, *about = json_pack("{s:s}", "method", predictors[k].method);
+    if (change) json_object_set_new(about, "change", comp__json_text(change));
     if (label) json_object_set(about, "label", label);
     json_object_foreach(json_object_get(entry, predictors[k].key), name, value) {
       if (status == COMP_OK && json_is_number(value)) status = add_value(scores, about, name, value, path);
@@ -226,12 +232,16 @@ static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *l
 }
 
 static comp_status add_counterfactual(comp__scores *scores, json_t *object, const char *path) {
-  comp_status status = add_predictors(scores, json_object_get(object, "mean"), NULL, path);
+  const char *from = text_of(object, "from", NULL), *to = text_of(object, "to", NULL);
+  char change[512];
+  snprintf(change, sizeof change, "%.200s \u2192 %.200s", from ? from : "", to ? to : "");
+  const char *named = from && to ? change : NULL;
+  comp_status status = add_predictors(scores, json_object_get(object, "mean"), NULL, named, path);
   size_t index;
   json_t *entry;
   json_array_foreach(json_object_get(object, "labels"), index, entry) {
     if (status == COMP_OK && json_is_string(json_object_get(entry, "label")))
-      status = add_predictors(scores, entry, json_object_get(entry, "label"), path);
+      status = add_predictors(scores, entry, json_object_get(entry, "label"), named, path);
   }
   return status;
 }
@@ -256,8 +266,17 @@ static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entr
   if (!about) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (embedding) json_object_set_new(about, "embedding", json_string(embedding));
   comp_status status = add_value(scores, about, name, json_object_get(result, "accuracy"), path);
+  if (status == COMP_OK) scores->items[scores->count - 1].told = column != NULL;
   json_decref(about);
   return status;
+}
+
+/* Keeps a list as it is. */
+static comp_status keep_list(json_t **out, json_t *root, const char *name) {
+  json_t *list = json_object_get(root, name);
+  if (json_array_size(list) == 0) return COMP_OK;
+  if (!*out) *out = json_array();
+  return json_array_extend(*out, list) == 0 ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
 static comp_status add_classifiers(comp__scores *scores, json_t *root, const char *list, const char *path) {
@@ -276,10 +295,16 @@ static comp_status add_classifiers(comp__scores *scores, json_t *root, const cha
 
 static comp_status add_own(comp__scores *scores, json_t *root, const char *path) {
   comp_status status = add_embeddings(scores, root, path);
-  json_t *counterfactual = json_object_get(root, "counterfactual");
+  json_t *counterfactual = json_object_get(root, "counterfactual"), *more;
+  size_t index;
   if (status == COMP_OK && json_is_object(counterfactual)) status = add_counterfactual(scores, counterfactual, path);
+  json_array_foreach(json_object_get(root, "more_counterfactuals"), index, more) {
+    if (status == COMP_OK) status = add_counterfactual(scores, more, path);
+  }
   if (status == COMP_OK) status = add_classifiers(scores, root, "predict", path);
   if (status == COMP_OK) status = add_classifiers(scores, root, "transfer", path);
+  if (status == COMP_OK) status = keep_list(&scores->predict, root, "predict");
+  if (status == COMP_OK) status = keep_list(&scores->fairness, root, "fairness");
   return status;
 }
 
@@ -330,8 +355,11 @@ void comp__scores_release(comp__scores *scores) {
     comp__free(s->method);
     comp__free(s->summary);
     comp__free(s->note);
+    comp__free(s->change);
   }
   comp__free(scores->items);
+  json_decref(scores->predict);
+  json_decref(scores->fairness);
   *scores = (comp__scores){0};
 }
 

@@ -9,6 +9,8 @@
 #ifndef COMP_REPORT_SCORES_H
 #define COMP_REPORT_SCORES_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comp/status.h"
@@ -27,15 +29,18 @@ typedef struct comp__score {
   char *method;    /* never NULL: else the embedding, else the file's name */
   char *summary;   /* never NULL */
   char *note;      /* NULL: none */
+  char *change;    /* NULL; else a change of condition that was predicted, which the score is of: "a \u2192 b" */
   comp__better better;
   double value; /* NaN: none */
   double error; /* standard error; NaN: not known */
+  bool told;    /* a classifier's accuracy: also in comp__scores.predict */
 } comp__score;
 
 /* Zero-initialise to start. */
 typedef struct comp__scores {
   comp__score *items;
   size_t count, capacity;
+  json_t *predict, *fairness; /* lists of what comp score --json has under these names; NULL: nothing */
 } comp__scores;
 
 /* Adds the scores of a file. A message names the file and what was expected. */

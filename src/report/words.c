@@ -10,14 +10,16 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "report/gather.h"
+#include "report/told.h"
 
 enum { FEW_SAMPLES = 500, FEW_IN_GROUP = 50, NAMED = 5 };
 
 typedef struct words {
   const comp__subject *subject;
   json_t *summary, *warnings;
-  const char *aligned, *overcorrected; /* "yes", "partly", "no", "unknown" */
-  const char *embedding;               /* that the verdict is about; NULL: any */
+  const char *aligned, *overcorrected, *hidden; /* "yes", "partly", "no", "unknown" */
+  const char *embedding;                        /* that the verdict is about; NULL: any */
+  comp__guess by_label;                         /* the condition guessed from the label alone */
   comp_status status;
 } words;
 
@@ -84,42 +86,70 @@ static int grade(double value, double good, double fair) {
   return isnan(value) ? -1 : value <= good ? 0 : value <= fair ? 1 : 2;
 }
 
+/* The measures of mixing: over all samples and within labels; NaN: not known. */
+typedef struct mixing {
+  double kbet, within, s, s_within;
+} mixing;
+
+static mixing mixing_of(const words *w) {
+  const comp__scores *scores = &w->subject->scores;
+  return (mixing){comp__scores_find(scores, "kbet", w->embedding), comp__scores_find(scores, "m_kbet", w->embedding),
+                  comp__scores_find(scores, "silhouette", w->embedding),
+                  comp__scores_find(scores, "m_silhouette", w->embedding)};
+}
+
+/* "kBET 0.100, s -0.010", as far as they are known. */
+static void put_measures(char *out, size_t size, const char *a, double x, const char *b, double y) {
+  out[0] = '\0';
+  if (!isnan(x)) snprintf(out, size, "%s %.3f", a, x);
+  size_t used = strlen(out);
+  if (!isnan(y)) snprintf(out + used, size - used, "%s%s %.3f", used ? ", " : "", b, y);
+}
+
 static void judge_alignment(words *w) {
   static const char *const verdicts[] = {"yes", "partly", "no"};
-  const comp__scores *scores = &w->subject->scores;
-  double kbet = comp__scores_find(scores, "kbet", w->embedding);
-  double s = comp__scores_find(scores, "silhouette", w->embedding);
+  mixing m = mixing_of(w);
+  /* Conditions that hold labels in other shares (from 10 points on) cannot be mixed in those of the whole without
+   * mixing labels: then what counts is how they are mixed within labels. */
+  bool shares = w->by_label.gap > 0.1 && !isnan(m.within);
   /* kBET: a fifth of the neighbourhoods off is still good, half is not. s: 0.05 and 0.2 above 0. */
-  int by_kbet = grade(kbet, 0.2, 0.5), by_s = grade(s, 0.05, 0.2), worst = by_kbet > by_s ? by_kbet : by_s;
+  int by_kbet = grade(shares ? m.within : m.kbet, 0.2, 0.5);
+  int by_s = grade(shares && !isnan(m.s_within) ? m.s_within : m.s, 0.05, 0.2);
+  int worst = by_kbet > by_s ? by_kbet : by_s;
   w->aligned = worst < 0 ? "unknown" : verdicts[worst];
   if (worst < 0) {
     say(w,
-        "No scores were given, so this page cannot say whether the conditions are aligned. Judge by the map, and run "
-        "comp score for numbers.");
+        "%s so this page cannot say whether the conditions are aligned. Judge by the map, and run comp score for "
+        "numbers.",
+        w->subject->scores.count ? "The scores that were given have neither kBET nor a silhouette of the condition,"
+                                 : "No scores were given,");
     return;
   }
   const char *condition = w->subject->condition ? w->subject->condition : "condition";
   static const char *const how[] = {"well mixed", "only partly mixed", "still apart"};
   char text[256] = "", name[128] = "";
   if (w->embedding) snprintf(name, sizeof name, " %.100s", w->embedding);
-  if (by_kbet >= 0 && by_s >= 0)
-    snprintf(text, sizeof text, ": kBET %.3f (0 is best), local silhouette %.3f (0 is best)", kbet, s);
-  else if (by_kbet >= 0)
-    snprintf(text, sizeof text, ": kBET %.3f (0 is best)", kbet);
+  if (shares)
+    put_measures(text, sizeof text, "m-kBET", m.within, "s~", m.s_within);
   else
-    snprintf(text, sizeof text, ": local silhouette %.3f (0 is best)", s);
-  say(w, "Samples of different '%s' are %s in the representation%s%s.", condition, how[worst], name, text);
-  double before = comp__scores_find(scores, "kbet", "X_pca");
-  if (!isnan(before) && !isnan(kbet) && w->embedding && strcmp(w->embedding, "X_pca") != 0)
-    say(w, "Before, in X_pca, kBET was %.3f.", before);
+    put_measures(text, sizeof text, "kBET", m.kbet, "local silhouette", m.s);
+  say(w, "%samples of different '%s' are %s in the representation%s: %s (0 is best).",
+      shares ? "Within labels, s" : "S", condition, how[worst], name, text);
+  double before = comp__scores_find(&w->subject->scores, shares ? "m_kbet" : "kbet", "X_pca");
+  if (!isnan(before) && !isnan(shares ? m.within : m.kbet) && w->embedding && strcmp(w->embedding, "X_pca") != 0)
+    say(w, "Before, in X_pca, %s was %.3f.", shares ? "m-kBET" : "kBET", before);
+  if (!shares || isnan(m.kbet)) return;
+  put_measures(text, sizeof text, "kBET", m.kbet, "local silhouette", m.s);
+  say(w,
+      "Over all samples: %s. The conditions have labels in different shares (up to %.0f points apart), so kBET over "
+      "all "
+      "samples cannot be 0 unless labels are mixed, too, and what counts is within labels.",
+      text, 100 * w->by_label.gap);
 }
 
 static void judge_correction(words *w) {
-  const comp__scores *scores = &w->subject->scores;
-  double kbet = comp__scores_find(scores, "kbet", w->embedding),
-         within = comp__scores_find(scores, "m_kbet", w->embedding);
-  double s = comp__scores_find(scores, "silhouette", w->embedding),
-         s_within = comp__scores_find(scores, "m_silhouette", w->embedding);
+  mixing m = mixing_of(w);
+  double kbet = m.kbet, within = m.within, s = m.s, s_within = m.s_within;
   if (isnan(within) && isnan(s_within)) {
     w->overcorrected = "unknown";
     say(w, "Whether labels were mixed with each other (over-correction) is not known: comp score --label measures it.");
@@ -130,14 +160,13 @@ static void judge_correction(words *w) {
   bool by_s = !isnan(s_within) && fabs(s_within) > 0.1 && (isnan(s) || fabs(s_within) > fabs(s) + 0.05);
   bool sound = !(by_kbet || by_s) && strcmp(w->aligned, "no") != 0;
   w->overcorrected = by_kbet && by_s ? "yes" : by_kbet || by_s ? "partly" : sound ? "no" : "unknown";
-  char text[128] = "";
-  if (!isnan(within)) snprintf(text, sizeof text, "m-kBET %.3f", within);
-  if (!isnan(s_within)) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%ss~ %.3f", used ? ", " : "", s_within);
-  }
+  char text[128];
+  put_measures(text, sizeof text, "m-kBET", within, "s~", s_within);
   if (sound) {
-    say(w, "Within labels the conditions are mixed as well (%s; 0 is best): no sign of over-correction.", text);
+    say(w,
+        "There is no sign of over-correction: the conditions are not mixed at the cost of labels, but within labels as "
+        "well (%s; 0 is best).",
+        text);
     return;
   }
   if (!by_kbet && !by_s) {
@@ -167,48 +196,273 @@ static void judge_low_silhouette(words *w) {
 
 /* ---- Predictions ----------------------------------------------------------------------------------------------- */
 
+/* What the predictions of one change are like: r of the change over labels. */
+typedef struct quality {
+  double mean, low;
+  const char *lowest; /* label */
+  size_t n;
+} quality;
+
+static quality quality_of(const comp__effects *effects) {
+  quality q = {.low = INFINITY, .lowest = ""};
+  for (size_t l = 0; l < effects->n_labels; l++) {
+    const comp__effect *x = &effects->labels[l];
+    if (isnan(x->r_change)) continue;
+    q.mean += x->r_change;
+    q.n++;
+    if (x->r_change < q.low) {
+      q.low = x->r_change;
+      q.lowest = x->label;
+    }
+  }
+  q.mean = q.n ? q.mean / (double)q.n : NAN;
+  return q;
+}
+
+static void say_quality(words *w, const comp__effects *effects, const quality *q) {
+  if (q->n > 1)
+    say(w,
+        "Predicted effect of %s \u2192 %s: the predicted change of a gene goes with the real one at r = %.2f on "
+        "average over %zu labels; lowest in %s (%.2f).",
+        effects->source, effects->target, q->mean, q->n, q->lowest, q->low);
+  else if (q->n == 1)
+    say(w, "Predicted effect of %s \u2192 %s: the predicted change of a gene goes with the real one at r = %.2f.",
+        effects->source, effects->target, q->mean);
+}
+
+/* Of many changes only the span is told; the table of the page has them all. */
+static void say_qualities(words *w) {
+  const comp__subject *s = w->subject;
+  double sum = 0;
+  size_t n = 0, low = 0, high = 0;
+  quality lowest = {.mean = INFINITY}, highest = {.mean = -INFINITY};
+  for (size_t e = 0; e < s->n_effects; e++) {
+    quality q = quality_of(&s->effects[e]);
+    if (s->n_effects <= 2) say_quality(w, &s->effects[e], &q);
+    if (q.n == 0) continue;
+    sum += q.mean;
+    n++;
+    if (q.mean < lowest.mean) lowest = q, low = e;
+    if (q.mean > highest.mean) highest = q, high = e;
+  }
+  if (s->n_effects <= 2 || n == 0) return;
+  say(w,
+      "Predicted effects, %zu changes of condition: the predicted change of a gene goes with the real one at r = %.2f "
+      "on average; best in %s \u2192 %s (%.2f), lowest in %s \u2192 %s (%.2f).",
+      n, sum / (double)n, s->effects[high].source, s->effects[high].target, highest.mean, s->effects[low].source,
+      s->effects[low].target, lowest.mean);
+}
+
 static void judge_predictions(words *w) {
   const comp__subject *s = w->subject;
-  if (s->n_effects == 0) {
-    say(w, "No counterfactuals are in the file; comp counterfactual makes them.");
+  list little = {0}, worse = {0};
+  if (s->n_effects == 0) { /* where an attribute is to be hidden, none are wanted */
+    if (json_array_size(s->scores.fairness) == 0)
+      say(w, "No counterfactuals are in the file; comp counterfactual makes them.");
     return;
   }
-  for (size_t e = 0; e < s->n_effects; e++) {
-    const comp__effects *effects = &s->effects[e];
-    double low = INFINITY, sum = 0;
-    size_t n = 0;
-    const char *lowest = "";
-    list worse = {0};
-    for (size_t l = 0; l < effects->n_labels; l++) {
-      const comp__effect *x = &effects->labels[l];
-      if (x->n_de && x->mse_de > x->mse_none) add(&worse, s->label ? x->label : "all samples");
-      if (isnan(x->r_change)) continue;
-      sum += x->r_change;
-      n++;
-      if (x->r_change < low) {
-        low = x->r_change;
-        lowest = x->label;
-      }
+  say_qualities(w);
+  for (size_t e = 0; e < s->n_effects; e++)
+    for (size_t l = 0; l < s->effects[e].n_labels; l++) {
+      const comp__effect *x = &s->effects[e].labels[l];
+      char text[512];
+      int length = snprintf(text, sizeof text, "%.100s \u2192 %.100s%s%.150s", s->effects[e].source,
+                            s->effects[e].target, s->label ? " in " : "", s->label ? x->label : "");
+      if (x->n_de && x->mse_de > x->mse_none) add(&worse, text);
+      if (!(x->r_change < 0.5)) continue;
+      snprintf(text + length, sizeof text - (size_t)length, " (r = %.2f)", x->r_change);
+      add(&little, text);
     }
-    if (n > 1)
-      say(w,
-          "Predicted effect of %s \u2192 %s: the predicted change of a gene goes with the real one at r = %.2f on "
-          "average "
-          "over %zu labels; lowest in %s (%.2f).",
-          effects->source, effects->target, sum / (double)n, n, lowest, low);
-    else if (n == 1)
-      say(w, "Predicted effect of %s \u2192 %s: the predicted change of a gene goes with the real one at r = %.2f.",
-          effects->source, effects->target, sum);
-    if (n && low < 0.5)
-      warn(w, "warning",
-           "%s \u2192 %s: in %s the predicted change agrees little with the real one (r = %.2f). Do not rely on "
-           "single genes there.",
-           effects->source, effects->target, s->label ? lowest : "all samples", low);
-    if (worse.count)
-      warn(w, "warning",
-           "%s \u2192 %s: in %s the genes that differ most are predicted worse than by saying that nothing "
-           "changes.",
-           effects->source, effects->target, listed(&worse));
+  if (little.count)
+    warn(w, "warning", "The predicted change agrees little with the real one: %s. Do not rely on single genes there.",
+         listed(&little));
+  if (worse.count)
+    warn(w, "warning", "The genes that differ most are predicted worse than by saying that nothing changes: %s.",
+         listed(&worse));
+  if (s->left_out_effects)
+    warn(w, "note", "Predictions of %zu more changes of condition are in the data, but not on this page.",
+         s->left_out_effects);
+}
+
+/* ---- What can be told ------------------------------------------------------------------------------------------ */
+
+/* How far the strongest classifier is above what needs no representation, in shares of the samples. */
+typedef struct secrecy {
+  comp__told told;
+  double floor, balanced_floor, over;
+  bool by_label; /* the label alone tells more than the commonest value */
+} secrecy;
+
+static secrecy secrecy_of(const words *w, const char *embedding) {
+  const comp__subject *s = w->subject;
+  secrecy x = {.told = comp__told_find(&s->scores, s->condition, embedding)};
+  x.by_label = w->by_label.accuracy > x.told.majority;
+  x.floor = x.by_label ? w->by_label.accuracy : x.told.majority;
+  x.balanced_floor = 1 / (double)(x.told.levels ? x.told.levels : 2);
+  if (w->by_label.balanced > x.balanced_floor) x.balanced_floor = w->by_label.balanced;
+  /* A classifier can be no better than the commonest value and still know more than nothing: then it finds each of the
+   * values more often than chance would. */
+  x.over = fmax(x.told.accuracy - x.floor, x.told.balanced - x.balanced_floor);
+  return x;
+}
+
+static void say_secrecy(words *w, const secrecy *x) {
+  static const char *const how[] = {"can hardly be told from", "can still be told to some degree from",
+                                    "is not hidden in"};
+  const comp__told *t = &x->told;
+  int worst = strcmp(w->hidden, "yes") == 0 ? 0 : strcmp(w->hidden, "partly") == 0 ? 1 : 2;
+  char balanced[256] = "", others[64] = "";
+  if (!isnan(t->balanced))
+    snprintf(balanced, sizeof balanced, "; with every value weighing the same, %s %.1f %% (%.1f %% by %s)",
+             strcmp(t->balanced_classifier, t->classifier) == 0 ? "that is"
+                                                                : comp__classifier_words(t->balanced_classifier),
+             100 * t->balanced, 100 * x->balanced_floor,
+             x->balanced_floor > 1.01 / (double)(t->levels ? t->levels : 2) ? "the label alone" : "chance");
+  if (t->tried > 1) snprintf(others, sizeof others, "the strongest of %zu classifiers, ", t->tried);
+  say(w, "'%s' %s the representation: %s%s, is right for %.1f %% of the samples, %s for %.1f %%%s.%s", t->column,
+      how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,
+      x->by_label ? "the label alone" : "always saying the commonest value", 100 * x->floor, balanced,
+      worst == 0 ? " Another classifier may find more than these did." : "");
+}
+
+/* Whether one classifier is fooled while another is not. */
+static void warn_of_stronger(words *w, const secrecy *x, double margin) {
+  size_t i, k;
+  json_t *entry, *result;
+  list fooled = {0};
+  json_array_foreach(w->subject->scores.predict, i, entry) {
+    const char *column = json_string_value(json_object_get(entry, "column"));
+    const char *embedding = json_string_value(json_object_get(entry, "embedding"));
+    if (!column || !embedding || strcmp(column, x->told.column) != 0) continue;
+    if (!w->embedding || strcmp(embedding, w->embedding) != 0) continue;
+    json_array_foreach(json_object_get(entry, "classifiers"), k, result) {
+      const char *name = json_string_value(json_object_get(result, "classifier"));
+      double accuracy = json_number_value(json_object_get(result, "accuracy"));
+      double balanced = json_number_value(json_object_get(result, "balanced_accuracy"));
+      if (name && accuracy <= x->floor + margin && balanced <= x->balanced_floor + margin)
+        add(&fooled, comp__classifier_words(name));
+    }
+  }
+  if (fooled.count && fooled.count < x->told.tried)
+    warn(w, "warning", "'%s' is hidden from %s, but not from %s: what one classifier does not find can still be there.",
+         x->told.column, listed(&fooled),
+         comp__classifier_words(x->told.accuracy - x->floor >= x->told.balanced - x->balanced_floor ||
+                                        !x->told.balanced_classifier
+                                    ? x->told.classifier
+                                    : x->told.balanced_classifier));
+}
+
+/* Worse than chance is not better hidden: the order in which samples were laid between others can be read backwards. */
+static void warn_of_order(words *w, const secrecy *x, double margin) {
+  size_t i, k;
+  json_t *entry, *result;
+  double chance = 1 / (double)(x->told.levels ? x->told.levels : 2), lowest = chance - 2 * margin;
+  const char *name = NULL;
+  json_array_foreach(w->subject->scores.predict, i, entry) {
+    const char *column = json_string_value(json_object_get(entry, "column"));
+    const char *embedding = json_string_value(json_object_get(entry, "embedding"));
+    if (!column || !embedding || strcmp(column, x->told.column) != 0) continue;
+    if (!w->embedding || strcmp(embedding, w->embedding) != 0) continue;
+    json_array_foreach(json_object_get(entry, "classifiers"), k, result) {
+      json_t *balanced = json_object_get(result, "balanced_accuracy");
+      if (!json_is_number(balanced) || json_number_value(balanced) >= lowest) continue;
+      lowest = json_number_value(balanced);
+      name = json_string_value(json_object_get(result, "classifier"));
+    }
+  }
+  if (name)
+    warn(w, "note",
+         "Of the classifiers, %s finds '%s' less often than chance would (%.1f %%, by chance %.1f %%, with every value "
+         "weighing the same): "
+         "a sign that the model laid these very samples between those of other conditions. New samples may be hidden "
+         "less well.",
+         comp__classifier_words(name), x->told.column, 100 * lowest, 100 * chance);
+}
+
+static void judge_secrecy(words *w) {
+  const comp__subject *s = w->subject;
+  w->hidden = "unknown";
+  if (!s->condition) return;
+  secrecy x = secrecy_of(w, w->embedding);
+  if (!x.told.classifier || isnan(x.floor)) return;
+  /* 2 points are as good as nothing, or what chance alone can do to so few samples: two standard errors. */
+  double margin = fmax(0.02, 1 / sqrt((double)(x.told.samples ? x.told.samples : 1)));
+  w->hidden = x.over <= margin ? "yes" : x.over <= 0.1 ? "partly" : "no";
+  say_secrecy(w, &x);
+  secrecy before = secrecy_of(w, "X_pca");
+  if (before.told.classifier && w->embedding && strcmp(w->embedding, "X_pca") != 0)
+    say(w, "Before, in X_pca, %s was right for %.1f %%.", comp__classifier_words(before.told.classifier),
+        100 * before.told.accuracy);
+  bool wanted = json_array_size(s->scores.fairness) > 0, plain = !(x.told.balanced - x.balanced_floor == x.over);
+  if (wanted && strcmp(w->hidden, "yes") != 0)
+    warn(
+        w, "warning",
+        "'%s' can still be told from the representation: the strongest classifier, %s, is %.1f points above what "
+        "needs no representation%s%s. Whoever has the representation can do the same. More epochs or another gamma may "
+        "hide it better.",
+        x.told.column, comp__classifier_words(plain ? x.told.classifier : x.told.balanced_classifier), 100 * x.over,
+        plain ? "" : " (with every value weighing the same)",
+        before.told.accuracy < x.told.accuracy ? ", and finds it more often than one could before, in X_pca" : "");
+  warn_of_stronger(w, &x, margin);
+  warn_of_order(w, &x, margin);
+}
+
+static json_t *fairness_of(const words *w, const char *column, const char *embedding) {
+  size_t i;
+  json_t *entry;
+  json_array_foreach(w->subject->scores.fairness, i, entry) {
+    const char *own = json_string_value(json_object_get(entry, "column"));
+    const char *on = json_string_value(json_object_get(entry, "embedding"));
+    if (own && on && strcmp(own, column) == 0 && strcmp(on, embedding) == 0) return entry;
+  }
+  return NULL;
+}
+
+/* What is left of the target, and how differently groups are treated. */
+static void judge_target(words *w, const char *column) {
+  const comp__subject *s = w->subject;
+  comp__told now = comp__told_find(&s->scores, column, w->embedding);
+  comp__told before = comp__told_find(&s->scores, column, "X_pca");
+  comp__guess by_target;
+  json_t *gaps = fairness_of(w, column, w->embedding), *gaps_before = fairness_of(w, column, "X_pca");
+  char text[256] = "";
+  if (w->status == COMP_OK) w->status = comp__told_guess(&by_target, s, column);
+  if (w->status != COMP_OK || !now.classifier) return;
+  if (before.classifier) snprintf(text, sizeof text, " (before, in X_pca: %.1f %%)", 100 * before.accuracy);
+  say(w,
+      "'%s' is told from the representation by %s, which is right for %.1f %% of the samples%s; always saying the "
+      "commonest value is right for %.1f %%.",
+      column, comp__classifier_words(now.classifier), 100 * now.accuracy, text, 100 * now.majority);
+  if (!gaps) return;
+  const char *by = json_string_value(json_object_get(gaps, "classifier"));
+  text[0] = '\0';
+  if (gaps_before)
+    snprintf(text, sizeof text, " Before, in X_pca, these were %.1f and %.1f points.",
+             100 * json_number_value(json_object_get(gaps_before, "parity_gap")),
+             100 * json_number_value(json_object_get(gaps_before, "odds_gap")));
+  say(w,
+      "Where %s predicts '%s', groups of '%s' get a value up to %.1f points more often than others (demographic "
+      "parity), "
+      "and its rates of true and false positives differ by up to %.1f points (equalised odds).%s",
+      by ? comp__classifier_words(by) : "a classifier", column, s->condition ? s->condition : "condition",
+      100 * json_number_value(json_object_get(gaps, "parity_gap")),
+      100 * json_number_value(json_object_get(gaps, "odds_gap")), text);
+  if (by_target.gap > 0.02)
+    say(w,
+        "In the data itself '%s' differs between the groups by %.1f points: no useful classifier can have both gaps at "
+        "0, and knowing '%s' alone tells something of '%s'.",
+        column, 100 * by_target.gap, column, s->condition ? s->condition : "condition");
+}
+
+static void judge_fairness(words *w) {
+  size_t i;
+  json_t *entry, *fairness = w->subject->scores.fairness;
+  const char *last = "";
+  json_array_foreach(fairness, i, entry) {
+    const char *column = json_string_value(json_object_get(entry, "column"));
+    if (!column || !w->embedding || strcmp(column, last) == 0) continue;
+    judge_target(w, column);
+    last = column;
   }
 }
 
@@ -326,12 +580,29 @@ static const char *stop(const char *text) {
   return length && strchr(".?!", text[length - 1]) ? "" : ".";
 }
 
+/* Several checks that could not be made for the same reason, with the same advice, need one note. */
+static bool is_repeated(words *w, json_t *item, const char *verdict) {
+  json_t *earlier, *items = w->subject->findings;
+  size_t index;
+  const char *advice = json_string_value(json_object_get(item, "advice"));
+  if (!json_is_array(items)) items = json_object_get(items, "findings");
+  if (!advice || !*advice || strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0) return false;
+  json_array_foreach(items, index, earlier) {
+    if (earlier == item) return false;
+    if (json_equal(json_object_get(earlier, "question"), json_object_get(item, "question")) &&
+        json_equal(json_object_get(earlier, "advice"), json_object_get(item, "advice")) &&
+        json_equal(json_object_get(earlier, "verdict"), json_object_get(item, "verdict")))
+      return true;
+  }
+  return false;
+}
+
 /* A finding of comp diagnose: a check with its verdict, reason and advice. What passed is not repeated. */
 static void repeat_check(words *w, json_t *item, const char *verdict) {
   const char *reason = json_string_value(json_object_get(item, "reason"));
   const char *advice = json_string_value(json_object_get(item, "advice"));
   const char *question = json_string_value(json_object_get(item, "question"));
-  if (!reason || strcmp(verdict, "pass") == 0) return;
+  if (!reason || strcmp(verdict, "pass") == 0 || is_repeated(w, item, verdict)) return;
   bool serious = strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0, advised = advice && *advice;
   warn(w, serious ? "warning" : "note", "%s \u2013 %s%s%s%s%s", question ? question : "Finding", reason, stop(reason),
        advised ? " What to do: " : "", advised ? advice : "", advised ? stop(advice) : "");
@@ -363,16 +634,19 @@ static void repeat_findings(words *w) {
 comp_status comp__gather_words(json_t **out, const comp__subject *subject) {
   words w = {.subject = subject, .summary = json_array(), .warnings = json_array(), .status = COMP_OK};
   w.embedding = judged_embedding(&subject->scores);
+  w.status = comp__told_guess(&w.by_label, subject, subject->label);
   judge_alignment(&w);
   judge_correction(&w);
   judge_low_silhouette(&w);
+  judge_secrecy(&w);
+  judge_fairness(&w);
   judge_predictions(&w);
   judge_data(&w);
   if (subject->history) judge_training(&w);
   if (subject->findings) repeat_findings(&w);
   if (w.status == COMP_OK) {
-    *out = json_pack("{s:O, s:O, s:s, s:s}", "summary", w.summary, "warnings", w.warnings, "aligned", w.aligned,
-                     "overcorrected", w.overcorrected);
+    *out = json_pack("{s:O, s:O, s:s, s:s, s:s}", "summary", w.summary, "warnings", w.warnings, "aligned", w.aligned,
+                     "overcorrected", w.overcorrected, "hidden", w.hidden);
     if (!*out) w.status = comp__error(COMP_ERR_MEMORY, "out of memory");
   }
   json_decref(w.summary);

@@ -146,8 +146,8 @@ int main(int argc, char **argv) {
   }
   if (anchors) put_anchors(anchors, context, dataset, &o);
   if (orders) put_orders(orders, comp_dataset_samples(dataset), o.seed);
-  printf("%.4f %zu %zu\n", (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
-         comp_matrix_rows(embedding), comp_matrix_cols(embedding));
+  printf("%.4f %zu %zu %.0f\n", (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
+         comp_matrix_rows(embedding), comp_matrix_cols(embedding), (double)comp_peak_memory() / 1e6);
   comp_matrix_free(centroids);
   comp_dataset_free(results);
   comp_dataset_free(dataset);

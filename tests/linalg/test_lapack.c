@@ -151,11 +151,11 @@ static void least_squares_are_least(void **state) {
   free(a);
 }
 
-static void vectors_become_orthonormal(void **state) {
-  (void)state;
+/* Rows 1 and 3 differ by so much. */
+static void check_orthonormal(double difference) {
   enum { K = 5, N = 12 };
   double *a = random_matrix(K * N, 5), *before = copy(a, K * N);
-  for (size_t j = 0; j < N; j++) a[3 * N + j] = a[1 * N + j]; /* a row that adds nothing */
+  for (size_t j = 0; j < N; j++) a[3 * N + j] = a[1 * N + j] + difference * a[3 * N + j];
   assert_ok(comp__orthonormalize(a, K, N));
   double side = 0.0;
   for (size_t j = 0; j < N; j++) side += a[j] * before[j];
@@ -167,6 +167,35 @@ static void vectors_become_orthonormal(void **state) {
       assert_near(sum, i == l ? 1.0 : 0.0, 1e-12);
     }
   free(before);
+  free(a);
+}
+
+static void vectors_become_orthonormal(void **state) {
+  (void)state;
+  check_orthonormal(1.0);
+  check_orthonormal(1e-3);
+  check_orthonormal(1e-7);
+  check_orthonormal(0.0); /* a row that adds nothing */
+}
+
+static void products_are_sums(void **state) {
+  (void)state;
+  enum { M = 3, N = 4, K = 5 };
+  double *a = random_matrix(M * K, 1), *b = random_matrix(K * N, 2), c[M * N], turned[N * K];
+  for (size_t k = 0; k < K; k++)
+    for (size_t j = 0; j < N; j++) turned[j * K + k] = b[k * N + j];
+  for (unsigned flags = 0; flags < 4; flags++) {
+    for (size_t i = 0; i < M * N; i++) c[i] = 10.0;
+    const bool transposed = flags & COMP__SECOND_TRANSPOSED, subtract = flags & COMP__SUBTRACT;
+    comp__multiply(c, N, a, K, transposed ? turned : b, transposed ? K : N, M, N, K, flags);
+    for (size_t i = 0; i < M; i++)
+      for (size_t j = 0; j < N; j++) {
+        double sum = 0.0;
+        for (size_t k = 0; k < K; k++) sum += a[i * K + k] * b[k * N + j];
+        assert_near(c[i * N + j], subtract ? 10.0 - sum : sum, 1e-12);
+      }
+  }
+  free(b);
   free(a);
 }
 
@@ -225,6 +254,7 @@ int main(void) {
       cmocka_unit_test(spd_is_solved),
       cmocka_unit_test(least_squares_are_least),
       cmocka_unit_test(vectors_become_orthonormal),
+      cmocka_unit_test(products_are_sums),
       cmocka_unit_test(bad_values_are_errors),
       cmocka_unit_test(calls_at_once_agree),
   };

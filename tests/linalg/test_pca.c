@@ -142,7 +142,38 @@ static void clipped_too(void **state) {
   check_shape(shapes[4], (comp__pca_options){.scale = true, .clip = 1.0});
 }
 
-/* Nothing but noise: the iteration cannot tell directions apart, and must still end with orthonormal ones. */
+/* Nothing but noise: variances are close to each other, and the basis of the iteration fills up several times. */
+static void noise_has_components_too(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_matrix *m = data_new(700, 600, 0);
+  const comp__pca_options o = {.components = 20, .scale = true, .seed = 5};
+  comp__pca pca;
+  assert_ok(comp__pca_fit(&pca, context, m, &o));
+  check_against_covariance(&pca, m, &o, 2e-4);
+  comp__pca_release(&pca);
+  comp_matrix_free(m);
+  comp_context_free(context);
+}
+
+/* More components than the data has directions: the rest has no variance, and orthonormal loadings still. */
+static void missing_directions_have_no_variance(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_matrix *m = data_new(700, 600, 4);
+  for (size_t i = 0; i < 700; i++)
+    for (size_t j = 0; j < 600; j++) m->values[i * 600 + j] = (float)((i % 7) * (j % 5) + (i % 3) * (j % 11));
+  const comp__pca_options o = {.components = 6, .seed = 5};
+  comp__pca pca;
+  assert_ok(comp__pca_fit(&pca, context, m, &o));
+  check_against_covariance(&pca, m, &o, 2e-4);
+  for (size_t c = 2; c < 6; c++) assert_near(pca.variances[c] / pca.variances[0], 0.0, 1e-6);
+  comp__pca_release(&pca);
+  comp_matrix_free(m);
+  comp_context_free(context);
+}
+
+/* No variance at all: there are no directions to find, and it must still end with orthonormal ones. */
 static void constant_data_has_no_variance(void **state) {
   (void)state;
   comp_context *context = test_context(2);
@@ -216,6 +247,8 @@ int main(void) {
       cmocka_unit_test(components_are_eigenvectors),
       cmocka_unit_test(scaled_too),
       cmocka_unit_test(clipped_too),
+      cmocka_unit_test(noise_has_components_too),
+      cmocka_unit_test(missing_directions_have_no_variance),
       cmocka_unit_test(constant_data_has_no_variance),
       cmocka_unit_test(bad_input_is_an_error),
       cmocka_unit_test(dataset_gets_scores),

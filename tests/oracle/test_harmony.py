@@ -37,7 +37,7 @@ def dump(path, condition, *arguments):
     result = subprocess.run([DUMP, path, "harmony", condition, out, *arguments], capture_output=True, text=True)
     if result.returncode != 0:
         return None, result.stderr
-    rows, cols = (int(v) for v in result.stdout.split()[1:])
+    rows, cols = (int(v) for v in result.stdout.split()[1:3])
     return np.fromfile(out, np.float32).reshape(rows, cols), ""
 
 

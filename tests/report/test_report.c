@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "report/gather.h"
+#include "report/told.h"
 
 /* The page's data, parsed as the page itself does. It should be released via json_decref(). */
 static json_t *page_data(const char *path) {
@@ -210,18 +211,161 @@ static void findings_are_repeated(void **state) {
   write_text(
       path, "{\"findings\": [\"latents look Gaussian\", {\"level\": \"info\", \"message\": \"seeds agree\"}, 3, "
             "{\"question\": \"Is it?\", \"verdict\": \"look\", \"reason\": \"It may not be.\", \"advice\": \"Look.\"}, "
-            "{\"question\": \"Is it?\", \"verdict\": \"pass\", \"reason\": \"All is well.\", \"advice\": \"\"}]}");
+            "{\"question\": \"Is it?\", \"verdict\": \"pass\", \"reason\": \"All is well.\", \"advice\": \"\"}, "
+            "{\"question\": \"Seeds?\", \"verdict\": \"unknown\", \"reason\": \"One model.\", \"advice\": \"More.\"}, "
+            "{\"question\": \"Seeds?\", \"verdict\": \"unknown\", \"reason\": \"Only one.\", \"advice\": \"More.\"}]}");
   json_t *data = report_of(d, context, &options);
   assert_true(says(data, "warnings", "latents look Gaussian"));
   assert_true(says(data, "warnings", "seeds agree"));
   assert_true(says(data, "warnings", "Is it? \u2013 It may not be. What to do: Look."));
   assert_false(says(data, "warnings", "All is well"));
+  assert_true(says(data, "warnings", "One model."));
+  assert_false(says(data, "warnings", "Only one.")); /* the same question and advice: once is enough */
   json_decref(data);
   write_text(path, "not json");
   assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_FORMAT,
                "diagnose.json: line 1");
   comp_dataset_free(d);
   comp_context_free(context);
+}
+
+/* Scores as comp score --json writes them: 'condition' told by three classifiers from X_comp (and from X_pca at 0.8),
+ * each with an accuracy and a balanced accuracy; with a target, and gaps, when `fair`. */
+static const char *told_scores(char *out, size_t size, const double accuracy[3], const double balanced[3], bool fair) {
+  static const char *const kinds[] = {"logistic", "forest", "boosted"};
+  char lists[2][600] = {"", ""};
+  for (int k = 0; k < 3; k++) {
+    size_t used = strlen(lists[0]);
+    snprintf(lists[0] + used, sizeof lists[0] - used,
+             "%s{\"classifier\": \"%s\", \"accuracy\": %g, \"deviation\": 0.01, \"balanced_accuracy\": %g}",
+             k ? ", " : "", kinds[k], accuracy[k], balanced[k]);
+    used = strlen(lists[1]);
+    snprintf(lists[1] + used, sizeof lists[1] - used,
+             "%s{\"classifier\": \"%s\", \"accuracy\": 0.8, \"deviation\": 0.01, \"balanced_accuracy\": 0.8}",
+             k ? ", " : "", kinds[k]);
+  }
+  int length = snprintf(
+      out, size,
+      "{\"condition\": \"condition\", \"embeddings\": [], \"predict\": [{\"embedding\": \"X_pca\", \"column\": "
+      "\"condition\", \"samples\": 10000, \"levels\": 2, \"folds\": 5, \"majority\": 0.6, \"classifiers\": [%s]}, "
+      "{\"embedding\": \"X_comp\", \"column\": \"condition\", \"samples\": 10000, \"levels\": 2, \"folds\": 5, "
+      "\"majority\": 0.6, \"classifiers\": [%s]}",
+      lists[1], lists[0]);
+  if (fair)
+    length += snprintf(
+        out + length, size - (size_t)length,
+        ", {\"embedding\": \"X_comp\", \"column\": \"label\", \"samples\": 10000, \"levels\": 3, \"folds\": 5, "
+        "\"majority\": 0.4, \"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.75, "
+        "\"balanced_accuracy\": 0.7}]}], \"fairness\": [{\"embedding\": \"X_comp\", \"column\": \"label\", "
+        "\"classifier\": \"forest\", \"parity_gap\": 0.125, \"odds_gap\": 0.25, \"accuracy_gap\": 0.1, "
+        "\"groups\": [{\"condition\": \"ctrl\", \"samples\": 5, \"accuracy\": 0.5}]}");
+  snprintf(out + length, size - (size_t)length, "]}");
+  return out;
+}
+
+static void what_classifiers_tell_is_said(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  char text[4096];
+  const struct {
+    double accuracy[3], balanced[3];
+    bool fair;
+    const char *hidden, *sentence, *warning;
+  } cases[] = {
+      {{0.6, 0.61, 0.58}, {0.5, 0.51, 0.49}, false, "yes", "the strongest of 3 classifiers, a random forest", NULL},
+      {{0.6, 0.61, 0.58}, {0.5, 0.51, 0.49}, true, "yes", "Another classifier may find more", NULL},
+      {{0.6, 0.67, 0.58},
+       {0.5, 0.51, 0.49},
+       true,
+       "partly",
+       "to some degree",
+       "hidden from logistic regression, boosted"},
+      {{0.6, 0.61, 0.9},
+       {0.5, 0.51, 0.88},
+       true,
+       "no",
+       "boosted trees, is right for 90.0 %",
+       "more often than one could before"},
+      /* No better than the commonest value, and yet each value is found: no false comfort. */
+      {{0.6, 0.59, 0.6},
+       {0.5, 0.7, 0.5},
+       true,
+       "no",
+       "a random forest 70.0 % (50.0 % by chance)",
+       "every value weighing"},
+      /* What is far below chance can be read backwards. */
+      {{0.6, 0.4, 0.6}, {0.5, 0.35, 0.5}, false, "yes", "can hardly be told", "less often than chance"},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    json_t *data =
+        scored(d, context, told_scores(text, sizeof text, cases[k].accuracy, cases[k].balanced, cases[k].fair));
+    assert_string_equal(verdict(data, "hidden"), cases[k].hidden);
+    if (!says(data, "summary", cases[k].sentence)) fail_msg("case %zu lacks '%s'", k, cases[k].sentence);
+    if (cases[k].warning && !says(data, "warnings", cases[k].warning))
+      fail_msg("case %zu lacks '%s'", k, cases[k].warning);
+    if (!cases[k].warning) assert_false(says(data, "warnings", "can still be there"));
+    assert_int_equal(says(data, "summary", "by up to 25.0 points (equalised odds)"), cases[k].fair);
+    assert_int_equal(says(data, "summary",
+                          "'label' is told from the representation by a random forest, which is right "
+                          "for 75.0 %"),
+                     cases[k].fair);
+    json_t *told = json_object_get(data, "told");
+    assert_int_equal(json_array_size(json_object_get(told, "predict")), cases[k].fair ? 3 : 2);
+    assert_int_equal(json_array_size(json_object_get(told, "fairness")), cases[k].fair ? 1 : 0);
+    /* They have a section of their own, and are not in the table of scores as well. */
+    assert_int_equal(json_array_size(json_object_get(data, "scores")), 0);
+    json_decref(data);
+  }
+  json_t *data = scored(d, context, "{\"kBET\": 0.1}");
+  assert_true(json_is_null(json_object_get(data, "told")));
+  assert_string_equal(verdict(data, "hidden"), "unknown");
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void a_guess_is_counted(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  sample_shape shape = SMALL_SHAPE;
+  shape.hole = true;
+  shape.per_group = 100;
+  comp_dataset *d = sample_dataset(context, &shape); /* ctrl: 100, 100, 200 of the labels; stim: 100, 100, 0 */
+  comp__subject subject = {.context = context, .dataset = d, .condition = "condition", .label = "label"};
+  comp__guess g;
+  assert_ok(comp__told_guess(&g, &subject, "label"));
+  assert_near(g.accuracy, 400.0 / 600, 1e-12);
+  assert_near(g.balanced, 0.75, 1e-12); /* each label is at most half of a condition */
+  assert_near(g.gap, 0.5, 1e-12);
+  assert_ok(comp__told_guess(&g, &subject, "no such column"));
+  assert_true(isnan(g.accuracy) && isnan(g.balanced) && isnan(g.gap));
+  /* Where conditions have labels in other shares, mixing within labels is what counts. */
+  json_t *data = scored(d, context, "{\"kBET\": 0.6, \"s\": 0.01, \"m-kBET\": 0.1, \"s~\": 0.0}");
+  assert_string_equal(verdict(data, "aligned"), "yes");
+  assert_true(says(data, "summary", "Within labels, samples of different 'condition' are well mixed"));
+  assert_true(says(data, "summary", "kBET 0.600"));
+  assert_true(says(data, "summary", "up to 50 points apart"));
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void changes_stay_apart(void **state) {
+  (void)state;
+  comp__scores scores = {0};
+  write_text(scratch("changes.json"),
+             "{\"embeddings\": [], \"counterfactual\": {\"from\": \"a\", \"to\": \"b\", \"labels\": [], \"mean\": "
+             "{\"prediction\": {\"r_de\": 0.75}}}, \"more_counterfactuals\": [{\"from\": \"b\", \"to\": \"a\", "
+             "\"labels\": [{\"label\": \"L\", \"prediction\": {\"r_de\": 0.25}}], \"mean\": {\"prediction\": "
+             "{\"r_de\": 0.5}}}]}");
+  assert_ok(comp__scores_read(&scores, scratch("changes.json")));
+  assert_int_equal(scores.count, 3);
+  assert_string_equal(scores.items[0].change, "a \u2192 b");
+  assert_string_equal(scores.items[1].change, "b \u2192 a");
+  assert_string_equal(scores.items[2].change, "b \u2192 a");
+  assert_true(scores.items[1].value == 0.5);
+  comp__scores_release(&scores);
 }
 
 static size_t occurrences(const char *text, const char *part) {
@@ -419,6 +563,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(verdicts_follow_the_scores),
       cmocka_unit_test(data_gets_its_warnings),
+      cmocka_unit_test(what_classifiers_tell_is_said),
+      cmocka_unit_test(a_guess_is_counted),
+      cmocka_unit_test(changes_stay_apart),
       cmocka_unit_test(findings_are_repeated),
       cmocka_unit_test(own_scores_are_all_read),
       cmocka_unit_test(names_cannot_break_out),

@@ -1,13 +1,37 @@
 // A scatter plot without WebGL: the same interface as webgl.js. Points are written into an image, pixel by pixel.
 
+// What drawing may take while the map moves, in milliseconds, and how many points are drawn at least.
+const FRAME = 10;
+const FEWEST = 5000;
+
 const rgb = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
 
-// Draws points into a canvas. `view`: {x, y, zoom} of the middle; colours by code; `hidden` and `chosen`: masks or null.
-export function paint(canvas, points, codes, palette, order, view, size, { back, hidden, chosen, faint } = {}) {
+// A disc as places of its pixels beside that of its middle, for 4 x 4 positions of the middle within a pixel.
+function stampsOf(size, reach, width) {
+  const half = Math.max(0.5, size / 2);
+  const stamps = [];
+  for (let s = 0; s < 16; s++) {
+    const [fx, fy] = [((s & 3) + 0.5) / 4, ((s >> 2) + 0.5) / 4];
+    const offsets = [];
+    for (let y = -reach; y <= reach; y++) for (let x = -reach; x <= reach; x++) if ((x + 0.5 - fx) ** 2 + (y + 0.5 - fy) ** 2 <= half * half) offsets.push(y * width + x);
+    stamps.push(Int32Array.from(offsets.length ? offsets : [0]));
+  }
+  return stamps;
+}
+
+// Draws points into a canvas. `view`: {x, y, zoom} of the middle; colours by code; `hidden` and `chosen`: masks or null;
+// of `order` only the first `most` samples.
+export function paint(canvas, points, codes, palette, order, view, size, { back, hidden, chosen, faint, most = order.length } = {}) {
   const context = canvas.getContext("2d");
   const { width, height } = canvas;
-  const image = context.createImageData(width, height);
-  const pixels = new Uint32Array(image.data.buffer);
+  // A margin on all sides, so that a disc at the edge needs no care.
+  const reach = Math.ceil(Math.max(0.5, size / 2)) + 1;
+  const margin = reach + 1;
+  const wide = width + 2 * margin;
+  const tall = height + 2 * margin;
+  const stamps = stampsOf(size, reach, wide);
+  if (!paint.pixels || paint.pixels.length < wide * tall) paint.pixels = new Uint32Array(wide * tall);
+  const pixels = paint.pixels.subarray(0, wide * tall);
   const word = (color) => {
     const [r, g, b] = rgb(color);
     return (255 << 24) | (b << 16) | (g << 8) | r;
@@ -15,27 +39,42 @@ export function paint(canvas, points, codes, palette, order, view, size, { back,
   const colors = Uint32Array.from(palette, word);
   pixels.fill(word(back || "#ffffff"));
   const scale = (Math.min(width, height) / 2) * view.zoom;
-  const half = Math.max(0.5, size / 2);
-  const square = half * half;
-  const reach = Math.ceil(half);
+  const [x0, y0] = [margin + width / 2 - view.x * scale, margin + height / 2 + view.y * scale];
   const grey = word(faint || "#cccccc");
+  const { x, y } = points;
   const put = (i, color) => {
-    const cx = width / 2 + (points.x[i] - view.x) * scale;
-    const cy = height / 2 - (points.y[i] - view.y) * scale;
-    if (cx < -reach || cy < -reach || cx > width + reach || cy > height + reach) return;
-    const x0 = Math.max(0, Math.round(cx - reach));
-    const x1 = Math.min(width - 1, Math.round(cx + reach));
-    const y1 = Math.min(height - 1, Math.round(cy + reach));
-    for (let y = Math.max(0, Math.round(cy - reach)); y <= y1; y++)
-      for (let x = x0; x <= x1; x++) if ((x - cx) ** 2 + (y - cy) ** 2 <= square) pixels[y * width + x] = color;
+    const cx = x0 + x[i] * scale;
+    const cy = y0 - y[i] * scale;
+    if (!(cx >= reach && cy >= reach && cx < wide - reach && cy < tall - reach)) return;
+    const px = cx | 0;
+    const py = cy | 0;
+    const stamp = stamps[((((cy - py) * 4) | 0) << 2) | (((cx - px) * 4) | 0)];
+    const at = py * wide + px;
+    for (let k = 0; k < stamp.length; k++) pixels[at + stamp[k]] = color;
   };
-  for (let k = 0; k < order.length; k++) {
+  const n = Math.min(most, order.length);
+  for (let k = 0; k < n; k++) {
     const i = order[k];
     if (hidden && hidden[i]) continue;
     put(i, chosen && !chosen[i] ? grey : colors[codes[i]]);
   }
-  if (chosen) for (let k = 0; k < order.length; k++) if (chosen[order[k]] && !(hidden && hidden[order[k]])) put(order[k], colors[codes[order[k]]]);
+  if (chosen) for (let k = 0; k < n; k++) if (chosen[order[k]] && !(hidden && hidden[order[k]])) put(order[k], colors[codes[order[k]]]);
+  const image = context.createImageData(width, height);
+  const out = new Uint32Array(image.data.buffer);
+  for (let row = 0; row < height; row++) out.set(pixels.subarray((row + margin) * wide + margin, (row + margin) * wide + margin + width), row * width);
   context.putImageData(image, 0, 0);
+}
+
+// All numbers below n, mixed, always the same way: no group covers another, and the first of them are a fair sample.
+export function mixed(n) {
+  const order = Uint32Array.from({ length: n }, (_, i) => i);
+  let seed = 1;
+  for (let i = n - 1; i > 0; i--) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const j = Math.floor((seed / 4294967296) * (i + 1));
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  return order;
 }
 
 function inside(polygon, x, y) {
@@ -72,7 +111,7 @@ export class CanvasScatter {
 
   async setPoints(points, codes, palette) {
     Object.assign(this, { points, codes, palette });
-    this.order = Uint32Array.from(points.x, (_, i) => i);
+    if (!this.order || this.order.length !== points.x.length) this.order = mixed(points.x.length);
     this.redraw();
   }
 
@@ -104,12 +143,12 @@ export class CanvasScatter {
   pan(dx, dy) {
     this.view.x += dx / this.view.zoom;
     this.view.y += dy / this.view.zoom;
-    this.redraw();
+    this.move();
   }
 
   zoom(factor) {
     this.view.zoom = Math.min(200, Math.max(0.3, this.view.zoom * factor));
-    this.redraw();
+    this.move();
   }
 
   reset() {
@@ -126,9 +165,30 @@ export class CanvasScatter {
     if (!this.points || this.pending) return;
     this.pending = requestAnimationFrame(() => {
       this.pending = 0;
+      const start = performance.now();
       paint(this.canvas, this.points, this.codes, this.palette, this.order, this.view, this.pointSize(), this);
       if (this.lasso && this.lasso.length > 1) this.drawLasso();
+      if (this.moving) this.pace(performance.now() - start);
     });
+  }
+
+  // While the map moves, as many points are drawn as there is time for; all of them when it rests.
+  move() {
+    this.moving = true;
+    this.most = this.quick;
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.moving = false;
+      this.most = undefined;
+      this.redraw();
+    }, 160);
+    this.redraw();
+  }
+
+  pace(milliseconds) {
+    const drawn = this.most ?? this.order.length;
+    const wanted = Math.round((drawn * FRAME) / Math.max(0.5, milliseconds));
+    this.quick = this.most = Math.min(this.order.length, Math.max(FEWEST, wanted));
   }
 
   drawLasso() {
@@ -209,12 +269,13 @@ export class CanvasScatter {
       const zoom = Math.min(200, Math.max(0.3, this.view.zoom * factor));
       const ratio = this.view.zoom / zoom;
       this.view = { x: x + (this.view.x - x) * ratio, y: y + (this.view.y - y) * ratio, zoom };
-      this.redraw();
+      this.move();
     }, { passive: false });
   }
 
   destroy() {
     this.watch.disconnect();
+    clearTimeout(this.resting);
     cancelAnimationFrame(this.pending);
   }
 }

@@ -27,7 +27,8 @@ export const count = (n) => Number(n).toLocaleString("en-US");
 
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(1).replace("-", "−");
+  if (Math.abs(value) < 1e-9) return "0"; // what rounding leaves of nothing
+  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(1).replaceAll("-", "−");
   const text = Number.isInteger(value) ? String(value) : value.toFixed(digits);
   return text.replace("-", "−");
 }

@@ -19,6 +19,7 @@ function fit(name, width) {
 
 export function genesSection(store, colorByGene) {
   const { genes, changes, total } = store.data.effects;
+  if (!changes.length && store.data.told?.fairness.length) return null; // an attribute that is to be hidden: nothing is predicted
   if (!changes.length) return { element: section("genes", "Genes", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
   const state = { change: 0, label: 0, gene: -1, means: null };
   const canvas = h("canvas", { class: "plot", role: "img", tabindex: "0" });
@@ -206,7 +207,7 @@ export function genesSection(store, colorByGene) {
     h("p", {}, "Each gene's mean over the real samples of a condition, against its mean over samples of another condition that the model moved there. On the line: predicted right. Orange: the genes that differ most between the conditions."),
     h("div", { class: "bar" }, h("label", { for: "gene-change" }, "Change", changeSelect), h("label", { for: "gene-label" }, "Label", labelSelect), find.element),
     h("div", { class: "explorer" }, h("div", { class: "chart" }, chartTitle, canvas, tip), h("div", { class: "chart" }, one)),
-    h("h3", {}, "By label"), h("p", { class: "quiet small" }, "r: Pearson's r of predicted and real means over all genes, over the genes that differ most (DE), and of their changes. MSE: mean squared error over the DE genes; “no change” is what saying that nothing changes would give."), tableBox, kept);
+    h("h3", {}, "By label"), h("p", { class: "quiet small" }, "r: Pearson's r of predicted and real means over all genes, over the genes that differ most (DE), and of the changes of all genes. MSE: mean squared error over the DE genes; “no change” is what saying that nothing changes would give."), tableBox, kept);
   return {
     element,
     async start() {

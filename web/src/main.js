@@ -5,9 +5,12 @@ import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
 import { scoresSection } from "./scores.js";
 import { genesSection } from "./genes.js";
+import { toldSection } from "./told.js";
 
 const ALIGNED = { yes: ["good", "yes"], partly: ["fair", "partly"], no: ["bad", "no"], unknown: ["", "not known"] };
 const OVER = { no: ["good", "no sign of it"], partly: ["fair", "possibly"], yes: ["bad", "likely"], unknown: ["", "not known"] };
+
+const HIDDEN = { yes: ["good", "as far as tried"], partly: ["fair", "partly"], no: ["bad", "no"] };
 
 function chip(title, [kind, text]) {
   return h("li", { class: `chip ${kind}` }, h("b", {}, title), h("span", {}, text));
@@ -17,18 +20,22 @@ function summarySection(data) {
   const { words } = data;
   const serious = words.warnings.filter((w) => w.kind === "warning").length;
   const chips = h("ul", { class: "chips" }, chip("Conditions aligned?", ALIGNED[words.aligned] || ALIGNED.unknown), chip("Over-corrected?", OVER[words.overcorrected] || OVER.unknown),
+    HIDDEN[words.hidden] ? chip(`'${data.condition}' hidden?`, HIDDEN[words.hidden]) : null,
     chip("Warnings", serious ? ["bad", String(serious)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip("Features", ["", count(data.features)]));
   const look = [];
-  if (data.maps.length) look.push("the map by condition and by label, before and after");
+  if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push("the labels with the lowest r change");
   if (data.scores.some((s) => s.label !== undefined)) look.push("labels whose scores stand out");
   return section("summary", "Summary", chips, words.summary.map((text) => h("p", {}, text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
 }
 
 function warningsSection(data) {
-  const list = [...data.words.warnings].sort((a, b) => (b.kind === "warning") - (a.kind === "warning"));
-  const body = list.length ? h("ul", { class: "warnings" }, list.map((w) => h("li", { class: w.kind === "warning" ? "warning" : "note" }, h("b", {}, w.kind === "warning" ? "Warning" : "Note"), w.text))) : h("p", {}, "Nothing was found that needs a warning.");
-  return section("warnings", "Warnings", body);
+  const serious = data.words.warnings.filter((w) => w.kind === "warning");
+  const notes = data.words.warnings.filter((w) => w.kind !== "warning");
+  const list = (kind, word, items) => h("ul", { class: "warnings" }, items.map((w) => h("li", { class: kind }, h("b", {}, word), w.text)));
+  const said = serious.length ? list("warning", "Warning", serious) : h("p", {}, "Nothing was found that needs a warning.");
+  const good = notes.length ? list("note", "Note", notes) : null;
+  return section("warnings", "Warnings", said, notes.length > 3 ? h("details", {}, h("summary", {}, `${count(notes.length)} notes: good to know`), good) : good);
 }
 
 function originSection(data) {
@@ -66,10 +73,10 @@ async function main() {
   document.getElementById("title").textContent = data.title;
   document.getElementById("subtitle").textContent = `${count(data.samples)} samples, ${count(data.features)} features` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
   const map = mapSection(store);
-  const made = [{ element: summarySection(data) }, { element: warningsSection(data) }, map, scoresSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }];
+  const made = [{ element: summarySection(data) }, { element: warningsSection(data) }, map, scoresSection(data), toldSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", genes: "Genes", training: "Training", origin: "Origin" };
-  document.getElementById("nav").replaceChildren(...Object.entries(names).map(([id, name]) => h("a", { href: "#" + id }, name)));
+  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", told: "Hidden?", genes: "Genes", training: "Training", origin: "Origin" };
+  document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();
     if (part === map) performance.mark("comp-map");
@@ -77,6 +84,7 @@ async function main() {
   performance.mark("comp-ready");
   parts = made;
   document.documentElement.dataset.ready = "yes";
+  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details, #warnings details").forEach((d) => { d.open = true; }));
   window.compReport = { map, store };
 }
 

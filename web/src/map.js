@@ -1,7 +1,7 @@
 // The map: samples as points, before and after, coloured by anything; lasso, hover, legend.
 import { count, css, h, section, short } from "./dom.js";
 import { gradient, paletteOf } from "./colors.js";
-import { CanvasScatter, paint } from "./canvas2d.js";
+import { CanvasScatter, mixed, paint } from "./canvas2d.js";
 import { WebGLScatter, webglKind } from "./webgl.js";
 import { picker } from "./picker.js";
 
@@ -213,7 +213,7 @@ export function mapSection(store) {
     printed.replaceChildren(...(await Promise.all(which.map(async (k) => {
       const points = await store.map(k);
       const sheet = h("canvas", { width: 900, height: 900 });
-      paint(sheet, points, state.column.codes, paletteOf(state.column), Uint32Array.from(points.x, (_, i) => i), { x: 0, y: 0, zoom: 1 }, Math.min(10, Math.max(2, 500 / Math.sqrt(points.x.length))), { back: "#ffffff" });
+      paint(sheet, points, state.column.codes, paletteOf(state.column), mixed(points.x.length), { x: 0, y: 0, zoom: 1 }, Math.min(10, Math.max(2, 500 / Math.sqrt(points.x.length))), { back: "#ffffff" });
       return h("figure", {}, h("figcaption", {}, data.maps[k].title), sheet);
     }))));
   }

@@ -35,24 +35,58 @@ function methodColumns(methods) {
   }));
 }
 
-export function scoresSection(data) {
-  const scores = data.scores;
-  if (!scores.length) return { element: section("scores", "Scores", h("p", { class: "quiet" }, "No scores were given. comp score --json FILE makes them, and comp report --scores FILE shows them here.")) };
+// Names as people write them; what comp score calls them stays beside.
+const TITLES = {
+  kbet: "kBET", m_kbet: "m-kBET", s: "s, local silhouette", s_label: "s~, local silhouette within labels", ilisi: "iLISI", clisi: "cLISI", kbet_label: "kBET accepted, within labels",
+  asw_batch: "silhouette of conditions", asw_label: "silhouette of labels", graph_connectivity: "graph connectivity", pcr: "PC regression", isolated: "isolated labels",
+  nmi_kmeans: "NMI, k-means", ari_kmeans: "ARI, k-means", nmi_leiden: "NMI, Leiden", ari_leiden: "ARI, Leiden", total_batch: "total, mixing", total_bio: "total, labels", total: "total",
+  r_all: "r, all genes", r_de: "r, genes that differ most", r_change_all: "r of the change, all genes", r_change_de: "r of the change, genes that differ most",
+  mse_all: "MSE, all genes", mse_de: "MSE, genes that differ most", r2_all: "R², all genes", r2_de: "R², genes that differ most", e_distance: "energy distance",
+  rmse_truth: "error of single samples against the truth", rmse_pair: "error of single samples against their pair",
+};
+const titleOf = (name) => TITLES[name] || name;
+
+function metricCell(row) {
+  const title = titleOf(row.name);
+  return h("div", {}, h("b", {}, title), " ", title === row.name ? null : h("code", { class: "quiet small" }, row.name), " ", HINT[row.better] ? h("span", { class: "quiet small" }, HINT[row.better]) : null,
+    row.summary ? h("small", {}, row.summary) : null, row.note ? h("small", {}, row.note) : null);
+}
+
+// One table over all samples, and one by label, of scores that have the same methods to compare.
+function tables(scores, about) {
   const whole = scores.filter((s) => s.label === undefined);
   const parts = scores.filter((s) => s.label !== undefined);
   const children = [];
   if (whole.length) {
     const methods = unique(whole.map((s) => s.method));
-    children.push(table([
-      { title: "Metric", class: "name", value: (row) => row.name, show: (row) => h("div", {}, h("b", {}, row.name), " ", HINT[row.better] ? h("span", { class: "quiet small" }, HINT[row.better]) : null, h("small", {}, row.summary), row.note ? h("small", {}, row.note) : null) },
-      ...methodColumns(methods),
-    ], pivot(whole, (s) => s.name), { caption: "Scores over all samples" }), h("p", { class: "quiet small" }, methods.length > 1 ? "Bold: the best of a row. A column is a representation or a method." : ""));
+    children.push(table([{ title: "Metric", class: "name", value: (row) => titleOf(row.name), show: metricCell }, ...methodColumns(methods)], pivot(whole, (s) => s.name), { caption: about + " over all samples" }),
+      methods.length > 1 ? h("p", { class: "quiet small" }, "Bold: the best of a row.") : null);
   }
   if (parts.length) {
     const methods = unique(parts.map((s) => s.method));
-    children.push(h("h3", {}, "By label"), h("p", { class: "quiet small" }, "The same within each label: one that stands out is where to look on the map."), table([
-      { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", value: (row) => row.name }, ...methodColumns(methods),
-    ], pivot(parts, (s) => s.name + "\u0000" + s.label), { caption: "Scores by label" }));
+    children.push(h("details", {}, h("summary", {}, `${about} by label: one that stands out is where to look on the map`), table([
+      { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", value: (row) => titleOf(row.name) }, ...methodColumns(methods),
+    ], pivot(parts, (s) => s.name + "\u0000" + s.label), { caption: about + " by label" })));
+  }
+  return children;
+}
+
+// Representations, and predictions of another condition, change by change: what cannot be compared is not in one table.
+export function scoresSection(data) {
+  const scores = data.scores;
+  if (!scores.length) {
+    const words = data.told ? "Only classifiers were tried: see below." : "No scores were given. comp score --json FILE makes them, and comp report --scores FILE shows them here.";
+    return { element: section("scores", "Scores", h("p", { class: "quiet" }, words)) };
+  }
+  const changes = unique(scores.map((s) => s.change).filter(Boolean));
+  const children = tables(scores.filter((s) => !s.change), "Scores");
+  if (changes.length) {
+    const box = h("div");
+    const show = (change) => box.replaceChildren(...tables(scores.filter((s) => s.change === change), "Predictions").filter(Boolean));
+    children.push(h("h3", {}, "Predictions of another condition"),
+      h("p", {}, "Real samples of a condition, against those of another condition that the model moved there; mean over labels. “no change” leaves samples as they are, “mean shift” adds the same mean change to every sample: a prediction should be better than both."),
+      changes.length > 1 ? h("div", { class: "bar" }, h("label", { for: "score-change" }, "Change", h("select", { id: "score-change", onchange: (event) => show(event.target.value) }, changes.map((c) => h("option", { value: c }, c))))) : h("p", {}, changes[0]), box);
+    show(changes[0]);
   }
   return { element: section("scores", "Scores", ...children) };
 }

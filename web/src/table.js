@@ -6,7 +6,7 @@ export function table(columns, rows, { pick, caption } = {}) {
   let down = false;
   const body = h("tbody");
   const heads = columns.map((column, k) =>
-    h("th", { scope: "col", class: column.number ? "n" : "", "aria-sort": "none" }, h("button", { type: "button", title: "Sort by " + column.title, onclick: () => sort(k) }, column.title)));
+    h("th", { scope: "col", class: column.number ? "n" : column.class || "", "aria-sort": "none" }, h("button", { type: "button", title: "Sort by " + column.title, onclick: () => sort(k) }, column.title)));
 
   function cell(column, row) {
     const shown = column.show ? column.show(row) : column.number ? short(column.value(row)) : column.value(row);

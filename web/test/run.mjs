@@ -1,5 +1,5 @@
 // Tests of the report in a browser. Speaks TAP. Finds the program in COMP (../build/comp), chromium in CHROMIUM.
-// run.mjs [--skip REASON]: with a reason, says that everything is skipped.
+// run.mjs [PART...]: only the tests whose name contains one of these.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -39,9 +39,19 @@ run("train", "-q", "-i", file("ready.h5ad"), "-o", file("model.comp"), "--condit
 for (const [name, ...options] of [["plain"], ["nasty", "--bad"]])
   execFileSync(python, [here("fake.py"), file("ready.h5ad"), file(name + ".h5ad"), "--names", name, "--scores", file(name + ".json"), ...options], { stdio: "inherit" });
 writeFileSync(file("diagnose.json"), JSON.stringify({ findings: [{ kind: "warning", text: "The latents look <b>Gaussian</b>." }] }));
+// What comp run --protect --target leaves: classifiers, gaps between groups, and predictions of two changes.
+const told = (embedding, column, levels, majority, list) => ({ embedding, column, samples: CELLS, levels, folds: 5, majority, classifiers: list.map(([classifier, accuracy, balanced_accuracy]) => ({ classifier, accuracy, deviation: 0.01, balanced_accuracy })) });
+const gap = (embedding, parity_gap) => ({ embedding, column: "donor", classifier: "forest", accuracy: 0.6, majority: 0.25, parity_gap, odds_gap: 0.0625, accuracy_gap: 0.03125, groups: [{ condition: "control", samples: 100, accuracy: 0.5 }, { condition: "treated", samples: 120, accuracy: 0.625 }] });
+const predicted = (from, to, r) => ({ from, to, labels: [{ label: "type1", prediction: { r_de: r } }], mean: { prediction: { r_de: r, mse_de: 0.1 }, no_change: { r_de: 0.5, mse_de: 0.4 }, mean_shift: { r_de: 0.6, mse_de: 0.3 } } });
+writeFileSync(file("fair.json"), JSON.stringify({
+  condition: "condition", metrics: [{ name: "kbet", better: "lower", summary: "x" }], embeddings: ["X_pca", "X_comp"].map((name) => ({ name, scores: { kbet: { value: name === "X_pca" ? 0.9 : 0.1, parts: [{ label: "type1", condition: null, value: 0.3 }] } } })),
+  predict: [told("X_pca", "condition", 2, 0.5, [["logistic", 0.9, 0.9], ["forest", 0.88, 0.88]]), told("X_comp", "condition", 2, 0.5, [["logistic", 0.5, 0.5], ["forest", 0.734, 0.734]]), told("X_pca", "donor", 4, 0.25, [["forest", 0.7, 0.7]]), told("X_comp", "donor", 4, 0.25, [["forest", 0.6, 0.6]])],
+  fairness: [gap("X_pca", 0.25), gap("X_comp", 0.125)], counterfactual: predicted("control", "treated", 0.9), more_counterfactuals: [predicted("treated", "control", 0.8)],
+}));
 const columns = ["--condition", "condition", "--label", "label"];
 run("report", "-q", "-i", file("plain.h5ad"), ...columns, "-m", file("model.comp"), "--scores", file("plain.json"), "-o", file("plain.html"));
 run("report", "-q", "-i", file("nasty.h5ad"), ...columns, "--scores", file("nasty.json"), "--diagnose", file("diagnose.json"), "--title", "</title><script>alert(3)</script>", "-o", file("nasty.html"));
+run("report", "-q", "-i", file("plain.h5ad"), ...columns, "--scores", file("fair.json"), "-o", file("fair.html"));
 run("report", "-q", "-i", file("cells.h5ad"), "-o", file("bare.html"));
 
 // ---- helpers
@@ -219,6 +229,60 @@ test("a file without maps, scores, labels and model opens and says what would sh
     for (const words of ["No scores were given", "comp score", "comp counterfactual", "No condition was named"]) assert.ok(text.includes(words), words);
   }));
 
+test("what classifiers tell: the strongest is named, floors and gaps are there, with a sentence each", () =>
+  withPage("fair.html", { webgl: false }, async (page) => {
+    const summary = await page.locator("#summary").innerText();
+    assert.match(summary, /'condition' is not hidden in the representation: the strongest of 2 classifiers, a random forest, is right for 73.4 % of the samples/);
+    assert.match(summary, /groups of 'condition' get a value up to 12.5 points more often/);
+    assert.match(await page.locator(".chip", { hasText: "hidden?" }).innerText(), /no/);
+    assert.match(await page.locator("#warnings").innerText(), /is hidden from logistic regression, but not from a random forest/);
+    assert.equal(await page.locator("#nav a[href='#told']").count(), 1);
+    const section = await page.locator("#told").innerText();
+    for (const words of ["always saying the commonest value", "chance", "Demographic parity gap", "Equalised odds gap", "Accuracy gap", "Is 'donor' kept?", "a stronger one may find more"]) assert.ok(section.includes(words), words);
+    // rows: two classifiers, the floor, and a guess by donor; the strongest of X_comp is marked
+    const table = page.locator("#told table").first();
+    assert.deepEqual(await table.locator("tbody td:nth-child(3)").allInnerTexts().then((list) => list.map((t) => t.split("\n")[0]).slice(0, 3)), ["0.500", "0.734", "0.500"]);
+    assert.deepEqual(await table.locator("tbody td:nth-child(3).best").allInnerTexts().then((list) => list.map((t) => t.split("\n")[0])), ["0.734"]);
+    const small = await page.locator("#told table", { hasText: "Demographic parity gap" }).locator("tbody tr").count();
+    assert.equal(small, 4, "three gaps and the real difference");
+  }));
+
+test("without classifiers there is no section and no link of them", () =>
+  withPage("plain.html", { webgl: false }, async (page) => {
+    assert.equal(await page.locator("#told").count(), 0);
+    assert.equal(await page.locator("#nav a[href='#told']").count(), 0);
+    assert.equal(await page.locator(".chip", { hasText: "hidden?" }).count(), 0);
+  }));
+
+test("scores of predictions have a table of their own, change by change", () =>
+  withPage("fair.html", { webgl: false }, async (page) => {
+    assert.deepEqual(await page.locator("#scores table").first().locator("th").allInnerTexts(), ["Metric", "X_pca", "X_comp"]);
+    const heads = page.locator("#scores table", { hasText: "mean shift" });
+    assert.deepEqual(await heads.first().locator("th").allInnerTexts(), ["Metric", "prediction", "no change", "mean shift"]);
+    const value = () => heads.first().locator("tbody tr", { hasText: "r_de" }).locator("td").nth(1).innerText();
+    assert.equal(await value(), "0.900");
+    await page.locator("#score-change").selectOption({ label: "treated → control" });
+    assert.equal(await value(), "0.800");
+    await page.locator("#scores summary").first().click();
+    assert.ok(await page.locator("#scores details table").first().isVisible());
+  }));
+
+test("canvas: the whole map is drawn again when moving ends, the same wherever it was", () =>
+  withPage("plain.html", { webgl: false }, async (page) => {
+    const rest = () => page.waitForFunction(() => !window.compReport.map.plot.moving && !window.compReport.map.plot.pending);
+    const drawn = () => page.evaluate(() => document.querySelector(".stage canvas").toDataURL());
+    await rest();
+    const before = await drawn();
+    // As on a machine that is too slow to draw all of them.
+    await page.evaluate(() => { window.compReport.map.plot.quick = 50; window.compReport.map.plot.pace = () => {}; });
+    await page.locator(".stage canvas").focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(() => window.compReport.map.plot.moving && window.compReport.map.plot.most === 50);
+    await page.keyboard.press("ArrowRight");
+    await rest();
+    assert.ok((await drawn()) === before, "the same picture");
+  }));
+
 test("light, dark and system themes", () =>
   withPage("plain.html", { webgl: true, dark: true }, async (page) => {
     const theme = () => page.locator("html").getAttribute("data-theme");
@@ -229,7 +293,14 @@ test("light, dark and system themes", () =>
     assert.equal(await theme(), "dark");
   }));
 
-test("nothing is wider than a phone", () =>
+test("nothing is wider than a phone, and numbers do not break", () =>
+  withPage("fair.html", { webgl: false, width: 420, height: 860 }, async (page) => {
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0);
+    const broken = await page.evaluate(() => [...document.querySelectorAll("#told td.n small")].filter((e) => e.getClientRects()[0].height > 30).length);
+    assert.equal(broken, 0);
+  }));
+
+test("names that are long or no names are not wider than a phone either", () =>
   withPage("nasty.html", { webgl: true, width: 420, height: 860 }, async (page) => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.equal(wide, 0);
@@ -237,7 +308,7 @@ test("nothing is wider than a phone", () =>
 
 test("every control can be reached by keyboard and has a name", () =>
   withPage("plain.html", { webgl: false }, async (page) => {
-    const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, select, input, canvas[tabindex]")].filter((e) => e.getClientRects().length && !(e.innerText || e.getAttribute("aria-label") || e.labels?.length || e.closest("label"))).map((e) => e.outerHTML.slice(0, 80)));
+    const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, select, input, canvas[tabindex]")].filter((e) => e.getClientRects().length && !(e.textContent || e.getAttribute("aria-label") || e.labels?.length || e.closest("label"))).map((e) => e.outerHTML.slice(0, 80)));
     assert.deepEqual(unnamed, []);
     const reached = new Set();
     for (let k = 0; k < 60; k++) {
@@ -251,6 +322,8 @@ test("in print both maps are there, on white", () =>
   withPage("plain.html", { webgl: true, dark: true }, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll(".print-only canvas").length === 2);
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("#scores details:not([open])").count(), 0, "what is folded is printed");
     assert.equal(await page.locator(".print-only canvas").count(), 2);
     assert.ok(await page.locator(".print-only").isVisible());
     assert.ok(!(await page.locator(".stage").isVisible()));
@@ -262,8 +335,8 @@ test("web/dist/report.html is what web/src gives", () => {
 });
 
 // ---- run
-const only = process.argv[2];
-const chosen = tests.filter((t) => !only || t.name.includes(only));
+const only = process.argv.slice(2);
+const chosen = tests.filter((t) => !only.length || only.some((part) => t.name.includes(part)));
 console.log(`1..${chosen.length}`);
 let bad = 0;
 for (const [k, { name, run: body }] of chosen.entries()) {

@@ -5,6 +5,11 @@ mkdir empty
 "$COMP" experiment kang -d empty -o out --tables gama
 "$COMP" experiment kang -d empty -o out --models cmop
 "$COMP" experiment pbmc -d empty -o out --embedding harmony
+"$COMP" experiment pbmc -d empty -o out --baselines pca,harmny
+"$COMP" experiment pbmc -d empty -o out --jobs -2
 "$COMP" experiment kang -q -d empty -o out
+mkdir -p half/celligner && touch half/celligner/CCLE_mat.csv
+"$COMP" experiment tumour -q -d half -o out
+rm -r half
 "$COMP" experiment adult -q -d nowhere -o no/such/folder
 ls -A
