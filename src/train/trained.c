@@ -34,6 +34,7 @@ void comp_model_free(comp_model *model) {
   comp__free(model->record);
   comp__free(model->config);
   comp__free(model->history);
+  comp__free(model->digest);
   comp__free(model);
 }
 
@@ -63,6 +64,13 @@ const char *comp_model_history(const comp_model *model) {
 }
 const char *comp_model_config(const comp_model *model) {
   return model->config;
+}
+
+const char *comp_model_record(const comp_model *model) {
+  return model->record;
+}
+const char *comp_model_digest(const comp_model *model) {
+  return model->digest;
 }
 
 static const char *const penalty_names[] = {"none", "comp", "comp-p0", "mmd"};
