@@ -57,9 +57,11 @@ comp_status comp_model_save(const comp_model *model, const char *path) {
   if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   snprintf(target, sizeof target, "%.9g", (double)model->library_target);
   const comp__text texts[] = {
-      {"format", FORMAT},      {"format_version", VERSION}, {"config", model->config},
-      {"features", features},  {"levels", levels},          {"condition", model->condition},
-      {"prep", model->record}, {"history", model->history}, {"library_target", target},
+      {"format", FORMAT},         {"format_version", VERSION},
+      {"config", model->config},  {"features", features},
+      {"levels", levels},         {"condition", model->condition},
+      {"prep", model->record},    {"history", model->history},
+      {"library_target", target}, {"trained_on", model->trained_on},
   };
   COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
   list_arrays(arrays, model);
@@ -137,6 +139,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(comp__strdup(&m->config, comp__safetensors_text(file, "config")));
   COMP__TRY(comp__strdup(&m->record, comp__safetensors_text(file, "prep")));
   COMP__TRY(comp__strdup(&m->history, comp__safetensors_text(file, "history")));
+  COMP__TRY(comp__strdup(&m->trained_on, comp__safetensors_text(file, "trained_on")));
   *out = m;
   m = NULL;
 done:

@@ -20,6 +20,7 @@ struct comp_model {
   char *config;         /* JSON */
   bool finished;        /* training came to its end; only known where it was trained */
   char *history;        /* JSON array, one object an epoch */
+  char *trained_on;     /* "samples digest" of the training data; NULL in files of earlier versions */
 };
 
 /* An untrained model with empty names. It should be freed via comp_model_free(). */
