@@ -121,6 +121,8 @@ static bool same_weights(const comp_model *a, const comp_model *b) {
 /* Agreement of a model with itself says nothing; the seed is part of the settings. */
 static comp_status check_other_seed(const named *a, const named *b) {
   const char *x = comp_model_config(a->model), *y = comp_model_config(b->model);
+  if (strcmp(a->name, b->name) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "%s is given twice; give models that were trained with other seeds", a->name);
   if (same_weights(a->model, b->model))
     return comp__error(COMP_ERR_ARGUMENT,
                        "%s and %s are the same model; give models that were trained with other seeds", a->name,

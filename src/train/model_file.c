@@ -155,7 +155,7 @@ comp_status comp_model_load(comp_model **out, const char *path) {
   comp_status status = comp__safetensors_read(&file, path);
   if (status != COMP_OK) return status;
   status = read_model(out, file);
-  if (status != COMP_OK) comp__error_context(status, "model file '%s'", path);
+  if (status != COMP_OK && !strstr(comp_error_message(), path)) comp__error_context(status, "model file '%s'", path);
   comp__safetensors_free(file);
   return status;
 }
