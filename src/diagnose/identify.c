@@ -189,7 +189,7 @@ static comp_status test_all(comp__identify *out, comp_context *context, const do
     COMP__TRY(comp__components_find(&out->components, context, y, most, dims, alpha, seed));
     out->has_components = true;
   }
-  COMP__TRY(test_symmetry(out, context, y, n, dims, permutations, seed));
+  COMP__TRY(test_symmetry(out, context, y, used, dims, permutations, seed));
 done:
   comp__free(part);
   return status;

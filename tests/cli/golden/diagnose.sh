@@ -33,7 +33,7 @@ cp m0.comp copy.comp
 "$COMP" diagnose -q -i cells.csv -m m0.comp -m copy.comp && exit 9
 "$COMP" diagnose -q -i cells.csv -m m0.comp --against m1.comp && exit 9
 "$COMP" diagnose -q -i cells.csv -m m0.comp -l stim && exit 9
-head -c 3000 m0.comp >cut.comp
+head -c 4000 m0.comp >cut.comp
 "$COMP" diagnose -q -i cells.csv -m cut.comp && exit 9
 "$COMP" diagnose -q -i cells.csv -m m0.comp --json no/such.json && exit 9
 "$COMP" diagnose -q -i cells.csv -m m0.comp -l typ && exit 9
