@@ -572,15 +572,20 @@ static void say_limits(judge *j) {
 
 /* ---- advice ---- */
 
-static bool advised(const judge *j, const char *advice) {
-  for (size_t i = 0; i < j->out->count; i++)
-    if (j->out->findings[i].advice == advice) return true;
-  return false;
+/* The worst verdict among the lines with this advice; PASS when there are none. */
+static comp_verdict advised(const judge *j, const char *advice) {
+  comp_verdict worst = COMP_VERDICT_PASS;
+  for (size_t i = 0; i < j->out->count; i++) {
+    const comp_finding *f = &j->out->findings[i];
+    if (f->advice == advice && f->verdict > worst) worst = f->verdict;
+  }
+  return worst;
 }
 
 /* Lines are judged one by one; what to do about them must not contradict itself. */
 static void reconcile(judge *j) {
-  bool dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY), no_fit = advised(j, NO_FIT);
+  comp_verdict dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
+  bool no_fit = advised(j, NO_FIT) != COMP_VERDICT_PASS;
   bool disagree = false;
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->findings[i];
@@ -601,12 +606,18 @@ static void reconcile(judge *j) {
       *advice = "mend the fit first: see reconstruction";
     else if (!penalised(j))
       *advice = more ? "this model has no penalty: train with --model comp and a gamma"
-                : dependent
+                : dependent != COMP_VERDICT_PASS
                     ? "this model has no penalty, and conditions lie apart: with one, labels may come together"
                     : "this model has no penalty, so that gamma is not the cause: train longer, with a smaller beta";
-    else if (dependent && lost)
+    else if (dependent == COMP_VERDICT_PASS || lost == COMP_VERDICT_PASS)
+      continue;
+    else if (dependent == lost)
       *advice = "another gamma alone will not do: z tells the condition while more than the condition is lost. Train "
                 "longer, with larger batches and a smaller beta";
+    else if (more && lost > dependent)
+      *advice = "see first to what is lost, which is worse (below); then train longer, with larger batches";
+    else if (!more && dependent > lost)
+      *advice = "see first to what z tells of the condition, which is worse (above); then a smaller beta";
   }
 }
 

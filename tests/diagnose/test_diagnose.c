@@ -314,6 +314,13 @@ static void advice(void **state) {
   const char *both = JUDGED(&r, "divergence").advice;
   assert_null(strstr(both, "raise gamma"));
   assert_string_equal(both, JUDGED(&r, "reconstruction").advice);
+  r.null.excess = 1; /* look, while reconstruction fails: the worse one comes first */
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "see first to what is lost"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  r.null.excess = 5;
+  r.reconstruction = 0.4;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "raise gamma"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "see first to what z tells"));
   r.null.excess = 0;
   assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
   r.model = bare;
