@@ -217,7 +217,8 @@ static void judge_symmetry(judge *j) {
   }
   if (1 > alpha * (double)(i->symmetry_permutations + 1) * (1 + 1e-12)) {
     find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, NAN, measure, more_permutations(j, 1),
-         "%zu permutations cannot make p as small as %g", i->symmetry_permutations, alpha);
+         "%zu permutations cannot make p as small as %g: that takes %.0f", i->symmetry_permutations, alpha,
+         ceil(1 / alpha * (1 - 1e-12)) - 1);
     return;
   }
   bool rotated = i->rotation.p > alpha, mirrored = i->mirror.p > alpha;

@@ -287,6 +287,7 @@ static void no_power(void **state) {
   r.options.alpha = 0.001;
   assert_verdict(&r, "symmetry", COMP_VERDICT_NOT_CHECKED);
   assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "--permutations"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").reason, "that takes 999"));
   r.options.alpha = 0.05;
   r.identify.rotation.p = 0.3;
   assert_verdict(&r, "symmetry", COMP_VERDICT_FAIL);
