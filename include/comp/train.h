@@ -90,10 +90,14 @@ COMP_API comp_status comp_train(comp_model **out, comp_context *context, const c
 /* NULL is allowed. */
 COMP_API void comp_model_free(comp_model *model);
 
-/* Writes and reads a model file (docs/formats.md: safetensors). The loaded model should be freed via comp_model_free().
- */
+/* Writes and reads a model file (docs/formats.md: safetensors). A file that was changed since it was written is
+ * refused: it holds a digest of its content. The loaded model should be freed via comp_model_free(). */
 COMP_API comp_status comp_model_save(const comp_model *model, const char *path);
 COMP_API comp_status comp_model_load(comp_model **out, const char *path);
+
+/* Whether a file looks like a model file (or another safetensors file), by its first bytes: only loading tells whether
+ * it is a good one. False also when it cannot be read. */
+COMP_API bool comp_model_probe(const char *path);
 
 /* What a model knows, owned by it. */
 COMP_API size_t comp_model_features(const comp_model *model);
@@ -110,5 +114,13 @@ COMP_API bool comp_model_finished(const comp_model *model);
 /* The history of the training and everything that was chosen, as JSON text owned by the model. */
 COMP_API const char *comp_model_history(const comp_model *model);
 COMP_API const char *comp_model_config(const comp_model *model);
+
+/* What was done to the data that it was trained on, as JSON text (comp_dataset_record()); NULL when nothing is known.
+ */
+COMP_API const char *comp_model_record(const comp_model *model);
+
+/* The digest of the file that it was loaded from, "xxh64:" and 16 digits, which agreed with the content; NULL when the
+ * file is of a version that had none, or the model was not loaded from a file. */
+COMP_API const char *comp_model_digest(const comp_model *model);
 
 #endif

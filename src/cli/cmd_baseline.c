@@ -208,7 +208,7 @@ static int run(cli_session *session, const void *values) {
   comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
   const char *covariates[MOST_ITEMS], *order[MOST_ITEMS];
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
-  if (comp_baseline_find(&method, o->name) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_baseline_find(&method, o->name) != COMP_OK) return cli_option_error(session);
   const char *stray = stray_option(method, o);
   if (stray) return cli_usage_error(session, "--%s: %s does not take it", stray, o->name);
   fill(&b, o);
@@ -222,7 +222,7 @@ static int run(cli_session *session, const void *values) {
     b.n_order = split(order, texts[1]);
   }
   int code = 0;
-  if (comp_baseline_options_check(method, &b) != COMP_OK) code = cli_usage_error(session, "%s", comp_error_message());
+  if (comp_baseline_options_check(method, &b) != COMP_OK) code = cli_option_error(session);
   if (code == 0 && comp_file_check_writable(o->output) != COMP_OK) code = cli_fail(session, COMP_ERR_IO);
   read.skip_slots = !o->rep;
   comp_model *model = NULL;

@@ -52,7 +52,7 @@ int predict_run(cli_session *session, const predict_options *o, const char *key)
   p.clip = o->clip;
   p.seed = (uint64_t)o->seed;
   if (strcmp(o->precision, "bf16") == 0) p.precision = COMP_PRECISION_BF16;
-  if (comp_counterfactual_options_check(&p) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_counterfactual_options_check(&p) != COMP_OK) return cli_option_error(session);
   if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   comp_model *model;
   comp_status status = comp_model_load(&model, o->model);

@@ -126,7 +126,7 @@ static int run(cli_session *session, const void *values) {
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_de_options options_de = o->de;
   options_de.min_samples = (size_t)o->min_samples;
-  if (comp_de_options_check(&options_de) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_de_options_check(&options_de) != COMP_OK) return cli_option_error(session);
   read.skip_slots = true;
   comp_dataset *dataset = NULL;
   comp_de *de = NULL;

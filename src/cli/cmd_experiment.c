@@ -90,7 +90,7 @@ static int run(cli_session *session, const void *values) {
   e.estimate_only = o->estimate;
   int code = 0;
   if (comp_experiment_options_check(&e) != COMP_OK) {
-    code = cli_usage_error(session, "%s", comp_error_message());
+    code = cli_option_error(session);
   } else {
     comp_status status = comp_experiment_run(&text, session->context, &e);
     if (status != COMP_OK) code = cli_fail(session, status);

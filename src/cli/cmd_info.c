@@ -1,8 +1,9 @@
-/* cmd_info.c: `comp info`: what is in a data file. What is said of it is in describe.c. */
+/* cmd_info.c: `comp info`: what is in a data file or a model file; describe.c and describe_model.c say it. */
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/describe.h"
+#include "cli/describe_model.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/text.h"
@@ -23,20 +24,38 @@ static const opt_spec options[] = {
 
 static const opt_spec positionals[] = {
     {"FILE", .kind = OPT_FILE, .required = true, OPT_FIELD(info_options, input.path),
-     .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz)"},
+     .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz); or a model file of comp train"},
     {0},
 };
 
 static const cli_example examples[] = {
     {"comp info cells.h5ad", "shows its size, columns with their levels, layers, and whether it holds counts or logs"},
     {"comp info cells.h5ad --json -", "the same for a script"},
+    {"comp info model.comp", "shows what the model is, how it was trained, and that its file is as it was written"},
     {NULL, NULL},
 };
 
-static int write_json(cli_session *session, const char *path, const describe_subject *subject) {
+/* What is shown: a data set, or a model. */
+typedef struct info_subject {
+  const char *path;
+  const describe_subject *data;
+  const comp_model *model; /* NULL: data */
+} info_subject;
+
+static comp_status put_json(FILE *out, const info_subject *subject) {
+  return subject->model ? describe_model_json(out, subject->path, subject->model) : describe_json(out, subject->data);
+}
+
+static comp_status put_text(FILE *out, const info_subject *subject) {
+  int width = text_columns(STDOUT_FILENO, 120);
+  return subject->model ? describe_model_text(out, subject->path, subject->model, width)
+                        : describe_text(out, subject->data, width);
+}
+
+static int write_json(cli_session *session, const char *path, const info_subject *subject) {
   cli_output output;
   if (!cli_output_open(&output, path)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  comp_status status = describe_json(output.file, subject);
+  comp_status status = put_json(output.file, subject);
   if (status != COMP_OK) {
     cli_output_abort(&output);
     return cli_fail(session, status);
@@ -45,12 +64,32 @@ static int write_json(cli_session *session, const char *path, const describe_sub
   return 0;
 }
 
-static int show(cli_session *session, const char *json, const describe_subject *subject) {
+static int show(cli_session *session, const char *json, const info_subject *subject) {
   if (!json || !cli_output_is_stdout(json)) {
-    comp_status status = describe_text(stdout, subject, text_columns(STDOUT_FILENO, 120));
+    comp_status status = put_text(stdout, subject);
     if (status != COMP_OK) return cli_fail(session, status);
   }
   return json ? write_json(session, json, subject) : 0;
+}
+
+static int run_model(cli_session *session, const info_options *o) {
+  const comp_read_options *r = &o->input.read;
+  const char *given = r->metadata        ? "--metadata"
+                      : r->layer         ? "--layer"
+                      : r->raw           ? "--raw"
+                      : r->transpose     ? "--transpose"
+                      : r->no_header     ? "--no-header"
+                      : r->names         ? "--names"
+                      : r->missing       ? "--missing"
+                      : o->input.comment ? "--comment"
+                                         : NULL;
+  if (given) return cli_usage_error(session, "%s: '%s' is a model file, not data", given, o->input.path);
+  comp_model *model;
+  comp_status status = comp_model_load(&model, o->input.path);
+  if (status != COMP_OK) return cli_fail(session, status);
+  int code = show(session, o->json, &(info_subject){o->input.path, NULL, model});
+  comp_model_free(model);
+  return code;
 }
 
 static int run(cli_session *session, const void *values) {
@@ -58,13 +97,15 @@ static int run(cli_session *session, const void *values) {
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (comp_model_probe(o->input.path)) return run_model(session, o);
   comp_dataset *dataset = NULL;
   describe_subject subject = {.path = o->input.path};
   comp_status status = comp_file_format(&subject.format, o->input.path);
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
   if (status == COMP_OK) status = comp_data_look_at(&subject.look, session->context, comp_dataset_x(dataset));
   subject.dataset = dataset;
-  int code = status == COMP_OK ? show(session, o->json, &subject) : cli_fail(session, status);
+  int code = status == COMP_OK ? show(session, o->json, &(info_subject){o->input.path, &subject, NULL})
+                               : cli_fail(session, status);
   comp_dataset_free(dataset);
   return code;
 }
@@ -72,10 +113,12 @@ static int run(cli_session *session, const void *values) {
 const cli_command cli_info = {
     .name = "info",
     .group = "Data",
-    .summary = "show what is in a data file",
-    .description = "Shows the size of a data file, how sparse it is, its columns with their levels and how often each "
-                   "occurs, its layers and embeddings, what comp did to it so far, and what the values look like: "
-                   "counts, logarithms, scaled or centred values.",
+    .summary = "show what is in a data file or a model file",
+    .description =
+        "Shows the size of a data file, how sparse it is, its columns with their levels and how often each "
+        "occurs, its layers and embeddings, what comp did to it so far, and what the values look like: "
+        "counts, logarithms, scaled or centred values. Of a model file: what it is, its condition and features, "
+        "how it was trained and on what data, and whether its digest agrees with its content.",
     .examples = examples,
     .options = options,
     .positionals = positionals,

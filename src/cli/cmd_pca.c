@@ -97,7 +97,7 @@ static int run(cli_session *session, const void *values) {
   comp_pca_options wanted = o->pca;
   wanted.components = (size_t)o->components;
   wanted.seed = (uint64_t)o->seed;
-  if (comp_pca_options_check(&wanted) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_pca_options_check(&wanted) != COMP_OK) return cli_option_error(session);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   const char *format;
   comp_dataset *dataset = NULL;

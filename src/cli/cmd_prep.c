@@ -180,7 +180,7 @@ static int fill_options(comp_prep_options *out, cli_session *session, const prep
     return cli_usage_error(session, "--hvg: %s", comp_error_message());
   if (!o->hvg && (o->hvg_batch || o->all_genes))
     return cli_usage_error(session, "%s needs --hvg", o->hvg_batch ? "--hvg-batch" : "--all-genes");
-  if (comp_prep_options_check(out) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_prep_options_check(out) != COMP_OK) return cli_option_error(session);
   return 0;
 }
 

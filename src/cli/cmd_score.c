@@ -1,4 +1,5 @@
 /* cmd_score.c: `comp score`: how well embeddings mix conditions and keep labels apart. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -6,11 +7,13 @@
 #include "cli/output.h"
 #include "cli/scores.h"
 #include "cli/streams.h"
+#include "comp/suggest.h"
 
 typedef struct score_options {
   cli_input input;
   comp_score_options score;
   comp_counterfactual_score_options counterfactual;
+  opt_list layers, from, to;
   cli_predict_options predict;
   int64_t k, min_label, seed, n_de;
   const char *neighbours, *small_labels, *search;
@@ -87,12 +90,13 @@ static const opt_spec options[] = {
      .group = "Classifiers", .help = "the condition on which the label is predicted"},
     {"classifier", .kind = OPT_CHOICE, OPT_FIELD(score_options, predict.classifier), .metavar = "NAME",
      .group = "Classifiers", .choices = classifiers, .help = "what --train-on and --fairness use"},
-    {"counterfactual", .kind = OPT_STRING, OPT_FIELD(score_options, counterfactual.layer), .metavar = "LAYER",
+    {"counterfactual", .kind = OPT_STRING, .repeat = true, OPT_FIELD(score_options, layers), .metavar = "LAYER",
      .group = "Counterfactuals",
-     .help = "score the predictions in this layer, as comp counterfactual writes it; embeddings then only with --use"},
-    {"from", .kind = OPT_STRING, OPT_FIELD(score_options, counterfactual.from), .metavar = "VALUE",
+     .help = "score the predictions in this layer, as comp counterfactual writes it; embeddings then only with --use. "
+             "Several of them each with its --from and --to, in their order"},
+    {"from", .kind = OPT_STRING, .repeat = true, OPT_FIELD(score_options, from), .metavar = "VALUE",
      .group = "Counterfactuals", .help = "the condition of the samples whose predictions are scored"},
-    {"to", .kind = OPT_STRING, OPT_FIELD(score_options, counterfactual.to), .metavar = "VALUE",
+    {"to", .kind = OPT_STRING, .repeat = true, OPT_FIELD(score_options, to), .metavar = "VALUE",
      .group = "Counterfactuals", .help = "the condition that was predicted"},
     {"pair", .kind = OPT_STRING, OPT_FIELD(score_options, counterfactual.pair), .metavar = "COL",
      .group = "Counterfactuals", .help = "a column that pairs samples of both conditions, such as a patient",
@@ -149,11 +153,28 @@ static comp_counterfactual_score_options counterfactual_options(const score_opti
   return out;
 }
 
+static int check_changes(cli_session *session, const score_options *o,
+                         const comp_counterfactual_score_options *counterfactual) {
+  const char *alone = o->from.count ? "--from" : o->to.count ? "--to" : o->counterfactual.pair ? "--pair" : NULL;
+  if (o->layers.count == 0) return alone ? cli_usage_error(session, "%s goes with --counterfactual", alone) : 0;
+  if (o->from.count != o->layers.count || o->to.count != o->layers.count)
+    return cli_usage_error(session, "%s needs --from and --to",
+                           o->layers.count > 1 ? "each --counterfactual" : "--counterfactual");
+  for (size_t i = 0; i < o->layers.count; i++) {
+    comp_counterfactual_score_options c = *counterfactual;
+    c.layer = o->layers.items[i];
+    c.from = o->from.items[i];
+    c.to = o->to.items[i];
+    if (comp_counterfactual_score_options_check(&c) != COMP_OK) return cli_option_error(session);
+  }
+  return 0;
+}
+
 /* What does not fit together; 0 when all does. */
 static int check(cli_session *session, const score_options *o, const comp_score_options *score,
                  const comp_counterfactual_score_options *counterfactual) {
   const cli_predict_options *p = &o->predict;
-  if (comp_score_options_check(score) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_score_options_check(score) != COMP_OK) return cli_option_error(session);
   if (!p->train_on != !p->test_on)
     return cli_usage_error(session, "%s needs %s", p->train_on ? "--train-on" : "--test-on",
                            p->train_on ? "--test-on" : "--train-on");
@@ -164,18 +185,39 @@ static int check(cli_session *session, const score_options *o, const comp_score_
   if (p->classifiers && p->columns.count == 0) return cli_usage_error(session, "--classifiers goes with --predict");
   if (p->train_on && !o->score.label) return cli_usage_error(session, "--train-on needs --label");
   if (p->fairness && p->columns.count == 0) return cli_usage_error(session, "--fairness goes with --predict");
-  if (!o->counterfactual.layer) {
-    const char *alone = o->counterfactual.from   ? "--from"
-                        : o->counterfactual.to   ? "--to"
-                        : o->counterfactual.pair ? "--pair"
-                                                 : NULL;
-    return alone ? cli_usage_error(session, "%s goes with --counterfactual", alone) : 0;
+  return check_changes(session, o, counterfactual);
+}
+
+/* A typing error is told before anything is computed. */
+static int check_change(cli_session *session, const score_options *o, const comp_dataset *dataset, size_t i) {
+  const char *values[] = {o->from.items[i], o->to.items[i]};
+  comp_suggest search = {.word = o->layers.items[i]};
+  size_t column, n_layers = comp_dataset_count(dataset, COMP_SLOT_LAYERS);
+  comp_groups g;
+  for (size_t l = 0; l < n_layers; l++)
+    comp_suggest_offer(&search, comp_dataset_entry_name(dataset, COMP_SLOT_LAYERS, l));
+  if (!comp_dataset_get(dataset, COMP_SLOT_LAYERS, o->layers.items[i]))
+    return cli_error(session, EXIT_FAILED, "%s: there is no layer '%s'%s%s%s (comp counterfactual makes predictions)",
+                     o->input.path, o->layers.items[i], search.best ? "; did you mean '" : "",
+                     search.best ? search.best : "", search.best ? "'?" : "");
+  comp_status status = comp_table_require(&column, comp_dataset_obs(dataset), o->score.condition);
+  if (status == COMP_OK) status = comp_table_groups(&g, comp_dataset_obs(dataset), column);
+  if (status != COMP_OK) return cli_fail_in(session, status, o->input.path);
+  int code = 0;
+  for (int v = 0; v < 2 && !code; v++) {
+    bool found = false;
+    comp_suggest nearest = {.word = values[v]};
+    for (size_t l = 0; l < g.n_levels; l++) {
+      found = found || strcmp(g.levels[l], values[v]) == 0;
+      comp_suggest_offer(&nearest, g.levels[l]);
+    }
+    if (!found)
+      code = cli_error(session, EXIT_FAILED, "%s: column '%s' has no value '%s'%s%s%s (--%s)", o->input.path,
+                       o->score.condition, values[v], nearest.best ? "; did you mean '" : "",
+                       nearest.best ? nearest.best : "", nearest.best ? "'?" : "", v ? "to" : "from");
   }
-  if (!o->counterfactual.from || !o->counterfactual.to)
-    return cli_usage_error(session, "--counterfactual needs --from and --to");
-  if (comp_counterfactual_score_options_check(counterfactual) != COMP_OK)
-    return cli_usage_error(session, "%s", comp_error_message());
-  return 0;
+  comp_groups_release(&g);
+  return code;
 }
 
 static int run(cli_session *session, const void *values) {
@@ -191,36 +233,39 @@ static int run(cli_session *session, const void *values) {
   options_predict.condition = o->score.condition;
   options_predict.label = o->score.label;
   options_predict.seed = o->seed;
-  bool counterfactuals = o->counterfactual.layer, predictions = cli_predictions_wanted(&options_predict);
+  bool counterfactuals = o->layers.count > 0, predictions = cli_predictions_wanted(&options_predict);
   bool embeddings = !counterfactuals || predictions || o->score.embeddings;
   read.skip_x = !counterfactuals && !comp_score_needs_x(&options_score);
   comp_dataset *dataset = NULL;
   comp_score *score = NULL;
-  comp_counterfactual_score *counterfactual = NULL;
+  cli_change *changes = calloc(o->layers.count + 1, sizeof *changes);
   cli_predictions predicted = {0};
-  char *json = NULL;
+  if (!changes) return cli_error(session, EXIT_FAILED, "out of memory");
+  for (size_t i = 0; i < o->layers.count; i++)
+    changes[i] = (cli_change){.layer = o->layers.items[i], .from = o->from.items[i], .to = o->to.items[i]};
   comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
   if (status == COMP_OK) code = cli_predictions_check(session, o->input.path, dataset, &options_predict);
+  for (size_t i = 0; status == COMP_OK && !code && i < o->layers.count; i++)
+    code = check_change(session, o, dataset, i);
   if (code) goto done;
   if (status == COMP_OK && embeddings) status = comp_score_run(&score, session->context, dataset, &options_score);
   if (status == COMP_OK && predictions)
     status = cli_predictions_run(&predicted, session->context, dataset, score, &options_predict);
   if (status == COMP_OK && counterfactuals)
-    status = comp_counterfactual_score_run(&counterfactual, session->context, dataset, &options_counterfactual);
-  if (status == COMP_OK && counterfactuals) status = comp_counterfactual_score_json(&json, counterfactual);
+    status = cli_changes_run(session, dataset, &options_counterfactual, changes, o->layers.count, !embeddings);
   if (status == COMP_OK)
     code = show(session, o,
                 &(cli_scores){.options = &options_score,
                               .score = score,
-                              .counterfactual = counterfactual,
-                              .counterfactual_json = json,
+                              .changes = changes,
+                              .n_changes = o->layers.count,
                               .predictions = predictions ? &predicted : NULL,
                               .per_label = o->per_label,
                               .verbose = session->common.verbose});
 done:
   cli_predictions_release(&predicted);
-  comp_counterfactual_text_free(json);
-  comp_counterfactual_score_free(counterfactual);
+  cli_changes_release(changes, o->layers.count);
+  free(changes);
   comp_score_free(score);
   comp_dataset_free(dataset);
   return status == COMP_OK ? code : cli_fail_in(session, status, o->input.path);

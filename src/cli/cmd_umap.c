@@ -1,4 +1,5 @@
 /* cmd_umap.c: `comp umap`: a layout of the samples in two dimensions. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +133,29 @@ static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *
   return NULL;
 }
 
+/* Names the first value that is not finite by its sample; NULL after the message, else the matrix. */
+static const comp_matrix *check_points(cli_session *session, const comp_dataset *dataset, const char *path,
+                                       const char *name, const comp_matrix *matrix) {
+  if (!matrix || comp_matrix_get_kind(matrix) != COMP_DENSE) return matrix;
+  const float *values = comp_matrix_const_values(matrix);
+  const size_t rows = comp_matrix_rows(matrix), cols = comp_matrix_cols(matrix);
+  for (size_t i = 0; i < rows * cols; i++) {
+    if (isfinite(values[i])) continue;
+    cli_error(session, EXIT_FAILED,
+              "%s: '%s' of obsm has a value that is not a finite number: sample '%s' (row %zu), column %zu", path, name,
+              comp_dataset_obs_name(dataset, i / cols), i / cols + 1, i % cols + 1);
+    return NULL;
+  }
+  return matrix;
+}
+
 /* What is laid out; NULL after a message. `*made` is a matrix to be freed, or NULL. */
 static const comp_matrix *choose_points(cli_session *session, comp_dataset *dataset, const umap_options *o,
                                         comp_matrix **made) {
   *made = NULL;
-  if (strcmp(o->use, "X") != 0) return find_matrix(session, dataset, o->input.path, o->use, "--use");
+  if (strcmp(o->use, "X") != 0)
+    return check_points(session, dataset, o->input.path, o->use,
+                        find_matrix(session, dataset, o->input.path, o->use, "--use"));
   const size_t features = comp_dataset_features(dataset), samples = comp_dataset_samples(dataset);
   comp_status status;
   if (features > COMPONENTS && samples > COMPONENTS) {
@@ -197,8 +216,9 @@ static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *in
   if (status != COMP_OK) return cli_fail_in(session, status, o->reference);
   int code = EXIT_FAILED;
   const comp_matrix *old = find_matrix(session, reference, o->reference, o->use, "--use");
+  old = check_points(session, reference, o->reference, o->use, old);
   const comp_matrix *layout = old ? find_matrix(session, reference, o->reference, o->key, "--key") : NULL;
-  if (layout) {
+  if (check_points(session, reference, o->reference, o->key, layout)) {
     status = comp_umap_transform(out, info, session->context, old, layout, points, u);
     code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
   }
@@ -241,7 +261,7 @@ static int run(cli_session *session, const void *values) {
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
   comp_umap_options u = library_options(o);
-  if (comp_umap_options_check(&u) != COMP_OK) return cli_usage_error(session, "%s", comp_error_message());
+  if (comp_umap_options_check(&u) != COMP_OK) return cli_option_error(session);
   comp_status status = comp_file_check_writable(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;

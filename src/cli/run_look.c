@@ -280,7 +280,7 @@ static int prepare_counts(run_job *job) {
   for (size_t i = 0; i < o->keep.count; i++) keep[p.filter.n_keep++] = o->keep.items[i];
   if (job->keep_known) keep[p.filter.n_keep++] = job->keep_known;
   p.filter.keep = keep;
-  if (comp_prep_options_check(&p) != COMP_OK) code = cli_usage_error(job->session, "%s", comp_error_message());
+  if (comp_prep_options_check(&p) != COMP_OK) code = cli_option_error(job->session);
   tell_replaced(job);
   if (!code) show_plan(job, &p);
   if (!code) status = comp_prep(&job->dataset, job->context, &p);

@@ -60,7 +60,7 @@ static int train_options(comp_train_options *t, run_job *job) {
   if (o->hidden && !parse_hidden(&t->model, o->hidden))
     return cli_usage_error(job->session, "--hidden takes up to %d widths, as in 512,512,512, not '%s'", COMP_MAX_HIDDEN,
                            o->hidden);
-  if (comp_train_options_check(t) != COMP_OK) return cli_usage_error(job->session, "%s", comp_error_message());
+  if (comp_train_options_check(t) != COMP_OK) return cli_option_error(job->session);
   return 0;
 }
 
@@ -338,46 +338,34 @@ static int add_name(run_job *job, const comp_baseline_method *method) {
   return 0;
 }
 
-/* The predictions from one condition to another; NULL when they cannot be scored, which is said. */
-static comp_counterfactual_score *score_change(run_job *job, const char *from, const char *to) {
-  comp_counterfactual_score_options c = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
-  comp_counterfactual_score *score = NULL;
-  char layer[256];
-  layer_name(layer, sizeof layer, to);
-  c.condition = job->options->condition;
-  c.label = job->options->label;
-  c.layer = layer;
-  c.from = from;
-  c.to = to;
-  c.seed = (uint64_t)job->options->seed;
-  if (comp_counterfactual_score_run(&score, job->context, job->dataset, &c) != COMP_OK)
-    run_say(job, "comp: warning: predictions from %s to %s are not scored: %s", from, to, comp_error_message());
-  return score;
-}
+enum { MOST_CHANGES = 64 };
 
-/* All changes of condition that were predicted, the first one first, as a list of JSON texts. */
-static int score_changes(run_job *job, char **json, size_t *n, size_t most) {
+/* The changes of condition whose predictions are scored, the one that is shown first at the front. */
+typedef struct change_list {
+  cli_change changes[MOST_CHANGES];
+  char layers[MOST_CHANGES][256];
+  size_t n, left; /* left: those that are not in the list, for lack of room */
+} change_list;
+
+static void list_changes(change_list *list, const run_job *job) {
   const comp_groups *g = &job->conditions;
-  for (int first = 1; first >= 0; first--)
+  list->n = list->left = 0;
+  for (int first = 1; first >= 0 && job->goal; first--)
     for (size_t t = 0; t < g->n_levels; t++)
-      for (size_t f = 0; f < g->n_levels && *n < most; f++) {
+      for (size_t f = 0; f < g->n_levels; f++) {
         const char *from = g->levels[f], *to = g->levels[t];
         bool main = strcmp(from, job->source) == 0 && strcmp(to, job->goal) == 0;
         if (f == t || main != (first == 1)) continue;
         if (job->options->to && strcmp(job->options->to, to) != 0) continue;
         if (!main && job->options->from && strcmp(job->options->from, from) != 0) continue;
-        comp_counterfactual_score *score = score_change(job, from, to);
-        if (comp_context_interrupted(job->context)) {
-          comp_counterfactual_score_free(score);
-          return cli_error(job->session, EXIT_FAILED, "interrupted");
+        if (list->n == MOST_CHANGES) {
+          list->left++;
+          continue;
         }
-        if (!score) continue;
-        comp_status status = comp_counterfactual_score_json(&json[*n], score);
-        comp_counterfactual_score_free(score);
-        if (status != COMP_OK) return fail(job, status);
-        ++*n;
+        layer_name(list->layers[list->n], sizeof list->layers[list->n], to);
+        list->changes[list->n] = (cli_change){.layer = list->layers[list->n], .from = from, .to = to};
+        list->n++;
       }
-  return 0;
 }
 
 static comp_status write_scores(run_job *job, const cli_scores *scores) {
@@ -387,27 +375,26 @@ static comp_status write_scores(run_job *job, const cli_scores *scores) {
   return cli_output_commit(&output) ? COMP_OK : COMP_ERR_IO;
 }
 
-static int score(run_job *job, const comp_score_options *s, const cli_predict_options *p) {
-  enum { MOST_CHANGES = 64 };
-  char *json[MOST_CHANGES] = {0};
-  size_t n_json = 0;
+static int score(run_job *job, const comp_score_options *s, const cli_predict_options *p, change_list *list) {
   comp_score *result = NULL;
   cli_predictions predicted = {0};
+  comp_counterfactual_score_options c = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
+  c.condition = job->options->condition;
+  c.label = job->options->label;
+  c.seed = (uint64_t)job->options->seed;
+  if (list->left)
+    run_say(job, "comp: warning: predictions of %zu more changes of condition are not scored: there are too many",
+            list->left);
   comp_status status = comp_score_run(&result, job->context, job->dataset, s);
   if (status == COMP_OK) status = cli_predictions_run(&predicted, job->context, job->dataset, result, p);
+  if (status == COMP_OK) status = cli_changes_run(job->session, job->dataset, &c, list->changes, list->n, false);
+  if (status == COMP_OK)
+    status = write_scores(
+        job,
+        &(cli_scores){
+            .options = s, .score = result, .predictions = &predicted, .changes = list->changes, .n_changes = list->n});
   int code = status == COMP_OK ? 0 : fail(job, status);
-  if (!code && job->goal) code = score_changes(job, json, &n_json, MOST_CHANGES);
-  if (!code) {
-    cli_scores scores = {.options = s,
-                         .score = result,
-                         .predictions = &predicted,
-                         .counterfactual_json = json[0],
-                         .more_changes = json + 1,
-                         .n_more_changes = n_json > 1 ? n_json - 1 : 0};
-    status = write_scores(job, &scores);
-    if (status != COMP_OK) code = fail(job, status);
-  }
-  for (size_t i = 0; i < n_json; i++) comp_counterfactual_text_free(json[i]);
+  cli_changes_release(list->changes, list->n);
   cli_predictions_release(&predicted);
   comp_score_free(result);
   return code;
@@ -415,7 +402,8 @@ static int score(run_job *job, const comp_score_options *s, const cli_predict_op
 
 static int measure(run_job *job) {
   const run_options *o = job->options;
-  const char *list[2], *columns[3] = {o->condition, o->target, NULL};
+  const char *outputs[2], *columns[3] = {o->condition, o->target, NULL};
+  change_list list;
   comp_score_options s = COMP_SCORE_OPTIONS_INIT;
   cli_predict_options p = {.classifier = "forest", .folds = 5, .condition = o->condition, .label = o->label};
   snprintf(job->embeddings, sizeof job->embeddings, "X_pca,X_comp");
@@ -448,17 +436,16 @@ static int measure(run_job *job) {
   for (size_t i = 0; i < p.columns.count; i++) run_line_text(job, "--predict", columns[i]);
   if (o->protect) run_line_text(job, "--classifiers", p.classifiers);
   if (p.fairness) run_line_flag(job, "--fairness");
-  if (job->goal) {
-    char layer[256];
-    layer_name(layer, sizeof layer, job->goal);
-    run_line_text(job, "--counterfactual", layer);
-    run_line_text(job, "--from", job->source);
-    run_line_text(job, "--to", job->goal);
+  list_changes(&list, job);
+  for (size_t i = 0; i < list.n; i++) {
+    run_line_text(job, "--counterfactual", list.changes[i].layer);
+    run_line_text(job, "--from", list.changes[i].from);
+    run_line_text(job, "--to", list.changes[i].to);
   }
   run_line_path(job, "--json", "scores.json");
   int code = 0;
-  if (comp_score_options_check(&s) != COMP_OK) return cli_usage_error(job->session, "%s", comp_error_message());
-  if (run_step_needed(job, job->all, one(list, "scores.json"))) code = score(job, &s, &p);
+  if (comp_score_options_check(&s) != COMP_OK) return cli_option_error(job->session);
+  if (run_step_needed(job, job->all, one(outputs, "scores.json"))) code = score(job, &s, &p, &list);
   return code ? code : run_step_done(job);
 }
 

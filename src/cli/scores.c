@@ -7,6 +7,44 @@
 #include "cli/json.h"
 #include "cli/text.h"
 
+/* -------------------------------------------------------------------------------------------------------- changes */
+
+static void say_not_scored(cli_session *session, const cli_change *change) {
+  char text[2048];
+  if (session->common.quiet) return;
+  snprintf(text, sizeof text, "predictions from %s to %s are not scored: %s", change->from, change->to,
+           comp_error_message());
+  cli_progress_clear(&session->progress);
+  fprintf(stderr, "comp: warning: %s\n", text_clean(text));
+}
+
+comp_status cli_changes_run(cli_session *session, const comp_dataset *dataset,
+                            const comp_counterfactual_score_options *options, cli_change *changes, size_t n,
+                            bool alone) {
+  for (size_t i = 0; i < n; i++) {
+    cli_change *change = &changes[i];
+    comp_counterfactual_score_options c = *options;
+    c.layer = change->layer;
+    c.from = change->from;
+    c.to = change->to;
+    comp_status status = comp_counterfactual_score_run(&change->score, session->context, dataset, &c);
+    if (status == COMP_OK) status = comp_counterfactual_score_json(&change->json, change->score);
+    if (status == COMP_OK) continue;
+    if (status != COMP_ERR_DATA || (alone && n == 1)) return status;
+    say_not_scored(session, change);
+  }
+  return COMP_OK;
+}
+
+void cli_changes_release(cli_change *changes, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    comp_counterfactual_score_free(changes[i].score);
+    comp_counterfactual_text_free(changes[i].json);
+    changes[i].score = NULL;
+    changes[i].json = NULL;
+  }
+}
+
 /* ---------------------------------------------------------------------------------------------------------- table */
 
 enum { NAME_WIDTH = 24, VALUE_WIDTH = 10, PREDICTOR_WIDTH = 12 };
@@ -56,7 +94,12 @@ static void put_header(const cli_scores *r) {
 }
 
 /* The part of another embedding that has the same label and condition, or NULL. */
-static const comp_score_part *find_part(const cli_scores *r, size_t m, size_t e, const comp_score_part *like) {
+static const comp_score_part *find_part(const cli_scores *r, size_t m, size_t e, const comp_score_part *like,
+                                        size_t likely) {
+  if (likely < comp_score_parts(r->score, m, e)) { /* parts mostly stand in the same order */
+    const comp_score_part *part = comp_score_part_at(r->score, m, e, likely);
+    if (part->label == like->label && part->condition == like->condition) return part;
+  }
   for (size_t p = 0; p < comp_score_parts(r->score, m, e); p++) {
     const comp_score_part *part = comp_score_part_at(r->score, m, e, p);
     if (part->label == like->label && part->condition == like->condition) return part;
@@ -72,7 +115,7 @@ static void put_parts(const cli_scores *r, size_t m) {
              first->label && first->condition ? ", " : "", first->condition ? first->condition : "");
     put_name(text_clean(name), NAME_WIDTH + 2);
     for (size_t e = 0; e < comp_score_embeddings(r->score); e++) {
-      const comp_score_part *part = find_part(r, m, e, first);
+      const comp_score_part *part = find_part(r, m, e, first, p);
       put_value(part ? part->value : NAN, column_width(r, e));
     }
     const char *plural = first->samples == 1 ? "" : "s";
@@ -135,9 +178,12 @@ static void print_counterfactual_label(const cli_scores *r, const comp_counterfa
   }
 }
 
-static void print_counterfactual(const cli_scores *r) {
-  const comp_counterfactual_score *score = r->counterfactual;
+static void print_change(const cli_scores *r, const cli_change *change) {
+  const comp_counterfactual_score *score = change->score;
   size_t labels = comp_counterfactual_score_labels(score);
+  char title[160];
+  snprintf(title, sizeof title, "From %s to %s", change->from, change->to);
+  if (r->n_changes > 1) puts(text_clean(title));
   put_name("Counterfactuals", NAME_WIDTH + 2);
   for (int p = 0; p < COMP_PREDICTORS; p++) printf("%*s", PREDICTOR_WIDTH, comp_predictor_name((comp_predictor)p));
   putchar('\n');
@@ -159,8 +205,13 @@ static int any_column_width(const void *arg, size_t e) {
 void cli_scores_print(const cli_scores *r) {
   if (r->score) print_scores(r);
   if (r->predictions) cli_predictions_print(r->predictions, NAME_WIDTH + 2, any_column_width, r);
-  if (r->score && r->counterfactual) putchar('\n');
-  if (r->counterfactual) print_counterfactual(r);
+  bool first = !r->score;
+  for (size_t i = 0; i < r->n_changes; i++) {
+    if (!r->changes[i].score) continue;
+    if (!first) putchar('\n');
+    first = false;
+    print_change(r, &r->changes[i]);
+  }
 }
 
 /* ----------------------------------------------------------------------------------------------------------- JSON */
@@ -240,8 +291,15 @@ void cli_scores_put_json(FILE *out, const cli_scores *r) {
   put_text(out, ",\n  ", "label", r->options->label);
   if (r->score) put_json_scores(out, r);
   if (r->predictions) cli_predictions_put_json(out, r->predictions);
-  if (r->counterfactual_json) fprintf(out, ",\n  \"counterfactual\": %s", r->counterfactual_json);
-  for (size_t i = 0; i < r->n_more_changes; i++)
-    fprintf(out, "%s%s", i ? ",\n  " : ",\n  \"more_counterfactuals\": [", r->more_changes[i]);
-  fputs(r->n_more_changes ? "]\n}\n" : "\n}\n", out);
+  size_t count = 0;
+  for (size_t i = 0; i < r->n_changes; i++) {
+    if (!r->changes[i].json) continue;
+    fprintf(out, "%s%s",
+            count == 0   ? ",\n  \"counterfactual\": "
+            : count == 1 ? ",\n  \"more_counterfactuals\": ["
+                         : ",\n  ",
+            r->changes[i].json);
+    count++;
+  }
+  fputs(count > 1 ? "]\n}\n" : "\n}\n", out);
 }

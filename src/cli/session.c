@@ -53,6 +53,36 @@ int cli_usage_error(cli_session *session, const char *format, ...) {
   return EXIT_USAGE;
 }
 
+/* The dashes before the name of an option that a message starts with, "min_dist: ...", which becomes "min-dist: ...".
+ */
+static const char *dashes_for(const cli_session *session, char *message) {
+  size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz_");
+  char name[64];
+  if (!session->command || length == 0 || length >= sizeof name || message[length] != ':') return "";
+  for (size_t i = 0; i < length; i++) name[i] = message[i] == '_' ? '-' : message[i];
+  name[length] = '\0';
+  for (const opt_spec *spec = cli_rows(session->command->options); spec->name; spec++) {
+    if (strcmp(spec->name, name) != 0) continue;
+    memcpy(message, name, length);
+    return length == 1 ? "-" : "--";
+  }
+  return "";
+}
+
+/* What the library said. Returns `buffer`. */
+static char *library_message(char *buffer, size_t size, const cli_session *session, comp_status status) {
+  char message[2048];
+  snprintf(message, sizeof message, "%s", *comp_error_message() ? comp_error_message() : comp_status_name(status));
+  const char *dashes = status == COMP_ERR_ARGUMENT ? dashes_for(session, message) : "";
+  snprintf(buffer, size, "%s%s", dashes, message);
+  return buffer;
+}
+
+int cli_option_error(cli_session *session) {
+  char message[2100];
+  return cli_usage_error(session, "%s", library_message(message, sizeof message, session, COMP_ERR_ARGUMENT));
+}
+
 int cli_fail_in(cli_session *session, comp_status status, const char *path) {
   const char *message = comp_error_message();
   if (status != COMP_ERR_DATA || strstr(message, path)) return cli_fail(session, status);
@@ -60,9 +90,9 @@ int cli_fail_in(cli_session *session, comp_status status, const char *path) {
 }
 
 int cli_fail(cli_session *session, comp_status status) {
-  const char *message = comp_error_message();
-  if (!*message) message = comp_status_name(status);
-  return cli_error(session, status == COMP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED, "%s", message);
+  char message[2100];
+  return cli_error(session, status == COMP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED, "%s",
+                   library_message(message, sizeof message, session, status));
 }
 
 static void show_message(void *user, comp_log_level level, const char *message) {

@@ -37,11 +37,15 @@ int cli_session_start(cli_session *session);
 /* Frees the context. When the exit code is 0, says how long it took. */
 void cli_session_end(cli_session *session, int code);
 
-/* Prints what the library said about its last failure, naming the command. Returns the exit code for it. */
+/* Prints what the library said about its last failure, naming the command. A field of options that is named first there
+ * ("min_dist: ...") is written as the option of that name (--min-dist), if there is one. Returns the exit code. */
 int cli_fail(cli_session *session, comp_status status);
 
 /* The same for a failure over the content of a file, which is named unless the message does so already. */
 int cli_fail_in(cli_session *session, comp_status status, const char *path);
+
+/* The same for options that the library found wrong, with where to look. Returns EXIT_USAGE. */
+int cli_option_error(cli_session *session);
 
 /* Prints "comp NAME: ..." as one line on stderr. Returns `code`. */
 int cli_error(cli_session *session, int code, const char *format, ...) COMP_PRINTF(3, 4);

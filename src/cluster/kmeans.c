@@ -29,6 +29,7 @@ typedef struct kmeans {
 static void assign_chunk(void *arg, size_t begin, size_t end, int thread) {
   kmeans *m = arg;
   size_t chunk = begin / CHUNK, k = m->k;
+  if (comp_context_interrupted(m->context)) return; /* nobody looks at what is lacking then */
   double *d2 = m->scratch + (size_t)thread * k;
   double *sums = m->partial + chunk * m->dims * k, total = 0.0;
   size_t *sizes = m->partial_size + chunk * k, moved = 0;
@@ -58,8 +59,9 @@ static void assign_chunk(void *arg, size_t begin, size_t end, int thread) {
 /* Assigns every point to its nearest centre; returns the inertia and the number of points that moved. */
 static double assign(kmeans *m, size_t *moved) {
   double inertia = 0.0;
-  comp__parallel_for(m->context, m->n, CHUNK, assign_chunk, m);
   *moved = 0;
+  comp__parallel_for(m->context, m->n, CHUNK, assign_chunk, m);
+  if (comp_context_interrupted(m->context)) return inertia;
   for (size_t chunk = 0; chunk < m->chunks; chunk++) {
     inertia += m->partial_sum[chunk];
     *moved += m->moved[chunk];
@@ -142,6 +144,7 @@ static comp_status start(kmeans *m, comp__rng rng) {
   for (size_t c = 0; c < m->k; c++) {
     double lowest = INFINITY;
     size_t chosen = 0;
+    COMP__TRY(comp__check_interrupt(m->context));
     for (size_t t = 0; t < (c == 0 ? 1 : trials); t++) {
       double sum, uniform = comp__rng_uniform(rng, column++);
       size_t candidate =
@@ -174,6 +177,7 @@ static comp_status run_once(kmeans *m, double *inertia, comp__rng rng, size_t it
   COMP__TRY(start(m, rng));
   for (size_t i = 0; i < m->n; i++) m->assignment[i] = -1;
   *inertia = assign(m, &moved);
+  COMP__TRY(comp__check_interrupt(m->context));
   for (size_t step = 0; step < iterations && moved > 0; step++) {
     move_centres(m);
     *inertia = assign(m, &moved);

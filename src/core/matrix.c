@@ -145,7 +145,7 @@ comp_status comp_matrix_check(comp_context *context, const comp_matrix *matrix) 
   }
   size_t row, col;
   if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
-    return comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row, col);
+    return comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row + 1, col + 1);
   return COMP_OK;
 }
 

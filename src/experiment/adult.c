@@ -93,10 +93,16 @@ static comp_status recipe(comp_train_options *out, const comp__lab *lab, const c
   comp_status status = comp_train_options_init(out, trial->model, "paper-adult");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0) return status;
   comp__lab_gamma(out, lab, trial);
+  /* Wide posteriors: with the paper's 0.1 those of two people hardly ever touch, and the penalty draws everything
+   * together instead of mixing the sexes. A larger network hides as much and keeps more. */
+  out->model.scale = 1;
+  out->model.n_hidden = 3;
+  for (size_t i = 0; i < out->model.n_hidden; i++) out->model.hidden[i] = 256;
+  out->batch = 2048;
   out->schedule = COMP_SCHEDULE_COSINE;
   out->rate = 3e-3;
   out->warmup = 0.1;
-  out->epochs = 600;
+  out->epochs = 500;
   out->patience = 0;
   return COMP_OK;
 }
@@ -196,7 +202,7 @@ const comp__experiment comp__experiment_adult = {
     .summary = "census rows: a representation that hides sex and keeps income",
     .condition = "sex",
     .label = "income",
-    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 1},
+    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 5},
     .tables = tables,
     .prepare = prepare,
     .plan = plan,

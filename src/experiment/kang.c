@@ -93,7 +93,7 @@ static comp_status plan_sweep(comp__plan *plan, const comp__lab *lab, const char
 
 static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table) {
   static const double gammas[] = {0.25, 0.5, 1, 5, 10, 15, 20};
-  static const double mmd_gammas[] = {10, 100, 1000, 10000};
+  static const double mmd_gammas[] = {10, 100, 1000, 1e4, 1e5};
   comp_status status;
   if (strcmp(table, "models") == 0) return comp__plan_models(out, lab, table, comp__lab_models);
   if (strcmp(table, "gamma") == 0) {
@@ -294,7 +294,7 @@ const comp__experiment comp__experiment_kang = {
     .summary = "blood cells with and without interferon: mixing, counterfactuals, gamma, types never seen stimulated",
     .condition = "stim",
     .label = "cell_type",
-    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 10}, /* table mmd has what was tried */
+    .gammas = {.vfae = 1e4, .trvae = 1e5, .comp = 12}, /* tables gamma and mmd have what was tried */
     .tables = tables,
     .prepare = prepare,
     .plan = plan,

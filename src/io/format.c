@@ -125,7 +125,7 @@ comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t
   return comp__error(COMP_ERR_DATA,
                      "X holds a value that is not a finite 32-bit number, in sample '%s' (row %zu), feature '%s' "
                      "(column %zu); replace or remove it first",
-                     comp_dataset_obs_name(names, row), row, comp_dataset_var_name(names, col), col);
+                     comp_dataset_obs_name(names, row), row + 1, comp_dataset_var_name(names, col), col + 1);
 }
 
 static comp_status check_matrix(comp_context *context, const comp_dataset *dataset) {

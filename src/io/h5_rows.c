@@ -78,7 +78,7 @@ static comp_status name_bad_value(comp_context *context, const comp__rows *rows,
   if (row < comp_dataset_samples(names) && col < comp_dataset_features(names))
     status = comp__format_bad_value(names, row, col);
   else
-    status = comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row, col);
+    status = comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row + 1, col + 1);
   comp_dataset_free(names);
   return status;
 }

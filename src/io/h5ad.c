@@ -99,7 +99,10 @@ static bool can_hold(const char **why, hid_t group, const char *name, comp_slot 
     good = comp__h5_text_is(object, "encoding-type", "csr_matrix") ||
            comp__h5_text_is(object, "encoding-type", "csc_matrix") || H5Aexists(object, "h5sparse_format") > 0;
   } else if (object >= 0) {
-    *why = "a sparse matrix or a table in obsm is not used here";
+    bool sparse = comp__h5_text_is(object, "encoding-type", "csr_matrix") ||
+                  comp__h5_text_is(object, "encoding-type", "csc_matrix");
+    *why = sparse ? "it is sparse, and only dense matrices of obsm are; .toarray() in Python makes it dense"
+                  : "it is not a matrix (a table, say), and only dense matrices of obsm are";
   }
   comp__h5_close(&space);
   comp__h5_close(&type);

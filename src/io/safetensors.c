@@ -1,6 +1,7 @@
 /* safetensors.c: writing and reading. */
 #include "io/safetensors.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -23,10 +25,15 @@ static comp_status no_memory(void) {
   return comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
+/* How a header of ours begins. The digits of the digest are 0 while it is taken. */
+static const char SEAL[] = "{\"__metadata__\":{\"digest\":\"xxh64:";
+enum { SEAL_LENGTH = sizeof SEAL - 1, DIGITS = 16 };
+static const char NO_DIGEST[] = "xxh64:0000000000000000";
+
 static comp_status make_header(char **out, const comp__array *arrays, size_t n_arrays, const comp__text *texts,
                                size_t n_texts) {
   json_t *root = json_object(), *map = json_object();
-  int failed = !root || !map;
+  int failed = !root || !map || json_object_set_new(map, "digest", json_string(NO_DIGEST));
   for (size_t i = 0; !failed && i < n_texts; i++)
     if (texts[i].value) failed |= json_object_set_new(map, texts[i].key, json_string(texts[i].value));
   failed |= json_object_set_new(root, "__metadata__", map);
@@ -44,14 +51,35 @@ static comp_status make_header(char **out, const comp__array *arrays, size_t n_a
   return *out ? COMP_OK : no_memory();
 }
 
-static comp_status write_file(const char *path, const char *header, const comp__array *arrays, size_t n_arrays) {
+/* All that comes before the arrays: the length, the header, spaces up to a multiple of 8. */
+static comp_status make_start(char **out, size_t *size, const char *header) {
+  size_t length = strlen(header), padded = (length + 7) / 8 * 8;
+  comp_status status = comp__alloc(out, 8 + padded, 1);
+  if (status != COMP_OK) return status;
+  for (int b = 0; b < 8; b++) (*out)[b] = (char)((uint64_t)padded >> (8 * b));
+  memcpy(*out + 8, header, length);
+  memset(*out + 8 + length, ' ', padded - length);
+  *size = 8 + padded;
+  return COMP_OK;
+}
+
+static void seal(char *start, size_t size, const comp__array *arrays, size_t n_arrays) {
+  comp__digest digest;
+  char digits[DIGITS + 1];
+  assert(memcmp(start + 8, SEAL, SEAL_LENGTH) == 0);
+  comp__digest_init(&digest);
+  comp__digest_add(&digest, start, size);
+  for (size_t i = 0; i < n_arrays; i++)
+    comp__digest_add(&digest, arrays[i].values, arrays[i].rows * arrays[i].cols * sizeof(float));
+  snprintf(digits, sizeof digits, "%016" PRIx64, comp__digest_end(&digest));
+  memcpy(start + 8 + SEAL_LENGTH, digits, DIGITS);
+}
+
+static comp_status write_file(const char *path, const char *start, size_t size, const comp__array *arrays,
+                              size_t n_arrays) {
   FILE *file = fopen(path, "wb");
   if (!file) return comp__error_errno("cannot write '%s'", path);
-  size_t length = strlen(header), padded = (length + 7) / 8 * 8;
-  unsigned char size[8];
-  for (int b = 0; b < 8; b++) size[b] = (unsigned char)((uint64_t)padded >> (8 * b));
-  bool good = fwrite(size, 1, 8, file) == 8 && fwrite(header, 1, length, file) == length;
-  for (; good && length < padded; length++) good = fputc(' ', file) == ' ';
+  bool good = fwrite(start, 1, size, file) == size;
   for (size_t i = 0; good && i < n_arrays; i++) {
     size_t n = arrays[i].rows * arrays[i].cols;
     good = fwrite(arrays[i].values, sizeof(float), n, file) == n;
@@ -68,14 +96,18 @@ static comp_status write_file(const char *path, const char *header, const comp__
 comp_status comp__safetensors_write(const char *path, const comp__array *arrays, size_t n_arrays,
                                     const comp__text *texts, size_t n_texts) {
   comp__output output = {0};
-  char *header = NULL;
+  char *header = NULL, *start = NULL;
+  size_t size;
   comp_status status;
   COMP__TRY(make_header(&header, arrays, n_arrays, texts, n_texts));
+  COMP__TRY(make_start(&start, &size, header));
+  seal(start, size, arrays, n_arrays);
   COMP__TRY(comp__output_begin(&output, path));
-  COMP__TRY(write_file(output.temporary, header, arrays, n_arrays));
+  COMP__TRY(write_file(output.temporary, start, size, arrays, n_arrays));
   COMP__TRY(comp__output_commit(&output));
 done:
   comp__output_abort(&output);
+  comp__free(start);
   free(header);
   return status;
 }
@@ -85,6 +117,7 @@ struct comp__safetensors {
   char *bytes; /* what lies behind the header */
   size_t size;
   json_t *header;
+  char digest[sizeof NO_DIGEST]; /* "": it has none */
 };
 
 void comp__safetensors_free(comp__safetensors *file) {
@@ -108,42 +141,100 @@ static comp_status read_exactly(int fd, void *to, size_t size, const char *path)
   return COMP_OK;
 }
 
-static comp_status read_header(comp__safetensors *file, int fd, uint64_t length) {
-  char *text;
-  json_error_t error;
-  comp_status status = comp__alloc(&text, length, 1);
-  if (status != COMP_OK) return status;
-  status = read_exactly(fd, text, length, file->path);
-  if (status == COMP_OK) {
-    file->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (!file->header || !json_is_object(file->header))
-      status = comp__error(COMP_ERR_FORMAT, "'%s' is not a safetensors file: its header is damaged (%s)", file->path,
-                           file->header ? "not an object" : error.text);
+static comp_status changed(const comp__safetensors *file, const char *how) {
+  return comp__error(COMP_ERR_FORMAT,
+                     "'%s' was changed or damaged since it was written: %s; take another copy, or make it anew",
+                     file->path, how);
+}
+
+/* The arrays lie one behind the other and end where the file ends, as safetensors wants it. */
+static comp_status check_extent(const comp__safetensors *file) {
+  const char *name;
+  json_t *entry;
+  uint64_t sum = 0;
+  json_object_foreach(file->header, name, entry) {
+    if (strcmp(name, "__metadata__") == 0) continue;
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    json_int_t begin = json_integer_value(json_array_get(offsets, 0)),
+               end = json_integer_value(json_array_get(offsets, 1));
+    if (begin < 0 || end < begin || (uint64_t)end > file->size)
+      return comp__error(COMP_ERR_FORMAT, "'%s': array '%s' lies outside of the file, which is cut short or damaged",
+                         file->path, name);
+    sum += (uint64_t)(end - begin);
   }
-  comp__free(text);
-  return status;
+  if (sum == file->size) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT,
+                     "'%s' is damaged: its arrays have %" PRIu64 " bytes together, and there are %zu behind its header",
+                     file->path, sum, file->size);
+}
+
+/* Compares the digest, where there is one, with the content. `start` is all before the arrays; its digits become 0. */
+static comp_status check_digest(comp__safetensors *file, char *start, size_t size) {
+  comp__digest digest;
+  char digits[DIGITS + 1], *found = start + 8 + SEAL_LENGTH;
+  if (!comp__safetensors_text(file, "digest")) return COMP_OK;
+  if (size < 8 + SEAL_LENGTH + DIGITS || memcmp(start + 8, SEAL, SEAL_LENGTH) != 0)
+    return changed(file, "its digest is not where it was put");
+  memcpy(file->digest, NO_DIGEST, sizeof NO_DIGEST);
+  memcpy(file->digest + sizeof NO_DIGEST - 1 - DIGITS, found, DIGITS);
+  memset(found, '0', DIGITS);
+  comp__digest_init(&digest);
+  comp__digest_add(&digest, start, size);
+  comp__digest_add(&digest, file->bytes, file->size);
+  snprintf(digits, sizeof digits, "%016" PRIx64, comp__digest_end(&digest));
+  if (strcmp(file->digest + sizeof NO_DIGEST - 1 - DIGITS, digits) == 0) return COMP_OK;
+  return changed(file, "its digest does not agree with its content");
+}
+
+static comp_status parse_header(comp__safetensors *file, const char *text, size_t length) {
+  json_error_t error;
+  file->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+  if (json_is_object(file->header)) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT, "'%s' is not a safetensors file: its header is damaged (%s)", file->path,
+                     file->header ? "not an object" : error.text);
+}
+
+static comp_status header_length(uint64_t *out, const comp__safetensors *file, const char size[8], uint64_t available) {
+  *out = 0;
+  for (int b = 0; b < 8; b++) *out |= (uint64_t)(unsigned char)size[b] << (8 * b);
+  if (*out <= MOST_HEADER && *out <= available) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT,
+                     "'%s' is not a safetensors file, or it is cut short: its header should have %" PRIu64 " bytes",
+                     file->path, *out);
 }
 
 static comp_status read_parts(comp__safetensors *file, int fd) {
+  comp_status status;
   struct stat info;
-  unsigned char size[8];
-  uint64_t length = 0;
+  char size[8], *start = NULL;
+  uint64_t length;
   if (fstat(fd, &info) != 0) return comp__error_errno("cannot read '%s'", file->path);
   if (!S_ISREG(info.st_mode)) return comp__error(COMP_ERR_IO, "'%s' is not a regular file", file->path);
   if (info.st_size < 8)
     return comp__error(COMP_ERR_FORMAT, "'%s' is not a safetensors file: it is too short", file->path);
-  comp_status status = read_exactly(fd, size, 8, file->path);
-  if (status != COMP_OK) return status;
-  for (int b = 0; b < 8; b++) length |= (uint64_t)size[b] << (8 * b);
-  if (length > MOST_HEADER || length > (uint64_t)info.st_size - 8)
-    return comp__error(COMP_ERR_FORMAT,
-                       "'%s' is not a safetensors file, or it is cut short: its header should have %" PRIu64 " bytes",
-                       file->path, length);
-  status = read_header(file, fd, length);
-  if (status != COMP_OK) return status;
+  COMP__TRY(read_exactly(fd, size, 8, file->path));
+  COMP__TRY(header_length(&length, file, size, (uint64_t)info.st_size - 8));
+  COMP__TRY(comp__alloc(&start, 8 + length, 1));
+  memcpy(start, size, 8);
+  COMP__TRY(read_exactly(fd, start + 8, length, file->path));
+  COMP__TRY(parse_header(file, start + 8, length));
   file->size = (size_t)info.st_size - 8 - length;
-  status = comp__alloc(&file->bytes, file->size, 1);
-  return status == COMP_OK ? read_exactly(fd, file->bytes, file->size, file->path) : status;
+  COMP__TRY(comp__alloc(&file->bytes, file->size, 1));
+  COMP__TRY(read_exactly(fd, file->bytes, file->size, file->path));
+  COMP__TRY(check_extent(file));
+  COMP__TRY(check_digest(file, start, 8 + length));
+done:
+  comp__free(start);
+  return status;
+}
+
+bool comp__safetensors_probe(const char *path) {
+  unsigned char head[9];
+  FILE *file = fopen(path, "rb");
+  bool whole = file && fread(head, 1, sizeof head, file) == sizeof head;
+  if (file) fclose(file);
+  /* No text begins so, and none of the formats of data. */
+  return whole && head[3] < 64 && head[4] == 0 && head[5] == 0 && head[6] == 0 && head[7] == 0 && head[8] == '{';
 }
 
 comp_status comp__safetensors_read(comp__safetensors **out, const char *path) {
@@ -164,6 +255,10 @@ comp_status comp__safetensors_read(comp__safetensors **out, const char *path) {
 
 const char *comp__safetensors_text(const comp__safetensors *file, const char *key) {
   return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+}
+
+const char *comp__safetensors_digest(const comp__safetensors *file) {
+  return file->digest[0] ? file->digest : NULL;
 }
 
 static comp_status damaged(const comp__safetensors *file, const char *name, const char *why) {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "metrics/pairs.h"
@@ -26,12 +27,25 @@ static double sum_roots(const float *squared, size_t n) {
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
+/* The group of a place in sorted order: the last that begins there or before. */
+static size_t group_at(const comp__sorted *s, size_t place) {
+  size_t low = 0, high = s->groups;
+  while (high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    if (s->starts[middle] <= place)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 static void add_tile(void *arg, size_t row, size_t first, size_t count, float *squared) {
   sums_job *job = arg;
   const comp__sorted *s = job->sorted;
   double *sums = job->sums + s->order[row] * s->groups;
   if (row >= first && row < first + count) squared[row - first] = 0.0f;
-  for (size_t g = 0; g < s->groups; g++) {
+  for (size_t g = group_at(s, first); g < s->groups && s->starts[g] < first + count; g++) {
     size_t begin = s->starts[g] > first ? s->starts[g] : first;
     size_t end = s->starts[g + 1] < first + count ? s->starts[g + 1] : first + count;
     if (begin < end) sums[g] += sum_roots(squared + (begin - first), end - begin);
@@ -63,6 +77,9 @@ double comp__silhouette(const double *sums, const size_t *counts, size_t groups,
   return isinf(b) ? 0.0 : width(sums[own] / (double)(counts[own] - 1), b);
 }
 
+/* Sums for each sample and each label: so many numbers at most, which is 4 GB. */
+static const size_t MOST_SUMS = (size_t)1 << 29;
+
 /* The sums of distances to each label, made once, and how many samples each has. */
 static comp_status label_sums(size_t *counts, comp__scoring *s) {
   const comp__view *v = s->labelled;
@@ -80,11 +97,17 @@ static size_t count_present(const size_t *counts, size_t n) {
   return present;
 }
 
+static comp_status too_many(comp__score_cell *out, const comp__scoring *s) {
+  return comp__cell_fail(out, "%zu labels are too many for %zu samples: their distances do not fit into memory",
+                         s->n_labels, s->labelled->n);
+}
+
 comp_status comp__metric_asw_label(comp__score_cell *out, comp__scoring *s) {
   comp_status status;
   const comp__view *v = s->labelled;
   size_t *counts = NULL;
   double *by_label = NULL, total = 0.0;
+  if (s->n_labels > MOST_SUMS / v->n) return too_many(out, s);
   COMP__TRY(comp__alloc(&counts, s->n_labels, sizeof *counts));
   COMP__TRY(comp__calloc(&by_label, s->n_labels, sizeof *by_label));
   COMP__TRY(label_sums(counts, s));
@@ -140,15 +163,21 @@ done:
   return status;
 }
 
+/* out [n]: the sums of the distances to all samples. */
+static void sum_labels(double *out, const comp__scoring *s) {
+  for (size_t i = 0; i < s->labelled->n; i++) {
+    out[i] = 0.0;
+    for (size_t l = 0; l < s->n_labels; l++) out[i] += s->label_sums[i * s->n_labels + l];
+  }
+}
+
 /* The mean silhouette of all samples when they are only told apart as of this label or not. */
-static double against_rest(const comp__scoring *s, size_t label, const size_t *counts) {
+static double against_rest(const comp__scoring *s, size_t label, const size_t *counts, const double *all) {
   const comp__view *v = s->labelled;
   double total = 0.0;
   for (size_t i = 0; i < v->n; i++) {
     const double *sums = s->label_sums + i * s->n_labels;
-    double both[2] = {0.0, sums[label]};
-    for (size_t l = 0; l < s->n_labels; l++)
-      if (l != label) both[0] += sums[l];
+    double both[2] = {all[i] - sums[label], sums[label]};
     total +=
         comp__silhouette(both, (const size_t[]){v->n - counts[label], counts[label]}, 2, (size_t)v->label[i] == label);
   }
@@ -158,6 +187,8 @@ static double against_rest(const comp__scoring *s, size_t label, const size_t *c
 comp_status comp__metric_isolated(comp__score_cell *out, comp__scoring *s) {
   comp_status status;
   size_t *counts = NULL, *conditions = NULL, fewest = SIZE_MAX;
+  double *all = NULL;
+  if (s->n_labels > MOST_SUMS / s->labelled->n) return too_many(out, s);
   COMP__TRY(comp__alloc(&counts, s->n_labels, sizeof *counts));
   COMP__TRY(comp__calloc(&conditions, s->n_labels, sizeof *conditions));
   COMP__TRY(label_sums(counts, s));
@@ -171,11 +202,16 @@ comp_status comp__metric_isolated(comp__score_cell *out, comp__scoring *s) {
     conditions[l] = view->present;
     if (counts[l] > 0 && conditions[l] < fewest) fewest = conditions[l];
   }
-  for (size_t l = 0; l < s->n_labels; l++)
-    if (counts[l] > 0 && conditions[l] == fewest)
-      COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, counts[l], 0, against_rest(s, l, counts), NULL));
+  COMP__TRY(comp__alloc(&all, s->labelled->n, sizeof *all));
+  sum_labels(all, s);
+  for (size_t l = 0; l < s->n_labels; l++) {
+    if (counts[l] == 0 || conditions[l] != fewest) continue;
+    COMP__TRY(comp__check_interrupt(s->context));
+    COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, counts[l], 0, against_rest(s, l, counts, all), NULL));
+  }
   COMP__TRY(comp__cell_mean_labels(out));
 done:
+  comp__free(all);
   comp__free(conditions);
   comp__free(counts);
   return status;

@@ -59,7 +59,10 @@ static const measure_row measures[] = {
     {"r2_de", "as r2_all, over the genes that differ most", offsetof(comp_counterfactual_values, r2_de)},
     {"r_change_de", "as r_change_all, over the genes that differ most",
      offsetof(comp_counterfactual_values, r_change_de)},
-    {"e_distance", "energy distance of predicted and real samples", offsetof(comp_counterfactual_values, e_distance)},
+    {"e_distance",
+     "energy distance of predicted and real samples, all genes: twice the mean distance between the two, less the mean "
+     "distances within each; 0 when they spread alike, and lower is better",
+     offsetof(comp_counterfactual_values, e_distance)},
     {"rmse_truth", "error of single samples against the truth layer", offsetof(comp_counterfactual_values, rmse_truth)},
     {"rmse_pair", "error of single samples against their real pair", offsetof(comp_counterfactual_values, rmse_pair)},
 };
@@ -418,8 +421,9 @@ static comp_status find_layer(const comp_matrix **out, comp_context *context, co
   }
   size_t row, col;
   if (comp__matrix_find_nonfinite(&row, &col, context, *out))
-    return comp__error(COMP_ERR_DATA, "layer '%s' holds a value that is not a finite number: sample %zu, feature '%s'",
-                       name, row, comp_dataset_var_name(d, col));
+    return comp__error(COMP_ERR_DATA,
+                       "layer '%s' holds a value that is not a finite number: sample '%s' (row %zu), feature '%s'",
+                       name, comp_dataset_obs_name(d, row), row + 1, comp_dataset_var_name(d, col));
   return COMP_OK;
 }
 
@@ -431,8 +435,8 @@ static comp_status find_matrices(task *t, comp_context *context, const comp_data
   t->x = comp_dataset_x(d);
   if (!t->x) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X");
   if (comp__matrix_find_nonfinite(&row, &col, context, t->x))
-    COMP__FAIL(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature '%s'", row,
-               comp_dataset_var_name(d, col));
+    COMP__FAIL(COMP_ERR_DATA, "X holds a value that is not a finite number: sample '%s' (row %zu), feature '%s'",
+               comp_dataset_obs_name(d, row), row + 1, comp_dataset_var_name(d, col));
   COMP__TRY(find_layer(&t->predicted, context, d, t->score->layer));
   snprintf(name, sizeof name, "truth_%s", o->to);
   if (o->truth || comp_dataset_get(d, COMP_SLOT_LAYERS, name)) {

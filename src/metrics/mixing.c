@@ -80,19 +80,14 @@ static size_t label_k(const char **why, const comp__scoring *s, const comp__view
   return o->small_labels == COMP_SMALL_SHRINK && view->n / 4 < o->k ? view->n / 4 : o->k;
 }
 
-/* The neighbourhoods of one label among all samples: members lists its samples in s->all. */
+/* The neighbourhoods of one label among all samples. */
 static comp_status global_hoods(comp__neighborhoods *h, comp__scoring *s, const comp__view *view, size_t label,
-                                size_t k, size_t *members) {
+                                size_t k) {
   comp_status status = comp__view_neighborhoods(h, s, &s->all, k);
   if (status != COMP_OK) return status;
-  size_t n = 0;
-  for (size_t i = 0; i < s->all.n; i++)
-    if (s->all.label[i] == (int32_t)label) members[n++] = i;
   h->within = s->all.label;
   h->counts = view->condition_counts;
-  h->rows = members;
-  h->n_rows = n;
-  return COMP_OK;
+  return comp__view_members(&h->rows, &h->n_rows, &s->all, s->n_labels, label);
 }
 
 static comp_status one_label(comp__score_cell *out, comp__scoring *s, measure_fn measure, size_t label, size_t k,
@@ -100,19 +95,15 @@ static comp_status one_label(comp__score_cell *out, comp__scoring *s, measure_fn
   comp_status status;
   comp__neighborhoods h;
   double *values = NULL;
-  size_t *members = NULL;
-  if (s->options->scope == COMP_SCOPE_GLOBAL) {
-    COMP__TRY(comp__alloc(&members, view->n, sizeof *members));
-    COMP__TRY(global_hoods(&h, s, view, label, k, members));
-  } else {
+  if (s->options->scope == COMP_SCOPE_GLOBAL)
+    COMP__TRY(global_hoods(&h, s, view, label, k));
+  else
     COMP__TRY(comp__view_neighborhoods(&h, s, view, k));
-  }
   COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
   COMP__TRY(measure(values, s->context, &h, s->options->alpha));
   COMP__TRY(comp__cell_add(out, s, label, COMP_NOT_FOUND, h.n_rows, k, mean(values, h.n_rows), NULL));
   COMP__TRY(add_conditions(out, s, label, values, &h));
 done:
-  comp__free(members);
   comp__free(values);
   return status;
 }

@@ -13,6 +13,7 @@
 enum { CHUNK = 64, LISI_STEPS = 50 };
 
 typedef struct job {
+  comp_context *context;
   double *out;
   const comp__neighborhoods *hoods;
   double perplexity;
@@ -24,6 +25,7 @@ static comp_status run(job *j, comp_context *context, comp__chunk_fn fn, size_t 
   comp_status status;
   j->scratch_size = (scratch_size + COMP__ALIGN - 1) / COMP__ALIGN * COMP__ALIGN;
   COMP__TRY(comp__alloc(&j->scratch, (size_t)comp_context_threads(context), j->scratch_size));
+  j->context = context;
   comp__parallel_for(context, j->hoods->n_rows, CHUNK, fn, j);
   status = comp__check_interrupt(context);
 done:
@@ -59,6 +61,7 @@ static void kbet_chunk(void *arg, size_t begin, size_t end, int thread) {
   job *j = arg;
   const comp__neighborhoods *h = j->hoods;
   size_t *observed = (size_t *)(void *)(j->scratch + (size_t)thread * j->scratch_size);
+  if (comp_context_interrupted(j->context)) return;
   for (size_t i = begin; i < end; i++) {
     size_t sample = sample_at(h, i), own = (size_t)h->group[sample], found = 0;
     const int32_t *row = h->indices + sample * h->stride;
@@ -83,6 +86,7 @@ static void silhouette_chunk(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   job *j = arg;
   const comp__neighborhoods *h = j->hoods;
+  if (comp_context_interrupted(j->context)) return;
   for (size_t i = begin; i < end; i++) {
     size_t sample = sample_at(h, i), own = 0, others = 0;
     const int32_t *row = h->indices + sample * h->stride;
@@ -142,23 +146,35 @@ static void find_weights(double *weights, const double *distances, size_t k, dou
   }
 }
 
+/* The sum of squares of the shares, which become 0 again. Only groups of neighbours have one: there may be thousands.
+ */
+static double take_squares(double *shares, const comp__neighborhoods *h, size_t sample, const int32_t *row) {
+  double sum = shares[h->group[sample]] * shares[h->group[sample]];
+  shares[h->group[sample]] = 0.0;
+  for (size_t n = 1; n < h->k; n++) {
+    double *share = &shares[h->group[row[n - 1]]];
+    sum += *share * *share;
+    *share = 0.0;
+  }
+  return sum;
+}
+
 static void lisi_chunk(void *arg, size_t begin, size_t end, int thread) {
   job *j = arg;
   const comp__neighborhoods *h = j->hoods;
   double *weights = (double *)(void *)(j->scratch + (size_t)thread * j->scratch_size);
   double *distances = weights + h->k, *shares = distances + h->k;
+  if (comp_context_interrupted(j->context)) return;
+  memset(shares, 0, h->groups * sizeof *shares);
   for (size_t i = begin; i < end; i++) {
     size_t sample = sample_at(h, i);
     const int32_t *row = h->indices + sample * h->stride;
     distances[0] = 0.0; /* the sample itself */
     for (size_t n = 1; n < h->k; n++) distances[n] = (double)h->distances[sample * h->stride + n - 1];
     find_weights(weights, distances, h->k, j->perplexity);
-    memset(shares, 0, h->groups * sizeof *shares);
     shares[h->group[sample]] += weights[0];
     for (size_t n = 1; n < h->k; n++) shares[h->group[row[n - 1]]] += weights[n];
-    double simpson = 0.0;
-    for (size_t g = 0; g < h->groups; g++) simpson += shares[g] * shares[g];
-    j->out[i] = 1.0 / simpson;
+    j->out[i] = 1.0 / take_squares(shares, h, sample, row);
   }
 }
 

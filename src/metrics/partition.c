@@ -1,5 +1,6 @@
 /* partition.c: labels against clusters: normalised mutual information and the adjusted Rand index. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cluster/kmeans.h"
@@ -30,28 +31,35 @@ static size_t count_present(const double *counts, size_t groups) {
   return present;
 }
 
+static int compare(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
 comp_status comp__partition_agreement(double *nmi, double *ari, const int32_t *a, size_t groups_a, const int32_t *b,
                                       size_t groups_b, size_t n) {
   comp_status status;
-  double *both = NULL, *of_a = NULL, *of_b = NULL, total = (double)n, mutual = 0.0;
-  COMP__TRY(comp__calloc(&both, groups_a * groups_b, sizeof *both));
+  uint64_t *both = NULL; /* sorted, so that equal pairs stand together: a table of all pairs may not fit into memory */
+  double *of_a = NULL, *of_b = NULL, total = (double)n, mutual = 0.0, together = 0.0;
+  COMP__TRY(comp__alloc(&both, n, sizeof *both));
   COMP__TRY(comp__calloc(&of_a, groups_a, sizeof *of_a));
   COMP__TRY(comp__calloc(&of_b, groups_b, sizeof *of_b));
   for (size_t i = 0; i < n; i++) {
-    both[(size_t)a[i] * groups_b + (size_t)b[i]] += 1.0;
+    both[i] = (uint64_t)a[i] << 32 | (uint64_t)b[i];
     of_a[a[i]] += 1.0;
     of_b[b[i]] += 1.0;
   }
-  for (size_t g = 0; g < groups_a; g++)
-    for (size_t h = 0; h < groups_b; h++) {
-      double count = both[g * groups_b + h];
-      if (count > 0.0) mutual += count / total * (log(count) + log(total) - log(of_a[g]) - log(of_b[h]));
-    }
+  qsort(both, n, sizeof *both, compare);
+  for (size_t i = 0, next; i < n; i = next) {
+    for (next = i + 1; next < n && both[next] == both[i];) next++;
+    double count = (double)(next - i);
+    mutual += count / total * (log(count) + log(total) - log(of_a[both[i] >> 32]) - log(of_b[both[i] & UINT32_MAX]));
+    together += count * (count - 1.0) / 2.0;
+  }
   double mean = (entropy(of_a, groups_a, total) + entropy(of_b, groups_b, total)) / 2.0;
   size_t present_a = count_present(of_a, groups_a), present_b = count_present(of_b, groups_b);
   bool trivial = (present_a == 1 && present_b == 1) || n < 2;
   *nmi = trivial ? 1.0 : mean > 0.0 ? fmin(1.0, fmax(0.0, mutual) / mean) : 0.0;
-  double together = pairs_within(both, groups_a * groups_b);
   double in_a = pairs_within(of_a, groups_a), in_b = pairs_within(of_b, groups_b);
   double expected = n < 2 ? 0.0 : in_a * in_b / (total * (total - 1.0) / 2.0), most = (in_a + in_b) / 2.0;
   *ari = trivial || most - expected == 0.0 ? 1.0 : (together - expected) / (most - expected);

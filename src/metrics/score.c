@@ -138,6 +138,8 @@ static void release_view(comp__view *view) {
   comp__free(view->label);
   comp__free(view->rows);
   comp__free(view->condition_counts);
+  comp__free(view->by_label);
+  comp__free(view->label_starts);
   *view = (comp__view){0};
 }
 
@@ -200,20 +202,48 @@ comp_status comp__view_neighborhoods(comp__neighborhoods *out, comp__scoring *s,
   return COMP_OK;
 }
 
+/* Sorts the samples by label, once: a pass over all of them for each label would be too much for thousands. */
+static comp_status sort_by_label(comp__view *view, size_t labels) {
+  comp_status status;
+  size_t *starts = NULL, *order = NULL;
+  COMP__TRY(comp__calloc(&starts, labels + 2, sizeof *starts));
+  COMP__TRY(comp__alloc(&order, view->n, sizeof *order));
+  for (size_t i = 0; i < view->n; i++)
+    if (view->label[i] >= 0) starts[view->label[i] + 2]++;
+  for (size_t l = 0; l < labels; l++) starts[l + 2] += starts[l + 1];
+  for (size_t i = 0; i < view->n; i++)
+    if (view->label[i] >= 0) order[starts[view->label[i] + 1]++] = i;
+  view->by_label = order;
+  view->label_starts = starts;
+  order = starts = NULL;
+done:
+  comp__free(starts);
+  comp__free(order);
+  return status;
+}
+
+comp_status comp__view_members(const size_t **out, size_t *n, comp__view *view, size_t labels, size_t label) {
+  comp_status status = view->by_label ? COMP_OK : sort_by_label(view, labels);
+  if (status != COMP_OK) return status;
+  *out = view->by_label + view->label_starts[label];
+  *n = view->label_starts[label + 1] - view->label_starts[label];
+  return COMP_OK;
+}
+
 static comp_status make_label_view(comp__scoring *s, size_t label) {
   comp__view *from = s->labelled;
-  size_t n = 0, *rows;
-  for (size_t i = 0; i < from->n; i++) n += from->label[i] == (int32_t)label;
-  comp_status status = comp__alloc(&rows, n, sizeof *rows);
+  const size_t *members;
+  size_t n, *rows;
+  comp_status status = comp__view_members(&members, &n, from, s->n_labels, label);
+  if (status == COMP_OK) status = comp__alloc(&rows, n, sizeof *rows);
   if (status != COMP_OK) return status;
-  n = 0;
-  for (size_t i = 0; i < from->n; i++)
-    if (from->label[i] == (int32_t)label) rows[n++] = i;
+  for (size_t i = 0; i < n; i++) rows[i] = members[i];
   return make_view(&s->by_label[label], s, from->matrix, rows, n, from->condition, NULL);
 }
 
 comp_status comp__scoring_label(comp__view **out, comp__scoring *s, size_t label) {
-  comp_status status = COMP_OK;
+  comp_status status = comp__check_interrupt(s->context);
+  if (status != COMP_OK) return status;
   if (!s->has_by_label) {
     status = comp__calloc(&s->by_label, s->n_labels, sizeof *s->by_label);
     if (status != COMP_OK) return status;
@@ -283,7 +313,8 @@ static comp_status find_matrix(const comp_matrix **out, const comp_dataset *d, c
   if (nearest)
     return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm; did you mean '%s'?", name, nearest);
   return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name,
-                     comp_dataset_count(d, COMP_SLOT_OBSM) ? "" : ", which is empty; 'X' means the data itself");
+                     comp_dataset_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
+                                                           : ", which is empty; 'X' means the data itself");
 }
 
 static comp_status list_embeddings(comp__strings *out, const comp_dataset *d, const comp_score_options *o) {
@@ -334,6 +365,18 @@ static comp_status check_conditions(const comp_score *score, const comp_score_op
                      g->n_levels ? "the same value in all samples" : "no value at all");
 }
 
+/* A name for each sample is no label: every group would have one sample or two. */
+static comp_status check_labels(const comp_score *score, const comp_score_options *o) {
+  const comp_groups *g = &score->labels;
+  size_t known = 0;
+  for (size_t l = 0; l < g->n_levels; l++) known += g->counts[l];
+  if (g->n_levels <= 2 || g->n_levels <= known / 2) return COMP_OK;
+  return comp__error(COMP_ERR_DATA,
+                     "column '%s' has %zu different values in %zu samples: that is no label, but rather an identifier; "
+                     "name a column whose values many samples share",
+                     o->label, g->n_levels, known);
+}
+
 static comp_status prepare(comp_score *score, comp_context *context, const comp_dataset *d,
                            const comp_score_options *o) {
   comp_status status;
@@ -341,7 +384,10 @@ static comp_status prepare(comp_score *score, comp_context *context, const comp_
   COMP__TRY(choose_metrics(score, context, o));
   COMP__TRY(read_groups(&score->conditions, d, o->condition));
   COMP__TRY(check_conditions(score, o));
-  if (o->label) COMP__TRY(read_groups(&score->labels, d, o->label));
+  if (o->label) {
+    COMP__TRY(read_groups(&score->labels, d, o->label));
+    COMP__TRY(check_labels(score, o));
+  }
   COMP__TRY(list_embeddings(&score->embeddings, d, o));
   score->n_embeddings = score->embeddings.count;
   for (size_t e = 0; e < score->n_embeddings; e++) {
@@ -405,8 +451,8 @@ static comp_status check_values(comp_context *context, const comp_matrix *matrix
   size_t row, col;
   if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
     return comp__error(COMP_ERR_DATA,
-                       "embedding '%s' has a value that is not a finite number: sample '%s', dimension %zu", name,
-                       comp_dataset_obs_name(d, row), col);
+                       "embedding '%s' has a value that is not a finite number: sample '%s' (row %zu), column %zu",
+                       name, comp_dataset_obs_name(d, row), row + 1, col + 1);
   for (size_t i = 0; i < comp_matrix_nnz(matrix); i++)
     if (fabsf(matrix->values[i]) > LARGEST)
       return comp__error(COMP_ERR_DATA, "embedding '%s' has the value %g, which is too large to take distances from",
@@ -465,16 +511,18 @@ done:
   return status;
 }
 
-/* What was left out of a metric, as "B (12 samples: why), C (...)"; "" when nothing was. */
+/* What was left out of a metric, as "B (12 samples: why), C (...)", the first of many; "" when nothing was. */
 static void describe_left_out(char *text, size_t size, const comp__score_cell *cell) {
-  size_t used = 0;
+  enum { MOST_NAMED = 20 };
+  size_t used = 0, count = 0;
   text[0] = '\0';
   for (size_t p = 0; p < cell->n_parts && used < size; p++) {
     const comp_score_part *part = &cell->parts[p];
-    if (!part->left_out) continue;
+    if (!part->left_out || ++count > MOST_NAMED) continue;
     used += (size_t)snprintf(text + used, size - used, "%s%s (%zu samples: %s)", used ? ", " : "",
                              part->label ? part->label : part->condition, part->samples, part->left_out);
   }
+  if (count > MOST_NAMED && used < size) snprintf(text + used, size - used, " and %zu more", count - MOST_NAMED);
 }
 
 /* One warning for all metrics that leave out the same labels. The labels are the same in every embedding. */

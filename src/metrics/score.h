@@ -21,6 +21,8 @@ typedef struct comp__view {
   size_t *condition_counts;  /* [conditions] */
   size_t present;            /* conditions with at least one sample */
   comp_neighbors *neighbors; /* NULL until asked for */
+  size_t *by_label;          /* [samples with a label]: samples, label by label; NULL until asked for */
+  size_t *label_starts;      /* [labels + 1]: where each label begins in by_label */
 } comp__view;
 
 /* A value and the parts that it is made of. */
@@ -71,8 +73,11 @@ const comp__metric *comp__metric_at(size_t index);
 /* The neighbours of a view, at least `k` of them (fewer only when there are not as many samples). Owned by the view. */
 comp_status comp__view_neighbors(const comp_neighbors **out, comp__scoring *scoring, comp__view *view, size_t k);
 
-/* The samples of one label, each label made once. */
+/* The samples of one label, each label made once. Fails when somebody asked to stop: there may be thousands. */
 comp_status comp__scoring_label(comp__view **out, comp__scoring *scoring, size_t label);
+
+/* The samples of a view that have this label, in their order; owned by the view. */
+comp_status comp__view_members(const size_t **out, size_t *n, comp__view *view, size_t labels, size_t label);
 
 /* The neighbourhoods of a view with its first k neighbours. */
 comp_status comp__view_neighborhoods(comp__neighborhoods *out, comp__scoring *scoring, comp__view *view, size_t k);

@@ -61,7 +61,7 @@ static void describe(comp_data_look *look) {
 static comp_status refuse(comp_context *context, const comp_matrix *matrix) {
   size_t row = 0, col = 0;
   comp__matrix_find_nonfinite(&row, &col, context, matrix);
-  return comp__error(COMP_ERR_DATA, "row %zu, column %zu of X is not a finite number", row, col);
+  return comp__error(COMP_ERR_DATA, "row %zu, column %zu of X is not a finite number", row + 1, col + 1);
 }
 
 comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix) {

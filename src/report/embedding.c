@@ -28,7 +28,7 @@ comp_status comp__embedding_require(const comp_matrix **out, const comp_dataset 
   size_t cols = comp_matrix_cols(found);
   for (size_t i = 0; i < comp_matrix_rows(found); i++)
     if (!isfinite(v[i * cols]) || !isfinite(v[i * cols + 1]))
-      return comp__error(COMP_ERR_DATA, "obsm/%s: row %zu ('%s') is not a finite number", name, i,
+      return comp__error(COMP_ERR_DATA, "obsm/%s: row %zu ('%s') is not a finite number", name, i + 1,
                          comp_dataset_obs_name(dataset, i));
   *out = found;
   return COMP_OK;

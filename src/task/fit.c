@@ -257,8 +257,8 @@ done:
 static comp_status check_values(const comp__fitted *f, comp_context *context) {
   size_t row, col;
   if (!comp__matrix_find_nonfinite(&row, &col, context, f->x)) return COMP_OK;
-  return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu ('%s'), feature '%s'", row,
-                     comp_dataset_obs_name(f->dataset, row), comp_dataset_var_name(f->dataset, col));
+  return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample '%s' (row %zu), feature '%s'",
+                     comp_dataset_obs_name(f->dataset, row), row + 1, comp_dataset_var_name(f->dataset, col));
 }
 
 comp_status comp__fit(comp__fitted *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,

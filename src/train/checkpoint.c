@@ -10,7 +10,8 @@
 #include "io/safetensors.h"
 #include "train/run.h"
 
-static const char FORMAT[] = "comp-checkpoint-2";
+/* Version 2 had no digest. */
+static const char FORMAT[] = "comp-checkpoint-3", WITHOUT_DIGEST[] = "comp-checkpoint-2";
 
 enum { ARRAYS = 7 };
 
@@ -76,8 +77,10 @@ static comp_status load(comp__run *run, const comp__safetensors *file) {
   const char *names[ARRAYS], *format = comp__safetensors_text(file, "format"),
                              *identity = comp__safetensors_text(file, "identity");
   const char *numbers = comp__safetensors_text(file, "numbers"), *history = comp__safetensors_text(file, "history");
-  if (!format || strcmp(format, FORMAT) != 0)
+  if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, WITHOUT_DIGEST) != 0))
     return comp__error(COMP_ERR_FORMAT, "it is not a checkpoint of this program");
+  if (strcmp(format, FORMAT) == 0 && !comp__safetensors_digest(file))
+    return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
   if (!identity || strcmp(identity, run->identity) != 0)
     return comp__error(COMP_ERR_DATA,
                        "it belongs to a run with other data or options; remove it, or give the options of that run");

@@ -8,7 +8,8 @@
 #include "io/safetensors.h"
 #include "train/trained.h"
 
-static const char FORMAT[] = "comp-model", VERSION[] = "1";
+/* Version 1 had no digest. That of version 2 is required: the name of the digest may itself be what was damaged. */
+static const char FORMAT[] = "comp-model", VERSION[] = "2", WITHOUT_DIGEST[] = "1";
 
 /* A list of strings as JSON text, to be freed via free(). */
 static char *list_to_json(const comp__strings *strings) {
@@ -104,19 +105,29 @@ static comp_status check_different(const comp__strings *names, const char *what)
   return status;
 }
 
+static comp_status check_format(const comp__safetensors *file) {
+  const char *format = comp__safetensors_text(file, "format"),
+             *version = comp__safetensors_text(file, "format_version");
+  if (format && strncmp(format, "comp-checkpoint", 15) == 0)
+    return comp__error(COMP_ERR_FORMAT, "it is the checkpoint of an unfinished run, not a model; comp train --resume "
+                                        "goes on from it");
+  if (!format || strcmp(format, FORMAT) != 0) return comp__error(COMP_ERR_FORMAT, "it is not a model of this program");
+  if (version && strcmp(version, WITHOUT_DIGEST) == 0) return COMP_OK;
+  if (!version || strcmp(version, VERSION) != 0)
+    return comp__error(COMP_ERR_FORMAT, "its format version is %s; this program reads versions %s and %s",
+                       version ? version : "missing", WITHOUT_DIGEST, VERSION);
+  if (comp__safetensors_digest(file)) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
+}
+
 static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   comp_status status;
   comp_model *m = NULL;
   comp_model_options options;
   comp__strings features = {0}, levels = {0};
-  const char *format = comp__safetensors_text(file, "format"),
-             *version = comp__safetensors_text(file, "format_version");
   const char *condition = comp__safetensors_text(file, "condition"),
              *target = comp__safetensors_text(file, "library_target");
-  if (!format || strcmp(format, FORMAT) != 0) COMP__FAIL(COMP_ERR_FORMAT, "it is not a model of this program");
-  if (!version || strcmp(version, VERSION) != 0)
-    COMP__FAIL(COMP_ERR_FORMAT, "its format version is %s; this program reads version %s",
-               version ? version : "missing", VERSION);
+  COMP__TRY(check_format(file));
   if (!condition) COMP__FAIL(COMP_ERR_FORMAT, "the name of the condition column is missing");
   COMP__TRY(comp__config_read(&options, comp__safetensors_text(file, "config")));
   COMP__TRY(list_from_json(&features, comp__safetensors_text(file, "features"), "features"));
@@ -135,6 +146,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   m->library_target = target ? strtof(target, NULL) : 0.0f;
   if (options.likelihood == COMP_LIKELIHOOD_NB && !(m->library_target > 0.0f))
     COMP__FAIL(COMP_ERR_FORMAT, "the library size that counts are scaled to is missing");
+  if (comp__safetensors_digest(file)) COMP__TRY(comp__strdup(&m->digest, comp__safetensors_digest(file)));
   COMP__TRY(comp__strdup(&m->condition, condition));
   COMP__TRY(comp__strdup(&m->config, comp__safetensors_text(file, "config")));
   COMP__TRY(comp__strdup(&m->record, comp__safetensors_text(file, "prep")));
@@ -147,6 +159,10 @@ done:
   comp__strings_release(&levels);
   comp_model_free(m);
   return status;
+}
+
+bool comp_model_probe(const char *path) {
+  return comp__safetensors_probe(path);
 }
 
 comp_status comp_model_load(comp_model **out, const char *path) {

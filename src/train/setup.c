@@ -74,7 +74,7 @@ static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
   bool counts = s->likelihood == COMP_LIKELIHOOD_NB;
   if (comp__matrix_find_nonfinite(&row, &col, s->context, x))
     return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu",
-                       first + row, col);
+                       first + row + 1, col + 1);
   float largest = 0.0f;
   for (size_t i = 0; i < n; i++) {
     largest = fmaxf(largest, fabsf(x->values[i]));

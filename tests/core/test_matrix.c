@@ -102,7 +102,7 @@ static void damage_is_named(void **state) {
   assert_error(comp_matrix_check(context, m), COMP_ERR_FORMAT, "not ascending (0 after 1)");
   m->indices[3] = 4;
   m->values[2] = NAN;
-  assert_error(comp_matrix_check(context, m), COMP_ERR_DATA, "row 2, column 1 is not a finite number");
+  assert_error(comp_matrix_check(context, m), COMP_ERR_DATA, "row 3, column 2 is not a finite number");
   m->values[2] = 1;
   m->indptr[1] = 3;
   assert_error(comp_matrix_check(context, m), COMP_ERR_FORMAT, "indptr descends at row 1");

@@ -166,7 +166,7 @@ static void bad_value_in_a_block_is_named(void **state) {
   comp_matrix *block;
   assert_ok(comp__rows_open(&rows, context, path, NULL));
   assert_error(comp__rows_read(&block, context, rows, 2, 4), COMP_ERR_DATA,
-               "sample 'c3' (row 3), feature 'g1' (column 1)");
+               "sample 'c3' (row 4), feature 'g1' (column 2)");
   assert_null(block);
   comp__rows_close(rows);
   comp_context_free(context);
@@ -238,11 +238,11 @@ static void bad_values_are_named(void **state) {
   for (int i = 0; i < 3; i++) {
     hid_t file = make_without(path, "X/data");
     put_list(file, "X/data", 5, H5T_NATIVE_FLOAT, (float[]){1, bad[i], 3, 4, bad[i]});
-    assert_refused(file, path, COMP_ERR_DATA, "sample 'c0' (row 0), feature 'g2' (column 2)");
+    assert_refused(file, path, COMP_ERR_DATA, "sample 'c0' (row 1), feature 'g2' (column 3)");
   }
   hid_t file = make_without(path, "X/data"); /* too large for 32 bits */
   put_list(file, "X/data", 5, H5T_NATIVE_DOUBLE, (double[]){1, 2, 1e300, 4, 5});
-  assert_refused(file, path, COMP_ERR_DATA, "sample 'c2' (row 2), feature 'g1'");
+  assert_refused(file, path, COMP_ERR_DATA, "sample 'c2' (row 3), feature 'g1'");
 }
 
 static void bad_shapes(void **state) {

@@ -2,6 +2,10 @@
  * tests/oracle/test_score.py. */
 #include "testing.h"
 
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "core/rng.h"
 #include "metrics/agreement.h"
 #include "metrics/neighborhood.h"
@@ -127,17 +131,19 @@ static void silhouettes_by_plain_loops(void **state) {
   comp_dataset *d = points(false);
   const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
   int32_t group[N];
-  static double sums[N * 3];
-  for (size_t i = 0; i < N; i++) group[i] = (int32_t)(i % 3);
-  assert_ok(comp__distance_sums(sums, context, x, N, DIMS, group, 3));
-  for (size_t i = 0; i < N; i++) {
-    double expected[3] = {0};
-    for (size_t j = 0; j < N; j++) {
-      double d2 = 0.0;
-      for (size_t k = 0; k < DIMS; k++) d2 += pow((double)x[i * DIMS + k] - (double)x[j * DIMS + k], 2.0);
-      expected[group[j]] += sqrt(d2);
+  static double sums[N * 130];
+  for (size_t groups = 3; groups <= 130; groups += 127) { /* the last of 130 has no samples, the one before two */
+    for (size_t i = 0; i < N; i++) group[i] = (int32_t)(i % (groups - (groups > 3)));
+    assert_ok(comp__distance_sums(sums, context, x, N, DIMS, group, groups));
+    for (size_t i = 0; i < N; i++) {
+      double expected[130] = {0};
+      for (size_t j = 0; j < N; j++) {
+        double d2 = 0.0;
+        for (size_t k = 0; k < DIMS; k++) d2 += pow((double)x[i * DIMS + k] - (double)x[j * DIMS + k], 2.0);
+        expected[group[j]] += sqrt(d2);
+      }
+      for (size_t g = 0; g < groups; g++) assert_near(sums[i * groups + g], expected[g], 1e-6);
     }
-    for (size_t g = 0; g < 3; g++) assert_near(sums[i * 3 + g], expected[g], 1e-6);
   }
   assert_near(comp__silhouette((double[]){3.0, 8.0, 10.0}, (size_t[]){4, 4, 2}, 3, 0), 0.5, 1e-12);
   assert_true(comp__silhouette((double[]){0.0, 8.0}, (size_t[]){1, 4}, 2, 0) == 0.0);
@@ -270,6 +276,70 @@ static void samples_with_missing_values(void **state) {
   comp_context_free(context);
 }
 
+/* Samples whose label only few others share: `share` to a label. */
+static comp_dataset *many_labels(size_t n, size_t share) {
+  comp_dataset *d;
+  comp_matrix *x, *z;
+  char(*names)[16] = calloc(n, sizeof *names);
+  const char **label = calloc(n, sizeof *label), **condition = calloc(n, sizeof *condition);
+  assert_ok(comp_matrix_new_dense(&x, n, 1));
+  assert_ok(comp_matrix_new_dense(&z, n, 2));
+  for (size_t i = 0; i < n; i++) {
+    comp__rng rng = comp__rng_at(4, COMP__RNG_TEST, 0, i);
+    snprintf(names[i], sizeof names[i], "g%zu", i / share);
+    label[i] = names[i];
+    condition[i] = i % 2 ? "a" : "b";
+    comp_matrix_values(x)[i] = 1.0f;
+    for (size_t j = 0; j < 2; j++) comp_matrix_values(z)[2 * i + j] = (float)comp__rng_normal(rng, j);
+  }
+  assert_ok(comp_dataset_new(&d, x, NULL, NULL));
+  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_test", z));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "stim", condition));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "type", label));
+  free(names), free(label), free(condition);
+  return d;
+}
+
+static void identifiers_are_no_labels(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_score *score;
+  comp_score_options o = options_of("m_kbet");
+  comp_dataset *d = many_labels(60, 1);
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "'type' has 60 different values in 60 samples");
+  assert_null(score);
+  comp_dataset_free(d);
+  d = many_labels(60, 2);
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_parts(score, 0, 0), 30);
+  comp_score_free(score);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void *interrupt_soon(void *context) {
+  usleep(200000);
+  comp_context_interrupt(context);
+  return NULL;
+}
+
+/* With thousands of labels k-means takes minutes here, but it stops soon when somebody asks for it. */
+static void many_labels_can_be_interrupted(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = many_labels(12000, 3);
+  comp_score *score;
+  comp_score_options o = options_of("nmi_kmeans");
+  pthread_t thread;
+  time_t start = time(NULL);
+  assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, context), 0);
+  assert_int_equal(comp_score_run(&score, context, d, &o), COMP_ERR_INTERRUPTED);
+  assert_true(time(NULL) - start < 20); /* on a machine with much else to do */
+  pthread_join(thread, NULL);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 static void mistakes(void **state) {
   (void)state;
   comp_context *context = test_context(2);
@@ -303,7 +373,7 @@ static void mistakes(void **state) {
   assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "too large");
   comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = NAN;
   o = options_of("paper");
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2', dimension 1");
+  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2' (row 3), column 2");
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -342,11 +412,18 @@ static void families_and_needs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tail_of_chi_square),          cmocka_unit_test(statistic_by_hand),
-      cmocka_unit_test(neighbourhoods_by_hand),      cmocka_unit_test(agreement_by_hand),
-      cmocka_unit_test(silhouettes_by_plain_loops),  cmocka_unit_test(same_bytes_at_any_thread_count),
-      cmocka_unit_test(values_are_in_range),         cmocka_unit_test(small_labels),
-      cmocka_unit_test(samples_with_missing_values), cmocka_unit_test(mistakes),
+      cmocka_unit_test(tail_of_chi_square),
+      cmocka_unit_test(statistic_by_hand),
+      cmocka_unit_test(neighbourhoods_by_hand),
+      cmocka_unit_test(agreement_by_hand),
+      cmocka_unit_test(silhouettes_by_plain_loops),
+      cmocka_unit_test(same_bytes_at_any_thread_count),
+      cmocka_unit_test(values_are_in_range),
+      cmocka_unit_test(small_labels),
+      cmocka_unit_test(samples_with_missing_values),
+      cmocka_unit_test(identifiers_are_no_labels),
+      cmocka_unit_test(many_labels_can_be_interrupted),
+      cmocka_unit_test(mistakes),
       cmocka_unit_test(families_and_needs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,8 @@ try:
     warnings.filterwarnings("ignore")
     import anndata
     import numpy as np
+    import pandas
+    import scipy.sparse
     import umap
     from sklearn.datasets import load_digits
     from sklearn.manifold import trustworthiness as sklearn_trustworthiness
@@ -100,5 +102,17 @@ subprocess.run([COMP, "umap", "-q", "-i", path, "-o", result, "--epochs", "50", 
 after = anndata.read_h5ad(result)
 ok(after.obsm["X_umap"].shape == (len(digits), 2) and np.isfinite(after.obsm["X_umap"]).all(), "the command adds obsm/X_umap")
 ok(after.uns["kept"] == "as it was" and (after.X == data.X).all() and (after.obsm["X_comp"] == data.obsm["X_comp"]).all(), "and leaves the rest")
+
+bad = data.copy()
+bad.obs_names = [f"digit{i}" for i in range(len(digits))]
+bad.obsm["X_comp"] = bad.obsm["X_comp"].copy()
+bad.obsm["X_comp"][7, 2] = np.nan
+bad.obsm["X_sparse"] = scipy.sparse.csr_matrix(bad.obsm["X_comp"])
+bad.obs["half"] = pandas.Categorical(["a", "b"] * (len(digits) // 2) + ["a"] * (len(digits) % 2))
+bad.write_h5ad(path)
+for command in (["umap", "-o", os.path.join(folder.name, "no.h5ad")], ["score", "-c", "half"]):
+    run = subprocess.run([COMP, *command, "-i", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    ok(run.returncode == 1 and "sample 'digit7' (row 8), column 3" in run.stderr, f"{command[0]} names the sample whose value is not finite")
+    ok("obsm/X_sparse is not read: it is sparse" in run.stderr, "and says why a sparse matrix of obsm is not read")
 print(f"1..{count}")
 sys.exit(failed > 0)

@@ -47,8 +47,8 @@ static void nan_goes_no_further(void **state) {
     comp_dataset *d = of_values((float[]){1, 2, 3, i ? NAN : INFINITY}, 2, 2);
     comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
     comp_data_look look;
-    assert_error(comp_data_look_at(&look, context, comp_dataset_x(d)), COMP_ERR_DATA, "row 1, column 1");
-    assert_error(comp_prep(&d, context, &prep), COMP_ERR_DATA, "row 1, column 1");
+    assert_error(comp_data_look_at(&look, context, comp_dataset_x(d)), COMP_ERR_DATA, "row 2, column 2");
+    assert_error(comp_prep(&d, context, &prep), COMP_ERR_DATA, "row 2, column 2");
     assert_error(comp_log1p(context, d, true), COMP_ERR_DATA, "not a finite number");
     assert_error(comp_normalize_total(context, d, 0.0, true, NULL), COMP_ERR_DATA, "not a finite number");
     comp_dataset_free(d);

@@ -162,7 +162,7 @@ static void bad_input_is_refused_and_leaves_nothing(void **state) {
   look.dpi = 5;
   assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, &look), COMP_ERR_ARGUMENT, "dpi");
   comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_umap"))[7] = NAN;
-  assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, &LOOK), COMP_ERR_DATA, "row 3");
+  assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, &LOOK), COMP_ERR_DATA, "row 4");
   assert_int_equal(access(path, F_OK), -1);
   comp_dataset_free(d);
   comp_context_free(context);
