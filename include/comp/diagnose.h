@@ -26,7 +26,7 @@
 
 typedef enum comp_verdict {
   COMP_VERDICT_PASS,
-  COMP_VERDICT_LOOK, /* a person should look at it before relying on the model */
+  COMP_VERDICT_LOOK, /* not wrong in itself: a person should look at it before relying on the model */
   COMP_VERDICT_FAIL,
   COMP_VERDICT_NOT_CHECKED /* something is missing for it, or nothing could check it */
 } comp_verdict;
@@ -59,15 +59,17 @@ typedef struct comp_finding {
 typedef struct comp_diagnose_options {
   const char *label;         /* obs column with what must not be lost, such as the cell type; NULL: none */
   const comp_model *against; /* a model without a penalty (gamma 0), to compare reconstructions with; NULL: none */
+  const char *const *names;  /* what error messages call the models, such as their files; NULL: "model 1", ... */
+  const char *against_name;  /* and `against`; NULL: "the model to compare with" */
   double alpha;              /* level of the tests */
   size_t samples;            /* at most so many samples where time grows with their square */
-  size_t permutations;       /* of the tests of symmetry and of prediction */
+  size_t permutations;       /* of the tests of symmetry and of prediction; more are made where alpha needs them */
   size_t draws;              /* from each posterior, for the divergence */
   uint64_t seed;             /* of all random numbers */
 } comp_diagnose_options;
 
 #define COMP_DIAGNOSE_OPTIONS_INIT                                                                                     \
-  { NULL, NULL, 0.05, 5000, 99, 2, 0 }
+  { NULL, NULL, NULL, NULL, 0.05, 5000, 99, 2, 0 }
 
 /* Checks every field; the message names the first bad one. */
 COMP_API comp_status comp_diagnose_options_check(const comp_diagnose_options *options);
@@ -75,8 +77,9 @@ COMP_API comp_status comp_diagnose_options_check(const comp_diagnose_options *op
 typedef struct comp_diagnosis comp_diagnosis;
 
 /* Runs all checks. Every sample must have a condition that the models know; data with fewer samples than z has
- * dimensions, and models of other features or conditions than the first, are errors (COMP_ERR_DATA; COMP_ERR_ARGUMENT
- * for models). It should be freed via comp_diagnosis_free(). */
+ * dimensions, and a label that is the condition, are errors (COMP_ERR_DATA). So are models of other data, features or
+ * conditions than the first, the same model twice, and an `against` with a penalty (COMP_ERR_ARGUMENT). It should be
+ * freed via comp_diagnosis_free(). */
 COMP_API comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
                                    const comp_model *const *models, size_t n_models,
                                    const comp_diagnose_options *options);

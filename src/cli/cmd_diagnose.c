@@ -38,7 +38,9 @@ static const opt_spec options[] = {
     {"max-samples", .kind = OPT_INT, OPT_FIELD(diagnose_options, samples), .metavar = "N", .min = 100, .max = 100000,
      .help = "use at most N samples where time grows with their square"},
     {"permutations", .kind = OPT_INT, OPT_FIELD(diagnose_options, permutations), .metavar = "N", .min = 19,
-     .max = 100000, .help = "permutations for p-values"},
+     .max = 100000,
+     .help = "permutations for p-values; where --alpha needs more (1 / alpha - 1, three times as many for "
+             "predictions) they are made, as far as time allows"},
     {"draws", .kind = OPT_INT, OPT_FIELD(diagnose_options, draws), .metavar = "N", .min = 2, .max = 1000,
      .help = "draws from each posterior, for divergences"},
     {"seed", .kind = OPT_INT, OPT_FIELD(diagnose_options, seed), .metavar = "N", .min = 0, .max = 9e15,
@@ -62,10 +64,10 @@ static void print_text(int column, int indent, int width, const char *before, co
 
 /* "pass  normality    1e-300  reason", the reason flowing at the right, the advice below it. */
 static void print_finding(const comp_finding *f, int width) {
-  enum { INDENT = 40 };
+  enum { INDENT = 42 };
   char value[32] = "";
   if (isfinite(f->value)) snprintf(value, sizeof value, "%.3g", f->value);
-  int column = printf("  %-12s %-16s %7s ", comp_verdict_name(f->verdict), f->check, value);
+  int column = printf("  %-12s %-16s %9s ", comp_verdict_name(f->verdict), f->check, value);
   print_text(column, INDENT, width, "", f->reason);
   if (!f->advice[0]) return;
   column = printf("%*s", INDENT, "");
@@ -105,6 +107,8 @@ static comp_status diagnose(comp_diagnosis **out, cli_session *session, const di
   comp_model *against = NULL;
   comp_status status = COMP_OK;
   options_diagnose.label = o->label;
+  options_diagnose.names = o->models.items;
+  options_diagnose.against_name = o->against;
   options_diagnose.alpha = o->alpha;
   options_diagnose.samples = (size_t)o->samples;
   options_diagnose.permutations = (size_t)o->permutations;
@@ -155,8 +159,13 @@ const cli_command cli_diagnose = {
         "are not identifiable), does it not depend on the condition, do models of other seeds agree, and is nothing "
         "lost "
         "but the condition. Prints one line a check: pass, look (see for yourself) or fail, the number, the reason and "
-        "what to do. The first model is judged; further ones tell whether it is stable. What could not be checked is "
-        "said. docs/theory.md explains every line.",
+        "what to do. Look means that nothing is proved wrong, but a person should read the reason before relying on "
+        "the "
+        "model. The first model is judged; further ones tell whether it is stable. What could not be checked, such as "
+        "a "
+        "test with too few samples, is said and does not count as passed. The exit code is 0 whatever the verdict, and "
+        "not 0 only when the checks could not be made; scripts read \"worst\" in the file of --json: pass, look or "
+        "fail. docs/theory.md explains every line.",
     .examples = examples,
     .options = options,
     .defaults = &defaults,

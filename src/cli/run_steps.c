@@ -11,7 +11,7 @@
 #include "comp/figure.h"
 #include "comp/report.h"
 
-enum { COMPONENTS = 50, DIAGNOSE_SAMPLES = 2000, DIAGNOSE_PERMUTATIONS = 19 };
+enum { COMPONENTS = 50, DIAGNOSE_SAMPLES = 2000, DIAGNOSE_PERMUTATIONS = 99 };
 
 static double unset(int64_t value) {
   return value == OPT_UNSET_INT ? NAN : (double)value;

@@ -127,7 +127,7 @@ static double square_correlation(const double *a, const double *b, size_t n) {
   return va > 0 && vb > 0 ? (sab - sa * sb / count) / sqrt(va * vb) : 0;
 }
 
-/* Looks at components s [dims, n] of rows that did not choose them; sorts them, each half apart. */
+/* Looks at components s [dims, n] of rows that did not choose them; sorts them. */
 static comp_status look(comp__components *out, double *s, size_t n, size_t dims, double alpha) {
   comp_status status;
   size_t half = n / 2;
@@ -141,20 +141,20 @@ static comp_status look(comp__components *out, double *s, size_t n, size_t dims,
     out->p[a] = comp__anderson_darling(sorted, n).p;
   }
   COMP__TRY(comp__holm(out->p, out->p, dims));
+  /* One component against its own mirror image: two halves, which are independent. Two components are independent of
+   * each other already: all rows. */
   for (size_t a = 0; a < dims; a++) {
+    double *x = s + a * n;
     out->normal += out->p[a] > alpha;
-    comp__sort_doubles(s + a * n, half);
-    comp__sort_doubles(s + a * n + half, n - half);
+    comp__sort_doubles(x, half);
+    comp__sort_doubles(x + half, n - half);
+    out->mirrored += comp__smirnov_p(x, half, x + half, n - half, true) > alpha;
+    comp__sort_doubles(x, n);
   }
   for (size_t a = 0; a < dims; a++)
-    for (size_t b = 0; b <= a; b++) {
-      const double *x = s + a * n, *y = s + b * n + half;
-      bool mirror = comp__smirnov_p(x, half, y, n - half, true) > alpha;
-      if (a == b)
-        out->mirrored += mirror;
-      else
-        out->alike += mirror || comp__smirnov_p(x, half, y, n - half, false) > alpha;
-    }
+    for (size_t b = 0; b < a; b++)
+      out->alike += comp__smirnov_p(s + a * n, n, s + b * n, n, true) > alpha ||
+                    comp__smirnov_p(s + a * n, n, s + b * n, n, false) > alpha;
 done:
   comp__free(sorted);
   return status;

@@ -22,6 +22,7 @@ static comp_status count_labels(comp__fates *out, const comp__latent *l, const i
     comp__label_fate *f = &out->labels[d];
     size_t total = 0;
     for (size_t k = 0; k < l->conditions; k++) total += f->counts[k];
+    for (size_t k = 0; k < l->conditions; k++) f->present += f->counts[k] > 0;
     for (size_t k = 0; k < l->conditions; k++) f->in += f->counts[k] >= 2 && 100 * f->counts[k] >= total;
   }
   return COMP_OK;

@@ -11,6 +11,7 @@
 typedef struct comp__label_fate {
   size_t *counts;   /* [conditions] */
   size_t in;        /* conditions that it has in earnest: at least 1 % of its samples, and 2 */
+  size_t present;   /* conditions that it has at all */
   size_t looked_at; /* samples with neighbours */
   double mixing;    /* neighbours of other conditions, relative to the share of other conditions in the data: 0 when it
                        stays among its own condition, 1 when the condition makes no difference */

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -15,7 +16,10 @@
 enum {
   STEP_PREDICT = 7000000,
   PREDICT_ROWS = 4000, /* samples for classifiers */
-  NULL_SHUFFLES = 19,  /* of conditions, for the divergence, which is computed anew for each */
+  NULL_LEAST = 19,     /* shuffles of conditions, for the divergence, which is computed anew for each */
+  NULL_MOST = 199,
+  ENERGY_MOST = 999, /* permutations of the test of symmetry beyond those that were asked for */
+  PREDICT_MOST = 100000,
   NULL_ROWS = 2500,
   LEAST_ROWS = 1000, /* draws for the information, for each of several kernels */
   BOUND_BATCHES = 8,
@@ -36,40 +40,141 @@ comp_status comp_diagnose_options_check(const comp_diagnose_options *o) {
   return COMP_OK;
 }
 
+/* What messages call a model. */
+typedef struct named {
+  const comp_model *model;
+  char name[512];
+} named;
+
+static named name_model(const comp_model *const *models, size_t m, const comp_diagnose_options *o) {
+  named n = {.model = models[m]};
+  if (o->names)
+    snprintf(n.name, sizeof n.name, "'%s'", o->names[m]);
+  else
+    snprintf(n.name, sizeof n.name, "model %zu", m + 1);
+  return n;
+}
+
+static named name_against(const comp_diagnose_options *o) {
+  named n = {.model = o->against, .name = "the model to compare with"};
+  if (o->against_name) snprintf(n.name, sizeof n.name, "'%s'", o->against_name);
+  return n;
+}
+
+/* Training remembers the means of its data: they differ where the data did, beyond the order of the sums. */
+static comp_status check_same_data(comp_context *context, const named *a, const named *b) {
+  const char *x_data = a->model->trained_on, *y_data = b->model->trained_on;
+  if (x_data && y_data) { /* samples and a digest */
+    size_t x = strtoul(x_data, NULL, 10), y = strtoul(y_data, NULL, 10);
+    if (strcmp(x_data, y_data) == 0) return COMP_OK;
+    if (x != y)
+      return comp__error(COMP_ERR_ARGUMENT,
+                         "%s was trained on %zu samples, %s on %zu: they are models of different data", a->name, x,
+                         b->name, y);
+  }
+  for (size_t g = 0; g < comp_model_features(a->model); g++) {
+    double x = (double)a->model->feature_means[g], y = (double)b->model->feature_means[g];
+    if (fabs(x - y) > 1e-4 * fmax(fabs(x), fabs(y)) + 1e-7)
+      return comp__error(COMP_ERR_ARGUMENT,
+                         "%s and %s were trained on different data: the mean of '%s' was %.6g and %.6g; compare models "
+                         "of the same data",
+                         a->name, b->name, comp_model_feature(a->model, g), x, y);
+  }
+  if (x_data && y_data) /* the same values stored sparse and dense, or in another order, have another digest */
+    comp__warn(context,
+               "%s and %s may have been trained on different data: features have the same means, but values, their "
+               "order or the conditions differ",
+               a->name, b->name);
+  return COMP_OK;
+}
+
 /* Two models must speak of the same features and conditions to be compared. */
-static comp_status check_alike(const comp_model *a, const comp_model *b, const char *which) {
+static comp_status check_alike(comp_context *context, const named *first, const named *other) {
+  const comp_model *a = first->model, *b = other->model;
   size_t features = comp_model_features(a), levels = comp_model_levels(a);
   if (comp_model_features(b) != features)
-    return comp__error(COMP_ERR_ARGUMENT, "%s has %zu features, the first model %zu: they are models of different data",
-                       which, comp_model_features(b), features);
+    return comp__error(COMP_ERR_ARGUMENT, "%s has %zu features, %s %zu: they are models of different data", other->name,
+                       comp_model_features(b), first->name, features);
   for (size_t g = 0; g < features; g++)
     if (strcmp(comp_model_feature(a, g), comp_model_feature(b, g)) != 0)
-      return comp__error(COMP_ERR_ARGUMENT,
-                         "%s has '%s' as feature %zu, the first model '%s': they are models of different data", which,
-                         comp_model_feature(b, g), g + 1, comp_model_feature(a, g));
+      return comp__error(COMP_ERR_ARGUMENT, "%s has '%s' as feature %zu, %s '%s': they are models of different data",
+                         other->name, comp_model_feature(b, g), g + 1, first->name, comp_model_feature(a, g));
   if (strcmp(comp_model_condition(a), comp_model_condition(b)) != 0)
-    return comp__error(COMP_ERR_ARGUMENT, "%s has the condition '%s', the first model '%s': they cannot be compared",
-                       which, comp_model_condition(b), comp_model_condition(a));
+    return comp__error(COMP_ERR_ARGUMENT, "%s has the condition '%s', %s '%s': they cannot be compared", other->name,
+                       comp_model_condition(b), first->name, comp_model_condition(a));
   bool same = comp_model_levels(b) == levels;
   for (size_t k = 0; same && k < levels; k++) same = strcmp(comp_model_level(a, k), comp_model_level(b, k)) == 0;
   if (!same)
-    return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than the first model", which,
-                       comp_model_condition(a));
-  return comp_model_get_options(a)->likelihood == comp_model_get_options(b)->likelihood
-             ? COMP_OK
-             : comp__error(COMP_ERR_ARGUMENT, "%s has another likelihood than the first model: they cannot be compared",
-                           which);
+    return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than %s", other->name,
+                       comp_model_condition(a), first->name);
+  if (comp_model_get_options(a)->likelihood != comp_model_get_options(b)->likelihood)
+    return comp__error(COMP_ERR_ARGUMENT, "%s has another likelihood than %s: they cannot be compared", other->name,
+                       first->name);
+  return check_same_data(context, first, other);
 }
 
-static comp_status check_models(const comp_model *const *models, size_t n, const comp_diagnose_options *o) {
+static bool same_weights(const comp_model *a, const comp_model *b) {
+  size_t size = a->network.params.size;
+  return a == b || (b->network.params.size == size && memcmp(a->params, b->params, size * sizeof *a->params) == 0);
+}
+
+/* Agreement of a model with itself says nothing; the seed is part of the settings. */
+static comp_status check_other_seed(const named *a, const named *b) {
+  const char *x = comp_model_config(a->model), *y = comp_model_config(b->model);
+  if (strcmp(a->name, b->name) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "%s is given twice; give models that were trained with other seeds", a->name);
+  if (same_weights(a->model, b->model))
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "%s and %s are the same model; give models that were trained with other seeds", a->name,
+                       b->name);
+  if (x && y && strcmp(x, y) == 0)
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "%s and %s were trained with the same seed and settings; give models of other seeds", a->name,
+                       b->name);
+  return COMP_OK;
+}
+
+/* A number of the training's settings; 0 when it is not there. */
+static double training_setting(const comp_model *model, const char *name) {
+  json_error_t error;
+  const char *config = comp_model_config(model);
+  json_t *root = config ? json_loads(config, 0, &error) : NULL;
+  double value = json_number_value(json_object_get(json_object_get(root, "training"), name));
+  json_decref(root);
+  return value;
+}
+
+static comp_status check_against(comp_context *context, const named *first, const comp_diagnose_options *o) {
+  named against = name_against(o);
+  const comp_model_options *m = comp_model_get_options(o->against);
+  comp_status status = check_alike(context, first, &against);
+  if (status != COMP_OK) return status;
+  if (same_weights(first->model, o->against))
+    return comp__error(COMP_ERR_ARGUMENT, "%s and %s are the same model: there is nothing to compare with",
+                       against.name, first->name);
+  double target = training_setting(o->against, "kl_target");
+  if (m->penalty != COMP_PENALTY_NONE && (m->gamma > 0 || target > 0))
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "%s was trained with a penalty (%s %g); the model to compare with must have none: train it with "
+                       "--gamma 0",
+                       against.name, m->gamma > 0 ? "gamma" : "kl_target", m->gamma > 0 ? m->gamma : target);
+  return COMP_OK;
+}
+
+static comp_status check_models(comp_context *context, const comp_model *const *models, size_t n,
+                                const comp_diagnose_options *o) {
   if (n == 0) return comp__error(COMP_ERR_ARGUMENT, "there is no model to diagnose");
+  named first = name_model(models, 0, o);
   for (size_t m = 1; m < n; m++) {
-    char which[40];
-    snprintf(which, sizeof which, "model %zu", m + 1);
-    comp_status status = check_alike(models[0], models[m], which);
+    named other = name_model(models, m, o);
+    comp_status status = check_alike(context, &first, &other);
+    for (size_t k = 0; status == COMP_OK && k < m; k++) {
+      named before = name_model(models, k, o);
+      status = check_other_seed(&before, &other);
+    }
     if (status != COMP_OK) return status;
   }
-  return o->against ? check_alike(models[0], o->against, "the model to compare with") : COMP_OK;
+  return o->against ? check_against(context, &first, o) : COMP_OK;
 }
 
 static comp_status check_samples(const comp__results *r, const comp__latent *l) {
@@ -92,16 +197,21 @@ static comp_status check_samples(const comp__results *r, const comp__latent *l) 
 
 /* The batch size that the model was trained with. */
 static size_t training_batch(const comp_model *model) {
-  json_error_t error;
-  const char *config = comp_model_config(model);
-  json_t *root = config ? json_loads(config, 0, &error) : NULL;
-  json_int_t batch = json_integer_value(json_object_get(json_object_get(root, "training"), "batch"));
-  json_decref(root);
-  return batch > 0 ? (size_t)batch : 512;
+  double batch = training_setting(model, "batch");
+  return batch >= 1 ? (size_t)batch : 512;
 }
 
 static size_t at_most(size_t n, size_t most) {
   return n < most ? n : most;
+}
+
+/* Permutations after which the smallest p, `tests` / (permutations + 1), does not exceed alpha; `most` when that takes
+ * more, and never fewer than were asked for. Without it a test could not reject, and the line would pass whatever was
+ * measured. */
+static size_t enough(const comp_diagnose_options *o, double tests, size_t least, size_t most) {
+  double needed = ceil(tests / o->alpha * (1 - 1e-12)) - 1;
+  size_t n = needed < (double)most ? (size_t)needed : most;
+  return n > least ? n : least;
 }
 
 static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
@@ -110,7 +220,8 @@ static comp_status run_independence(comp__results *r, comp_context *context, con
   comp__posteriors p = {0};
   COMP__TRY(comp__posteriors_init(&p, l->mean, l->scale, l->codes, l->n, l->dims, l->conditions, o->seed));
   COMP__TRY(comp__independence_estimate(&r->independence, context, &p, o->samples, o->draws, o->seed));
-  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, at_most(o->samples, NULL_ROWS), NULL_SHUFFLES, o->seed));
+  COMP__TRY(comp__independence_shuffled(&r->null, context, &p, at_most(o->samples, NULL_ROWS),
+                                        enough(o, 1, NULL_LEAST, NULL_MOST), o->seed));
   COMP__TRY(comp__information_least(&r->information, context, &p, at_most(o->samples, LEAST_ROWS), o->seed));
   r->batch = training_batch(r->model);
   if (r->batch > l->n) r->batch = l->n;
@@ -146,13 +257,15 @@ static comp_status run_predictions(comp__results *r, comp_context *context, cons
   const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = (1U << COMP_CLASSIFIER_KINDS) - 1;
   int32_t *codes = NULL;
   comp_matrix *means = NULL, *draws = NULL, *before = NULL;
+  /* Nothing is trained anew for a permutation: they are cheap. */
+  size_t permutations = enough(o, COMP_CLASSIFIER_KINDS, o->permutations, PREDICT_MOST);
   COMP__TRY(comp__random_order(&order, l->n, o->seed, STEP_PREDICT));
   COMP__TRY(comp__alloc(&codes, n, sizeof *codes));
   COMP__TRY(comp__latent_rows(&means, l, order, n, false, o->seed));
   COMP__TRY(comp__latent_rows(&draws, l, order, n, true, o->seed));
   for (size_t i = 0; i < n; i++) codes[i] = l->codes[order[i]];
-  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, every, o->permutations, o->seed));
-  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, every, o->permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_means, context, means, codes, l->conditions, every, permutations, o->seed));
+  COMP__TRY(comp__predict(&r->condition_draws, context, draws, codes, l->conditions, every, permutations, o->seed));
   if (r->labels.n_levels) {
     for (size_t i = 0; i < n; i++) codes[i] = r->labels.codes[order[i]];
     COMP__TRY(components_of_data(&before, context, l, order, n, o->seed));
@@ -190,8 +303,12 @@ static comp_status run_checks(comp__results *r, comp_context *context, const com
                               const comp__latent *latents) {
   comp_status status;
   const comp_diagnose_options *o = &r->options;
-  comp__progress_begin(context, "diagnosing", "checks", 5);
-  COMP__TRY(comp__identify_run(&r->identify, context, &latents[0], o->samples, o->alpha, o->permutations, o->seed));
+  r->missing = latents[0].fitted.n_missing;
+  r->features = latents[0].features;
+  for (size_t i = 0; i < r->n; i++) r->counts[latents[0].codes[i]]++;
+  comp__progress_begin(context, "diagnosing", "checks", r->models > 1 ? 5 : 4);
+  COMP__TRY(comp__identify_run(&r->identify, context, &latents[0], o->samples, o->alpha,
+                               enough(o, 1, o->permutations, ENERGY_MOST), o->seed));
   comp__progress_update(context, 1, NULL);
   COMP__TRY(run_independence(r, context, &latents[0]));
   comp__progress_update(context, 2, NULL);
@@ -204,6 +321,7 @@ static comp_status run_checks(comp__results *r, comp_context *context, const com
     COMP__TRY(comp__stability_run(&r->stability, context, latents, r->models,
                                   r->labels.n_levels ? r->labels.codes : NULL, r->labels.n_levels, CHANGE_ROWS,
                                   o->seed));
+  comp__progress_update(context, r->models > 1 ? 5 : 4, NULL);
   comp__progress_end(context);
 done:
   return status;
@@ -215,6 +333,7 @@ static void release(comp__results *r) {
   comp__stability_release(&r->stability);
   comp__fates_release(&r->fates);
   comp_groups_release(&r->labels);
+  comp__free(r->counts);
 }
 
 comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
@@ -225,13 +344,19 @@ comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const com
   comp__latent *latents = NULL;
   comp__results r = {.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
   COMP__TRY(comp_diagnose_options_check(options));
-  COMP__TRY(check_models(models, n_models, options));
+  COMP__TRY(check_models(context, models, n_models, options));
   r.model = models[0];
   r.n = comp_dataset_samples(dataset);
   r.dims = comp_model_get_options(models[0])->latent;
   r.conditions = comp_model_levels(models[0]);
+  COMP__TRY(comp__calloc(&r.counts, r.conditions, sizeof *r.counts));
   if (options->label) {
     size_t column;
+    if (strcmp(options->label, comp_model_condition(models[0])) == 0)
+      COMP__FAIL(COMP_ERR_DATA,
+                 "the label '%s' is the condition of the model: give a column of what must not be lost, such as the "
+                 "cell type",
+                 options->label);
     COMP__TRY(comp_table_require(&column, comp_dataset_obs(dataset), options->label));
     COMP__TRY(comp_table_groups(&r.labels, comp_dataset_obs(dataset), column));
     if (r.labels.n_levels > 1000)

@@ -12,8 +12,8 @@
 #include "diagnose/normality.h"
 
 /* x [n, dims]: the first n_a rows are one sample, the rest the other. The statistic is E; p is (1 + permutations with
- * an E at least as large) / (1 + permutations). Distances are made in tiles, once for all permutations: O(n
- * permutations) memory. */
+ * an E at least as large) / (1 + permutations). Distances are made in tiles, once for some hundred
+ * permutations: O(n) memory. */
 comp_status comp__energy_test(comp__test *out, comp_context *context, const double *x, size_t n, size_t n_a,
                               size_t dims, size_t permutations, uint64_t seed);
 

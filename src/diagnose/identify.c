@@ -12,7 +12,7 @@
 #include "diagnose/special.h"
 #include "diagnose/whiten.h"
 
-enum { STEP_ROWS = 4000000, STEP_PROJECTION, STEP_ROTATION, ENERGY_ROWS = 1000, COMPONENT_ROWS = 20000 };
+enum { STEP_ROWS = 4000000, STEP_PROJECTION, STEP_ROTATION, ENERGY_ROWS = 4000, COMPONENT_ROWS = 20000 };
 
 /* Draws of some samples along the active axes of the means: x [n, active]. */
 static comp_status project(double **x, size_t *active, const comp__latent *l, const size_t *order, size_t n,
@@ -153,6 +153,7 @@ static comp_status test_symmetry(comp__identify *out, comp_context *context, con
   else
     out->rotation = out->mirror; /* the only other rotation of a line */
   out->symmetry_rows = rows;
+  out->symmetry_permutations = permutations;
 done:
   comp__free(x);
   comp__free(rotation);
@@ -188,7 +189,7 @@ static comp_status test_all(comp__identify *out, comp_context *context, const do
     COMP__TRY(comp__components_find(&out->components, context, y, most, dims, alpha, seed));
     out->has_components = true;
   }
-  COMP__TRY(test_symmetry(out, context, y, n, dims, permutations, seed));
+  COMP__TRY(test_symmetry(out, context, y, used, dims, permutations, seed));
 done:
   comp__free(part);
   return status;

@@ -27,7 +27,7 @@ typedef struct comp__identify {
   double largest_kurtosis, largest_skewness; /* by magnitude, over the variables: how far from normal */
   bool has_components;
   comp__components components;
-  size_t symmetry_rows;
+  size_t symmetry_rows, symmetry_permutations;
   comp__test mirror, rotation; /* energy: z against -z, z against a random rotation of z */
 } comp__identify;
 

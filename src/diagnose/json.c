@@ -57,15 +57,18 @@ static json_t *identify(const comp__identify *i) {
                                   integer(c->alike), "largest_correlation_of_squares", number(c->dependence),
                                   "converged", (int)c->converged, "p", numbers(c->p, c->count)));
   json_object_set_new(root, "symmetry",
-                      json_pack("{s:o, s:o, s:o}", "samples", integer(i->symmetry_rows), "mirror", test(i->mirror),
-                                "rotation", test(i->rotation)));
+                      json_pack("{s:o, s:o, s:o, s:o}", "samples", integer(i->symmetry_rows), "permutations",
+                                integer(i->symmetry_permutations), "mirror", test(i->mirror), "rotation",
+                                test(i->rotation)));
   return root;
 }
 
 static json_t *prediction(const comp__prediction_check *p) {
   if (!p->done) return json_null();
-  json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o}", "samples", integer(p->samples), "groups", integer(p->n_levels),
-                           "majority", number(p->majority), "gain", number(p->gain), "p", number(p->p));
+  json_t *root =
+      json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", integer(p->samples), "groups", integer(p->n_levels),
+                "majority", number(p->majority), "gain", number(p->gain), "gain_deviation", number(p->deviation), "p",
+                number(p->p), "smallest_possible_p", number(p->least_p));
   for (size_t k = 0; k < COMP_CLASSIFIER_KINDS; k++)
     if (p->scores[k].done)
       json_object_set_new(root, comp_classifier_kind_name((comp_classifier_kind)k),
@@ -155,7 +158,8 @@ static json_t *findings(const comp_diagnosis *d) {
 
 comp_status comp__results_json(char **out, const comp__results *r, const comp_diagnosis *diagnosis) {
   *out = NULL;
-  json_t *root = json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->n), "dimensions",
+  json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->n),
+                           "features", integer(r->features), "features_missing", integer(r->missing), "dimensions",
                            integer(r->dims), "models", integer(r->models), "worst", comp_verdict_name(diagnosis->worst),
                            "findings", findings(diagnosis), "identifiable", identify(&r->identify), "independent",
                            independence(r), "stable", stability(r), "kept", kept(r));

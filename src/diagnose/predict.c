@@ -80,8 +80,8 @@ static comp_status try_kind(comp__score *out, comp_context *context, const comp_
 }
 
 /* Over the classifiers that were asked. */
-static void summarise(comp__prediction_check *out, const outcome *o) {
-  double chance = 1 / (double)out->n_levels, least = NAN, asked = 0;
+static void summarise(comp__prediction_check *out, const outcome *o, size_t permutations) {
+  double chance = 1 / (double)out->n_levels, least = NAN, asked = 0, variance = 0;
   size_t most = 0;
   for (size_t k = 0; k < o->n_levels; k++) most = o->counts[k] > most ? o->counts[k] : most;
   out->majority = (double)most / (double)o->m;
@@ -95,6 +95,9 @@ static void summarise(comp__prediction_check *out, const outcome *o) {
   out->gain = fmax(0, (out->scores[out->best].balanced - chance) / (1 - chance));
   out->p = fmin(1, asked * least);
   if (isnan(least)) out->p = NAN;
+  out->least_p = permutations ? fmin(1, asked / (double)(permutations + 1)) : NAN;
+  for (size_t k = 0; k < o->n_levels; k++) variance += chance * (1 - chance) / (double)o->counts[k];
+  out->deviation = sqrt(variance) / (double)o->n_levels / (1 - chance);
   out->done = true;
 }
 
@@ -123,7 +126,7 @@ comp_status comp__predict(comp__prediction_check *out, comp_context *context, co
     if (kinds >> kind & 1)
       COMP__TRY(try_kind(&out->scores[kind], context, z, train, test, said, &o, (comp_classifier_kind)kind,
                          permutations, seed));
-  summarise(out, &o);
+  summarise(out, &o, permutations);
 done:
   comp__free(all);
   comp__free(o.counts);

@@ -25,8 +25,10 @@ typedef struct comp__prediction_check {
   double majority;          /* accuracy of always saying the commonest group */
   size_t samples, n_levels; /* tested samples, and groups */
   size_t best;              /* the classifier with the largest balanced accuracy */
-  double gain; /* of it: (balanced accuracy - 1 / n) / (1 - 1 / n): 0 for chance, 1 for certainty; at least 0 */
-  double p;    /* the smallest, times the number of classifiers */
+  double gain;      /* of it: (balanced accuracy - 1 / n) / (1 - 1 / n): 0 for chance, 1 for certainty; at least 0 */
+  double p;         /* the smallest, times the number of classifiers */
+  double least_p;   /* what p would be if no permutation reached the score */
+  double deviation; /* of the gain of a guess, over samples: what chance alone makes of it */
 } comp__prediction_check;
 
 /* Predicts codes [rows] (below n_levels; -1: not known) from z. Groups with fewer than 10 samples are left out. The

@@ -15,7 +15,9 @@ typedef struct comp__results {
   comp_diagnose_options options;
   const comp_model *model;
   size_t n, dims, models, conditions;
-  comp_groups labels; /* n_levels 0: no labels */
+  size_t *counts;           /* [conditions]: samples */
+  size_t features, missing; /* of the model, and of them those that the data lacks */
+  comp_groups labels;       /* n_levels 0: no labels */
   comp__identify identify;
   comp__independence independence;
   comp__null null;            /* the divergence against shuffled conditions */

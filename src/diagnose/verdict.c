@@ -12,7 +12,7 @@
 #include "diagnose/results.h"
 
 #define DEPENDENCE_LOOK 0.2 /* |correlation| of the squares of two components */
-/* Share of H(c) that z surely holds, and gain of the best classifier over chance. */
+/* Share of H(c) that z holds, estimated from below, and gain of the best classifier over chance. */
 #define INFORMATION_LOOK 0.1
 #define INFORMATION_FAIL 0.3
 #define GAIN_LOOK        0.2
@@ -34,6 +34,23 @@
 #define MIXING_FAIL 0.9
 #define LOST_LOOK   0.1 /* share of what was known of the label, or of the explained variance, that is gone */
 #define LOST_FAIL   0.3
+/* Below these a test has no power: it is not made. */
+#define LEAST_OF_CONDITION 10
+#define LEAST_FOR_NORMAL   50
+#define LEAST_FOR_SYMMETRY 100
+#define LEAST_OF_LABEL     10
+/* So many standard deviations above what was measured may be true; a line passes when even that would not fail. */
+#define DOUBT 1.64
+
+/*
+ * Advice that depends on what other lines say. Rules give the general form; reconcile() puts in its place what fits all
+ * lines.
+ */
+static const char MORE_PENALTY[] = "raise gamma, or set --kl-target; train longer, with larger batches";
+static const char LESS_PENALTY[] = "lower gamma or set --kl-target; a smaller beta";
+static const char NO_FIT[] = "train longer, with a smaller beta; see that the data are prepared as for the training";
+static const char SYMMETRY[] = "validate on something that was measured; seeds that disagree (-m more than once) would "
+                               "confirm a symmetry, seeds that agree do not rule it out";
 
 const char *comp_verdict_name(comp_verdict verdict) {
   static const char *const names[] = {"pass", "look", "fail", "not checked"};
@@ -83,6 +100,42 @@ static comp_verdict below(double value, double look, double fail) {
   return above(-value, -look, -fail);
 }
 
+static const char *plural(size_t n) {
+  return n == 1 ? "" : "s";
+}
+
+/* Names in a row, cut after a whole one when there is no room for more. */
+typedef struct name_list {
+  char text[600];
+  size_t left_out;
+} name_list;
+
+static void append(name_list *list, const char *name, const char *format, double number) COMP_PRINTF(3, 0);
+static void append(name_list *list, const char *name, const char *format, double number) {
+  enum { TAIL = 32 }; /* for ", and N more" */
+  char shown[32];
+  size_t used = strlen(list->text);
+  snprintf(shown, sizeof shown, format, number);
+  if (list->left_out || used + strlen(name) + strlen(shown) + 5 + TAIL > sizeof list->text)
+    list->left_out++;
+  else
+    snprintf(list->text + used, sizeof list->text - used, "%s%s (%s)", used ? ", " : "", name, shown);
+}
+
+static const char *finish_list(name_list *list) {
+  size_t used = strlen(list->text);
+  if (list->left_out)
+    snprintf(list->text + used, sizeof list->text - used, "%s%zu more", used ? ", and " : "", list->left_out);
+  list->left_out = 0;
+  return list->text;
+}
+
+/* What to do when the permutations that were made cannot make p small enough. */
+static const char *more_permutations(const judge *j, double tests) {
+  return tests / j->r->options.alpha - 1 > 100000 ? "give a larger --alpha: no number of permutations reaches it"
+                                                  : "give more --permutations, or a larger --alpha";
+}
+
 static const char *label_name(const judge *j, size_t label) {
   return j->r->labels.n_levels ? j->r->labels.levels[label] : "all samples";
 }
@@ -101,6 +154,11 @@ static void judge_normality(judge *j) {
     return;
   }
   double alpha = j->r->options.alpha;
+  if (i->least_p > alpha && i->rows < LEAST_FOR_NORMAL) {
+    find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_NOT_CHECKED, i->least_p, measure, "more samples",
+         "too few samples: %zu cannot tell z from a normal distribution, whatever it is", i->rows);
+    return;
+  }
   if (i->least_p > alpha) {
     find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_FAIL, i->least_p, measure,
          "do not rely on counterfactuals of single samples; more data may show a structure, another latent size may "
@@ -124,78 +182,150 @@ static void judge_components(judge *j) {
   if (!i->has_components) {
     find(j, COMP_QUESTION_IDENTIFIABLE, "components", COMP_VERDICT_NOT_CHECKED, NAN, measure,
          i->active < 2 ? "" : "more samples",
-         i->active < 2 ? "with one dimension in use there is nothing to rotate"
-                       : "there are too few samples for independent components");
+         i->active == 0   ? "no dimension of z is in use: there are no components"
+         : i->active == 1 ? "with one dimension in use there is nothing to rotate"
+                          : "there are too few samples for independent components");
     return;
   }
   comp_verdict verdict = COMP_VERDICT_PASS;
-  if (c->normal > 1 || c->dependence > DEPENDENCE_LOOK) verdict = COMP_VERDICT_LOOK;
+  bool dependent = c->dependence > DEPENDENCE_LOOK;
+  if (c->normal > 1 || dependent || !c->converged) verdict = COMP_VERDICT_LOOK;
   if (c->normal > 1 && 2 * c->normal >= c->count) verdict = COMP_VERDICT_FAIL;
-  char more[160] = "";
-  if (c->dependence > DEPENDENCE_LOOK)
+  char more[200] = "";
+  if (dependent)
     snprintf(more, sizeof more,
-             "; they are not independent (correlation of two squares %.2f), as the theorem wants them", c->dependence);
+             "; components as independent as can be found are still not independent (squares of two correlate %.2f), "
+             "as the theorem wants them",
+             c->dependence);
   find(j, COMP_QUESTION_IDENTIFIABLE, "components", verdict, (double)c->normal, measure,
        verdict == COMP_VERDICT_PASS ? ""
                                     : "fewer latent dimensions, or more data; trust averages more than single samples",
-       "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
+       "of %zu components %zu may be normal%s%s%s", c->count, c->normal,
        c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
-       c->converged ? "" : " (the search for components did not converge)", more);
+       c->converged ? "" : "; the search for components did not converge, others may exist", more);
 }
 
 static void judge_symmetry(judge *j) {
   const comp__identify *i = &j->r->identify;
   const comp__components *c = &i->components;
+  const char *measure = "larger p of the two tests";
   double alpha = j->r->options.alpha;
-  if (i->active == 0) return;
+  if (i->active == 0) {
+    find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, NAN, measure, "",
+         "no dimension of z is in use: there is nothing to mirror or to rotate");
+    return;
+  }
+  if (1 > alpha * (double)(i->symmetry_permutations + 1) * (1 + 1e-12)) {
+    find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, NAN, measure, more_permutations(j, 1),
+         "%zu permutations cannot make p as small as %g: that takes %.0f", i->symmetry_permutations, alpha,
+         ceil(1 / alpha * (1 - 1e-12)) - 1);
+    return;
+  }
   bool rotated = i->rotation.p > alpha, mirrored = i->mirror.p > alpha;
+  if ((rotated || mirrored) && i->symmetry_rows < LEAST_FOR_SYMMETRY) {
+    find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, fmax(i->rotation.p, i->mirror.p), measure,
+         "more samples",
+         "too few samples: %zu cannot tell z from its mirror image or a rotation of itself, whatever "
+         "it is",
+         i->symmetry_rows);
+    return;
+  }
   bool parts = i->has_components && (c->mirrored > 0 || c->alike > 0);
   comp_verdict verdict = rotated ? COMP_VERDICT_FAIL : mirrored || parts ? COMP_VERDICT_LOOK : COMP_VERDICT_PASS;
-  char more[160] = "";
-  if (parts)
-    snprintf(more, sizeof more, "; of %zu components %zu may equal their mirror image, and %zu pairs each other",
-             c->count, c->mirrored, c->alike);
-  find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", verdict, fmax(i->rotation.p, i->mirror.p),
-       "larger p of the two tests",
-       verdict == COMP_VERDICT_PASS ? ""
-                                    : "compare several seeds (-m more than once): a symmetry shows as seeds that "
-                                      "disagree",
-       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s",
+  char mirror_text[100] = "", alike_text[100] = "";
+  if (parts && c->mirrored)
+    snprintf(mirror_text, sizeof mirror_text, "; %zu of %zu components may equal %s mirror image%s", c->mirrored,
+             c->count, c->mirrored == 1 ? "its" : "their", plural(c->mirrored));
+  if (parts && c->alike)
+    snprintf(alike_text, sizeof alike_text, "; %zu of %zu pairs of components may be alike", c->alike,
+             c->count * (c->count - 1) / 2);
+  find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", verdict, fmax(i->rotation.p, i->mirror.p), measure,
+       verdict == COMP_VERDICT_PASS ? "" : SYMMETRY,
+       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
        mirrored ? "may be distributed like" : "differs from", i->mirror.p,
-       rotated ? "may be distributed like" : "differs from", i->rotation.p, more);
+       rotated ? "may be distributed like" : "differs from", i->rotation.p, mirror_text, alike_text);
 }
 
 /* ---- independent ---- */
 
-static const char *more_penalty(const judge *j, comp_verdict verdict) {
+/* Whether training had a penalty. */
+static bool penalised(const judge *j) {
   const comp_model_options *o = comp_model_get_options(j->r->model);
-  if (verdict == COMP_VERDICT_PASS) return "";
-  if (o->penalty == COMP_PENALTY_NONE || o->gamma == 0)
-    return "this model has no penalty: train with --model comp and a gamma";
-  return "raise gamma, or set --kl-target; train longer, with larger batches";
+  return o->penalty != COMP_PENALTY_NONE && o->gamma > 0;
+}
+
+/* The condition with the fewest samples, when they are too few for any test. */
+static bool too_few(judge *j, const char *check, const char *measure) {
+  const comp__results *r = j->r;
+  size_t least = 0;
+  for (size_t k = 1; k < r->conditions; k++)
+    if (r->counts[k] < r->counts[least]) least = k;
+  if (r->counts[least] >= LEAST_OF_CONDITION) return false;
+  find(j, COMP_QUESTION_INDEPENDENT, check, COMP_VERDICT_NOT_CHECKED, NAN, measure, "more samples",
+       "too few samples: %zu of '%s', where at least %d are needed", r->counts[least],
+       comp_model_level(r->model, least), LEAST_OF_CONDITION);
+  return true;
+}
+
+/*
+ * A size with its p. A large size needs a small p, or chance could have made it; when permutations cannot make p small
+ * and none of them reached the size, the size stands. A small size passes when chance cannot have hidden a large one.
+ * NOT_CHECKED: there are too few samples to tell.
+ */
+static comp_verdict weigh(const judge *j, double value, double look, double fail, double deviation, double p,
+                          double least_p) {
+  comp_verdict size = above(value, look, fail);
+  double alpha = j->r->options.alpha;
+  if (size == COMP_VERDICT_PASS) return value + DOUBT * deviation < fail ? COMP_VERDICT_PASS : COMP_VERDICT_NOT_CHECKED;
+  if (p <= alpha * (1 + 1e-12)) return size;
+  return least_p > alpha && p <= least_p * (1 + 1e-12) ? size : COMP_VERDICT_NOT_CHECKED;
+}
+
+static const char *weighed_advice(comp_verdict verdict) {
+  return verdict == COMP_VERDICT_PASS ? "" : verdict == COMP_VERDICT_NOT_CHECKED ? "more samples" : MORE_PENALTY;
 }
 
 static void judge_divergence(judge *j) {
   const comp__results *r = j->r;
   const comp__null *n = &r->null;
-  comp_verdict verdict = above(n->excess, DIVERGENCE_LOOK, DIVERGENCE_FAIL);
-  if (n->p > r->options.alpha) verdict = COMP_VERDICT_PASS;
-  find(j, COMP_QUESTION_INDEPENDENT, "divergence", verdict, n->excess, "KL beyond that of shuffled conditions, nats",
-       more_penalty(j, verdict),
-       "sum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats beyond shuffled conditions (p %.2g). All posteriors as "
-       "mixture: at most %.3g +- %.1g; the training bound at a batch of %zu: %.3g",
-       n->excess, n->p, r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
+  const char *measure = "KL beyond that of shuffled conditions, nats";
+  if (too_few(j, "divergence", measure)) return;
+  double least_p = 1 / (double)(n->shuffles + 1);
+  comp_verdict verdict = weigh(j, n->excess, DIVERGENCE_LOOK, DIVERGENCE_FAIL, n->deviation, n->p, least_p);
+  find(j, COMP_QUESTION_INDEPENDENT, "divergence", verdict, n->excess, measure, weighed_advice(verdict),
+       "%ssum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats beyond %zu shuffles of the conditions, whose standard "
+       "deviation is %.2g (p %.2g)%s. Another estimate, too high on average, with all posteriors as mixture: %.3g +- "
+       "%.1g; the training bound at a batch of %zu: %.3g",
+       verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", n->excess, n->shuffles,
+       n->deviation, n->p,
+       n->p > r->options.alpha && verdict > COMP_VERDICT_PASS && verdict <= COMP_VERDICT_FAIL
+           ? ", the smallest that so many allow"
+           : "",
+       r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
 }
 
 static void judge_information(judge *j) {
   const comp__results *r = j->r;
-  double share = r->information.value / r->independence.entropy;
+  const char *measure = "share of H(c) that z holds, estimated from below";
+  if (too_few(j, "information", measure)) return;
+  comp__estimate low = r->information, high = r->independence.information;
+  double share = low.value / r->independence.entropy, error = sqrt(low.error * low.error + high.error * high.error);
   comp_verdict verdict = above(share, INFORMATION_LOOK, INFORMATION_FAIL);
-  find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, "share of H(c) that z surely holds",
-       more_penalty(j, verdict), "I(z; c) is at least %.3g +- %.1g and at most %.3g of the %.3g nats of the condition",
-       r->information.value, r->information.error,
-       fmax(r->information.value, fmin(r->independence.information.value, r->independence.entropy)),
-       r->independence.entropy);
+  const char *advice = verdict == COMP_VERDICT_PASS ? "" : MORE_PENALTY;
+  if (low.value <= high.value)
+    find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, measure, advice,
+         "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g, of the "
+         "%.3g nats of the condition",
+         low.value, low.error, fmin(high.value, r->independence.entropy), high.error, r->independence.entropy);
+  else
+    find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, measure, advice,
+         "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g: %s, of "
+         "the %.3g nats of the condition",
+         low.value, low.error, high.value, high.error,
+         low.value - high.value <= 2 * error ? "they agree within their errors"
+                                             : "they cross by more than their errors, which leave out the choice of "
+                                               "the best kernel and of samples",
+         r->independence.entropy);
 }
 
 static void judge_prediction(judge *j) {
@@ -205,17 +335,17 @@ static void judge_prediction(judge *j) {
   const char *measure = "gain of the best classifier over chance";
   if (!best->done) {
     find(j, COMP_QUESTION_INDEPENDENT, "prediction", COMP_VERDICT_NOT_CHECKED, NAN, measure, "more samples",
-         "fewer than two conditions have 10 samples");
+         "too few samples: fewer than two conditions have 10");
     return;
   }
-  comp_verdict verdict = above(best->gain, GAIN_LOOK, GAIN_FAIL);
-  if (best->p > r->options.alpha) verdict = COMP_VERDICT_PASS;
+  comp_verdict verdict = weigh(j, best->gain, GAIN_LOOK, GAIN_FAIL, best->deviation, best->p, best->least_p);
   const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
-  find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, more_penalty(j, verdict),
-       "balanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), boosted "
-       "%.3f (%.3f); chance %.3f, p %.2g",
-       m[0].balanced, d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced,
-       1 / (double)best->n_levels, best->p);
+  find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, weighed_advice(verdict),
+       "%sbalanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), "
+       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g, where chance alone makes some %.2g (p %.2g)",
+       verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", m[0].balanced,
+       d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels,
+       best->gain, best->deviation, best->p);
 }
 
 /* ---- stable ---- */
@@ -239,26 +369,35 @@ static void judge_stability(judge *j) {
   const comp__change *worst = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (!worst || s->changes[k].agreement < worst->agreement) worst = &s->changes[k];
-  if (!worst) return;
+  if (!worst) {
+    find(j, COMP_QUESTION_STABLE, "counterfactuals", COMP_VERDICT_NOT_CHECKED, NAN, "smallest agreement", "",
+         "no label has samples whose condition could be changed");
+    find(j, COMP_QUESTION_STABLE, "single samples", COMP_VERDICT_NOT_CHECKED, NAN, "smallest correlation", "",
+         "no label has samples whose condition could be changed");
+    return;
+  }
   verdict = below(worst->agreement, AGREEMENT_LOOK, AGREEMENT_FAIL);
-  char genes[512] = "";
-  size_t used = 0;
-  for (size_t g = 0; g < 5 && g < comp_model_features(j->r->model) && used < sizeof genes; g++)
-    used += (size_t)snprintf(genes + used, sizeof genes - used, "%s%s (%.2g)", g ? ", " : "",
-                             comp_model_feature(j->r->model, s->gene_order[g]), s->gene_spread[s->gene_order[g]]);
+  name_list genes = {0};
+  for (size_t g = 0; g < 5 && g < comp_model_features(j->r->model); g++)
+    append(&genes, comp_model_feature(j->r->model, s->gene_order[g]), "%.2g", s->gene_spread[s->gene_order[g]]);
   find(j, COMP_QUESTION_STABLE, "counterfactuals", verdict, worst->agreement,
        "smallest mean correlation of a predicted change between models",
        verdict == COMP_VERDICT_PASS ? ""
                                     : "compare the objectives of the seeds (comp train --log): one that is worse is "
                                       "stuck; where they are alike, do not rely on "
                                       "what differs",
-       "predicted changes agree least for %s to %s: r %.3f over features (%zu samples). Least stable features "
+       "predicted changes agree least for %s to %s: r %.3f over features (%zu sample%s). Least stable features "
        "(standard deviation over models): %s",
-       label_name(j, worst->label), comp_model_level(j->r->model, worst->to), worst->agreement, worst->samples, genes);
+       label_name(j, worst->label), comp_model_level(j->r->model, worst->to), worst->agreement, worst->samples,
+       plural(worst->samples), finish_list(&genes));
   const comp__change *odd = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (isfinite(s->changes[k].single) && (!odd || s->changes[k].single < odd->single)) odd = &s->changes[k];
-  if (!odd) return;
+  if (!odd) {
+    find(j, COMP_QUESTION_STABLE, "single samples", COMP_VERDICT_NOT_CHECKED, NAN, "smallest correlation",
+         "more samples", "too few samples: no label has several to compare");
+    return;
+  }
   verdict = below(odd->single, SINGLE_LOOK, SINGLE_FAIL);
   find(j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
        "smallest correlation of predictions of single samples between models",
@@ -271,40 +410,46 @@ static void judge_stability(judge *j) {
 
 /* ---- kept ---- */
 
-/* Appends "name (number)" to a list that is cut when it is full. */
-static void append(char *list, size_t size, const char *name, double number) {
-  size_t used = strlen(list);
-  snprintf(list + used, size - used, "%s%s (%.2f)", used ? ", " : "", name, number);
-}
-
 static void judge_shared(judge *j) {
   const comp__fates *f = &j->r->fates;
-  char list[600] = "";
+  const char *measure = "largest mixing of a label of one condition";
+  name_list list = {0};
   double worst = 0;
-  size_t count = 0;
+  size_t count = 0, small = 0;
+  comp_verdict verdict = COMP_VERDICT_PASS;
   for (size_t d = 0; d < f->n_labels; d++) {
-    if (f->labels[d].in > 1 || f->labels[d].looked_at == 0) continue;
+    const comp__label_fate *l = &f->labels[d];
+    if (l->in > 1 || l->looked_at == 0) continue;
+    if (l->looked_at < LEAST_OF_LABEL) {
+      small++;
+      continue;
+    }
+    /* With a sample or two elsewhere it may belong there, and only be rare. */
+    comp_verdict here = above(l->mixing, MIXING_LOOK, MIXING_FAIL);
+    if (here == COMP_VERDICT_FAIL && l->present > 1) here = COMP_VERDICT_LOOK;
+    if (here > verdict) verdict = here;
     count++;
-    worst = fmax(worst, f->labels[d].mixing);
-    append(list, sizeof list, j->r->labels.levels[d], f->labels[d].mixing);
+    worst = fmax(worst, l->mixing);
+    append(&list, j->r->labels.levels[d], "%.2f", l->mixing);
   }
-  comp_verdict verdict = count == 0 ? COMP_VERDICT_PASS : above(worst, MIXING_LOOK, MIXING_FAIL);
+  char few[100] = "";
+  if (small)
+    snprintf(few, sizeof few, "; %zu label%s with fewer than %d samples %s left out", small, plural(small),
+             LEAST_OF_LABEL, small == 1 ? "is" : "are");
   if (count == 0)
-    find(j, COMP_QUESTION_KEPT, "shared labels", verdict, 0, "largest mixing of a label of one condition", "",
-         "every label has samples in several conditions");
+    find(j, COMP_QUESTION_KEPT, "shared labels", verdict, 0, measure, "",
+         "every label has samples in several conditions%s", few);
   else
-    find(j, COMP_QUESTION_KEPT, "shared labels", verdict, worst, "largest mixing of a label of one condition",
-         verdict == COMP_VERDICT_PASS ? ""
-                                      : "lower gamma or set --kl-target; do not read counterfactuals of these labels",
-         "%zu label%s in one condition only (single samples aside); their mixing with samples of other conditions (0: "
-         "apart, 1: laid over "
-         "others): %s",
-         count, count == 1 ? " is" : "s are", list);
+    find(j, COMP_QUESTION_KEPT, "shared labels", verdict, worst, measure,
+         verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
+         "%zu label%s in one condition only, single samples aside: do not read counterfactuals of %s. Mixing with "
+         "samples of other conditions (0: apart, 1: laid over others): %s%s",
+         count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them", finish_list(&list), few);
 }
 
 static void judge_neighbours(judge *j) {
   const comp__fates *f = &j->r->fates;
-  char list[600] = "";
+  name_list list = {0};
   double worst = NAN;
   comp_verdict verdict = COMP_VERDICT_PASS;
   for (size_t d = 0; d < f->n_labels; d++) {
@@ -314,20 +459,20 @@ static void judge_neighbours(judge *j) {
     if (l->same > SAME_LOOK || l->mostly == d) continue;
     comp_verdict here = l->same <= SAME_FAIL ? COMP_VERDICT_FAIL : COMP_VERDICT_LOOK;
     if (here > verdict) verdict = here;
-    char name[300];
+    char name[600];
     snprintf(name, sizeof name, "%s, mostly %s", j->r->labels.levels[d], j->r->labels.levels[l->mostly]);
-    append(list, sizeof list, name, l->same);
+    append(&list, name, "%.2f", l->same);
   }
   if (isnan(worst))
     find(j, COMP_QUESTION_KEPT, "neighbours", COMP_VERDICT_NOT_CHECKED, NAN, "smallest share of the own label", "",
          "no label has samples in two conditions");
-  else if (!list[0])
+  else if (verdict == COMP_VERDICT_PASS)
     find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", "",
          "neighbours in other conditions are mostly of the own label, for every label");
   else
-    find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label",
-         "lower gamma or set --kl-target; a smaller beta",
-         "labels whose nearest samples in other conditions are mostly of another label (share of the own): %s", list);
+    find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", LESS_PENALTY,
+         "labels whose nearest samples in other conditions are mostly of another label (share of the own): %s",
+         finish_list(&list));
 }
 
 static void judge_label(judge *j) {
@@ -340,17 +485,23 @@ static void judge_label(judge *j) {
   }
   double lost = before->gain > 0 ? fmax(0, 1 - after->gain / before->gain) : 0;
   comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
-  find(j, COMP_QUESTION_KEPT, "label", verdict, lost, measure,
-       verdict == COMP_VERDICT_PASS ? "" : "lower gamma or set --kl-target; a smaller beta, more latent dimensions",
+  find(j, COMP_QUESTION_KEPT, "label", verdict, lost, measure, verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
        "balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z",
        before->scores[before->best].balanced, after->scores[after->best].balanced);
 }
 
 static void judge_labels(judge *j) {
-  if (j->r->labels.n_levels) {
+  size_t levels = j->r->labels.n_levels;
+  if (levels > 1) {
     judge_shared(j);
     judge_neighbours(j);
     judge_label(j);
+    return;
+  }
+  if (j->r->options.label) {
+    find(j, COMP_QUESTION_KEPT, "labels", COMP_VERDICT_NOT_CHECKED, NAN, "", "give another column with --label",
+         "the column '%s' has %s: there are no different kinds of samples in it that could be lost",
+         j->r->options.label, levels ? "one value only" : "no values");
     return;
   }
   find(j, COMP_QUESTION_KEPT, "labels", COMP_VERDICT_NOT_CHECKED, NAN, "",
@@ -361,23 +512,55 @@ static void judge_labels(judge *j) {
 static void judge_reconstruction(judge *j) {
   const comp__results *r = j->r;
   const char *measure = "share of the explained variance that is lost";
-  if (isnan(r->reconstruction_against)) {
-    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure,
-         "train with --gamma 0 and give that model with --against",
-         "the model explains %.3f of the variance of the data; how much it would without the penalty is not known",
-         r->reconstruction);
+  double own = r->reconstruction, other = r->reconstruction_against;
+  if (own <= 0) {
+    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_FAIL, own, "explained variance of the data", NO_FIT,
+         "the model explains nothing of the data: reconstructions are no nearer to it than the mean of each feature "
+         "(explained variance %.3g)",
+         own);
     return;
   }
-  double lost = r->reconstruction_against > 0 ? fmax(0, 1 - r->reconstruction / r->reconstruction_against) : 0;
+  if (isnan(own)) {
+    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure, "",
+         "the data does not vary: there is nothing to explain");
+    return;
+  }
+  if (isnan(other)) {
+    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure,
+         penalised(j) ? "train with --gamma 0 and give that model with --against" : "",
+         penalised(j)
+             ? "the model explains %.3f of the variance of the data; how much it would without the penalty is not known"
+             : "the model explains %.3f of the variance of the data; it has no penalty that could take any away",
+         own);
+    return;
+  }
+  if (other <= 0) {
+    find(
+        j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure,
+        "train the model to compare with longer",
+        "the model explains %.3f of the variance of the data; the one without a penalty explains nothing (%.3g) and is "
+        "no measure",
+        own, other);
+    return;
+  }
+  double lost = fmax(0, 1 - own / other);
   comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
   find(j, COMP_QUESTION_KEPT, "reconstruction", verdict, lost, measure,
-       verdict == COMP_VERDICT_PASS ? "" : "lower gamma or set --kl-target",
-       "explained variance of the data: %.3f, without the penalty %.3f", r->reconstruction, r->reconstruction_against);
+       verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
+       "explained variance of the data: %.3f, without the penalty %.3f", own, other);
 }
 
 /* ---- beyond ---- */
 
 static void say_limits(judge *j) {
+  const comp__results *r = j->r;
+  if (r->missing)
+    find(
+        j, COMP_QUESTION_BEYOND, "features", COMP_VERDICT_LOOK, (double)r->missing / (double)r->features,
+        "share of the model's features that the data lacks", "diagnose with the data that the model was trained on",
+        "%zu of the model's %zu features %s not in the data and filled with their training mean: all lines above speak "
+        "of the model as it sees such data",
+        r->missing, r->features, r->missing == 1 ? "is" : "are");
   find(j, COMP_QUESTION_BEYOND, "truth", COMP_VERDICT_NOT_CHECKED, NAN, "", "validate on measurements of a few cases",
        "whether a counterfactual is right: no sample was measured under two conditions, and passing every check is no "
        "proof of it");
@@ -386,6 +569,57 @@ static void say_limits(judge *j) {
   find(j, COMP_QUESTION_BEYOND, "design", COMP_VERDICT_NOT_CHECKED, NAN, "", "",
        "whether conditions were given at random: a difference between who was sampled in them, not caused by them, is "
        "taken out as if they had caused it");
+}
+
+/* ---- advice ---- */
+
+/* The worst verdict among the lines with this advice; PASS when there are none. */
+static comp_verdict advised(const judge *j, const char *advice) {
+  comp_verdict worst = COMP_VERDICT_PASS;
+  for (size_t i = 0; i < j->out->count; i++) {
+    const comp_finding *f = &j->out->findings[i];
+    if (f->advice == advice && f->verdict > worst) worst = f->verdict;
+  }
+  return worst;
+}
+
+/* Lines are judged one by one; what to do about them must not contradict itself. */
+static void reconcile(judge *j) {
+  comp_verdict dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
+  bool no_fit = advised(j, NO_FIT) != COMP_VERDICT_PASS;
+  bool disagree = false;
+  for (size_t i = 0; i < j->out->count; i++) {
+    const comp_finding *f = &j->out->findings[i];
+    disagree = disagree || (f->question == COMP_QUESTION_STABLE &&
+                            (f->verdict == COMP_VERDICT_LOOK || f->verdict == COMP_VERDICT_FAIL));
+  }
+  for (size_t i = 0; i < j->out->count; i++) {
+    const char **advice = &j->out->findings[i].advice;
+    if (*advice == SYMMETRY && j->r->stable)
+      *advice = disagree
+                    ? "the seeds disagree below, as they do when a symmetry leaves the choice open: do not rely on "
+                      "what differs between them"
+                    : "the seeds agree, which does not rule a symmetry out (docs/theory.md): validate on something "
+                      "that was measured";
+    if (*advice != MORE_PENALTY && *advice != LESS_PENALTY) continue;
+    bool more = *advice == MORE_PENALTY;
+    if (no_fit)
+      *advice = "mend the fit first: see reconstruction";
+    else if (!penalised(j))
+      *advice = more ? "this model has no penalty: train with --model comp and a gamma"
+                : dependent != COMP_VERDICT_PASS
+                    ? "this model has no penalty, and conditions lie apart: with one, labels may come together"
+                    : "this model has no penalty, so that gamma is not the cause: train longer, with a smaller beta";
+    else if (dependent == COMP_VERDICT_PASS || lost == COMP_VERDICT_PASS)
+      continue;
+    else if (dependent == lost)
+      *advice = "another gamma alone will not do: z tells the condition while more than the condition is lost. Train "
+                "longer, with larger batches and a smaller beta";
+    else if (more && lost > dependent)
+      *advice = "see first to what is lost, which is worse (below); then train longer, with larger batches";
+    else if (!more && dependent > lost)
+      *advice = "see first to what z tells of the condition, which is worse (above); then a smaller beta";
+  }
 }
 
 comp_status comp__judge(comp_diagnosis *out, const comp__results *results) {
@@ -400,5 +634,6 @@ comp_status comp__judge(comp_diagnosis *out, const comp__results *results) {
   judge_labels(&j);
   judge_reconstruction(&j);
   say_limits(&j);
+  reconcile(&j);
   return j.status;
 }

@@ -58,9 +58,11 @@ comp_status comp_model_save(const comp_model *model, const char *path) {
   if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   snprintf(target, sizeof target, "%.9g", (double)model->library_target);
   const comp__text texts[] = {
-      {"format", FORMAT},      {"format_version", VERSION}, {"config", model->config},
-      {"features", features},  {"levels", levels},          {"condition", model->condition},
-      {"prep", model->record}, {"history", model->history}, {"library_target", target},
+      {"format", FORMAT},         {"format_version", VERSION},
+      {"config", model->config},  {"features", features},
+      {"levels", levels},         {"condition", model->condition},
+      {"prep", model->record},    {"history", model->history},
+      {"library_target", target}, {"trained_on", model->trained_on},
   };
   COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
   list_arrays(arrays, model);
@@ -149,6 +151,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(comp__strdup(&m->config, comp__safetensors_text(file, "config")));
   COMP__TRY(comp__strdup(&m->record, comp__safetensors_text(file, "prep")));
   COMP__TRY(comp__strdup(&m->history, comp__safetensors_text(file, "history")));
+  COMP__TRY(comp__strdup(&m->trained_on, comp__safetensors_text(file, "trained_on")));
   *out = m;
   m = NULL;
 done:
@@ -168,7 +171,7 @@ comp_status comp_model_load(comp_model **out, const char *path) {
   comp_status status = comp__safetensors_read(&file, path);
   if (status != COMP_OK) return status;
   status = read_model(out, file);
-  if (status != COMP_OK) comp__error_context(status, "model file '%s'", path);
+  if (status != COMP_OK && !strstr(comp_error_message(), path)) comp__error_context(status, "model file '%s'", path);
   comp__safetensors_free(file);
   return status;
 }

@@ -163,8 +163,11 @@ done:
 }
 
 static comp_status describe(comp_model *model, const comp_dataset *dataset, const comp_groups *groups,
-                            const comp_train_options *options) {
+                            const comp_train_options *options, uint64_t digest) {
   comp_status status;
+  char trained_on[64];
+  snprintf(trained_on, sizeof trained_on, "%zu %016llx", groups->rows, (unsigned long long)digest);
+  COMP__TRY(comp__strdup(&model->trained_on, trained_on));
   for (size_t k = 0; k < groups->n_levels; k++)
     COMP__TRY(comp__strings_append(&model->levels, groups->levels[k], strlen(groups->levels[k])));
   for (size_t g = 0; g < comp_dataset_features(dataset); g++) {
@@ -344,7 +347,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
                                  .library_target = run.model->library_target};
   COMP__TRY(comp__loader_new(&run.loader, context, &loader));
   resolve(&options, context, comp__loader_batches(run.loader));
-  COMP__TRY(describe(run.model, dataset, groups, &options));
+  COMP__TRY(describe(run.model, dataset, groups, &options, digest));
   COMP__TRY(new_run(&run, digest));
   comp__info(context,
              "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",

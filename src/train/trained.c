@@ -34,6 +34,7 @@ void comp_model_free(comp_model *model) {
   comp__free(model->record);
   comp__free(model->config);
   comp__free(model->history);
+  comp__free(model->trained_on);
   comp__free(model->digest);
   comp__free(model);
 }

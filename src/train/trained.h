@@ -20,6 +20,7 @@ struct comp_model {
   char *config;         /* JSON */
   bool finished;        /* training came to its end; only known where it was trained */
   char *history;        /* JSON array, one object an epoch */
+  char *trained_on;     /* "samples digest" of the training data; NULL in files of earlier versions */
   char *digest;         /* of the file that it was read from; NULL: it had none, or there was no file */
 };
 

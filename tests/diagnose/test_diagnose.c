@@ -5,6 +5,7 @@
 #include "core/rng.h"
 #include "diagnose/correction.h"
 #include "diagnose/predict.h"
+#include "diagnose/results.h"
 #include "diagnose/stability.h"
 
 static double normal(uint64_t row, uint64_t column) {
@@ -201,6 +202,313 @@ static void whole(void **state) {
   comp_context_free(first_context);
 }
 
+/* ---- from numbers to verdicts ---- */
+
+static comp_model *judged_model(comp_context *context, double gamma) {
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
+  comp_model *model = make_model(context, d, 0, gamma);
+  comp_dataset_free(d);
+  return model;
+}
+
+/* Numbers of a faultless model; 500 samples of each of two conditions. */
+static comp__results good_results(const comp_model *model, size_t *counts) {
+  counts[0] = counts[1] = 500;
+  comp__results r = {.options = COMP_DIAGNOSE_OPTIONS_INIT, .model = model, .n = 1000, .dims = 3, .models = 1};
+  r.conditions = 2;
+  r.counts = counts;
+  r.features = FEATURES;
+  r.identify = (comp__identify){.dims = 3, .active = 3, .rows = 1000, .symmetry_rows = 1000, .has_components = true};
+  r.identify.symmetry_permutations = 99;
+  r.identify.mirror.p = r.identify.rotation.p = 0.01;
+  r.identify.components = (comp__components){.count = 3, .converged = true};
+  r.independence.entropy = 0.69;
+  r.independence.information.value = 0.02;
+  r.null = (comp__null){.deviation = 0.02, .p = 0.5, .rows = 1000, .shuffles = 19};
+  r.condition_means = (comp__prediction_check){.done = true, .n_levels = 2, .p = 0.5, .least_p = 0.03};
+  r.condition_means.deviation = 0.05;
+  r.condition_draws = r.condition_means;
+  r.reconstruction = 0.5;
+  r.reconstruction_against = 0.5;
+  return r;
+}
+
+static comp_finding judged(const comp__results *r, const char *check, char *reason, size_t size) {
+  comp_diagnosis *d = calloc(1, sizeof *d);
+  assert_ok(comp__judge(d, r));
+  comp_finding found = {0};
+  for (size_t i = 0; i < d->count; i++)
+    if (strcmp(d->findings[i].check, check) == 0) {
+      found = d->findings[i];
+      snprintf(reason, size, "%s", found.reason);
+      found.reason = reason;
+    }
+  if (!found.check) fail_msg("there is no line '%s'", check);
+  comp_diagnosis_free(d);
+  return found;
+}
+
+#define JUDGED(results, check)                   judged(results, check, reason, sizeof reason)
+#define assert_verdict(results, check, expected) assert_int_equal(JUDGED(results, check).verdict, expected)
+
+/* A test that cannot reject must not pass. */
+static void no_power(void **state) {
+  (void)state;
+  char reason[2048];
+  size_t counts[2];
+  comp_context *context = test_context(1);
+  comp_model *model = judged_model(context, 5);
+  comp__results r = good_results(model, counts);
+  assert_verdict(&r, "divergence", COMP_VERDICT_PASS);
+  assert_verdict(&r, "prediction", COMP_VERDICT_PASS);
+  assert_verdict(&r, "symmetry", COMP_VERDICT_PASS);
+  /* 19 shuffles and alpha 0.01: p cannot be small, and the divergence is huge. */
+  r.options.alpha = 0.01;
+  r.null.excess = 800;
+  r.null.p = 0.05;
+  assert_verdict(&r, "divergence", COMP_VERDICT_FAIL);
+  assert_non_null(strstr(JUDGED(&r, "divergence").reason, "smallest that so many allow"));
+  r.null.excess = 1;
+  assert_verdict(&r, "divergence", COMP_VERDICT_LOOK);
+  r.null.p = 0.4; /* shuffles reached it: chance, or too few samples to tell */
+  assert_verdict(&r, "divergence", COMP_VERDICT_NOT_CHECKED);
+  r.null.excess = 0.1;
+  r.null.deviation = 3; /* chance could hide 2 nats */
+  assert_verdict(&r, "divergence", COMP_VERDICT_NOT_CHECKED);
+  r.condition_means.gain = 0.9;
+  r.condition_means.p = r.condition_means.least_p = 0.15; /* 19 permutations, three classifiers */
+  assert_verdict(&r, "prediction", COMP_VERDICT_FAIL);
+  r.condition_means.p = 0.3;
+  assert_verdict(&r, "prediction", COMP_VERDICT_NOT_CHECKED);
+  r.condition_means.gain = 0.1;
+  assert_verdict(&r, "prediction", COMP_VERDICT_PASS);
+  r.condition_means.deviation = 0.3; /* some ten tested samples */
+  assert_verdict(&r, "prediction", COMP_VERDICT_NOT_CHECKED);
+  r.options.alpha = 0.001;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_NOT_CHECKED);
+  assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "--permutations"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").reason, "that takes 999"));
+  r.options.alpha = 0.05;
+  r.identify.rotation.p = 0.3;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_FAIL);
+  r.identify.symmetry_rows = 60;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_NOT_CHECKED);
+  counts[1] = 4;
+  assert_verdict(&r, "divergence", COMP_VERDICT_NOT_CHECKED);
+  assert_non_null(strstr(JUDGED(&r, "information").reason, "4 of 'yes'"));
+  comp_model_free(model);
+  comp_context_free(context);
+}
+
+/* What to do must fit all lines. */
+static void advice(void **state) {
+  (void)state;
+  char reason[2048];
+  size_t counts[2];
+  comp_context *context = test_context(1);
+  comp_model *model = judged_model(context, 5), *bare = judged_model(context, 0);
+  comp__results r = good_results(model, counts);
+  r.null.excess = 5;
+  r.null.p = 0.05;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "raise gamma"));
+  r.reconstruction = 0.1;
+  const char *both = JUDGED(&r, "divergence").advice;
+  assert_null(strstr(both, "raise gamma"));
+  assert_string_equal(both, JUDGED(&r, "reconstruction").advice);
+  r.null.excess = 1; /* look, while reconstruction fails: the worse one comes first */
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "see first to what is lost"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  r.null.excess = 5;
+  r.reconstruction = 0.4;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "raise gamma"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "see first to what z tells"));
+  r.null.excess = 0;
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  r.model = bare;
+  assert_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  r.null.excess = 5;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "has no penalty"));
+  assert_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  r = good_results(model, counts);
+  r.identify.mirror.p = 0.5;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_LOOK);
+  assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "-m more than once"));
+  r.stable = true;
+  r.models = r.stability.models = 2;
+  r.stability.least_r2 = 0.99;
+  assert_null(strstr(JUDGED(&r, "symmetry").advice, "-m"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "does not rule a symmetry out"));
+  r.stability.least_r2 = 0.1;
+  assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "disagree"));
+  comp_model_free(model);
+  comp_model_free(bare);
+  comp_context_free(context);
+}
+
+static void odd_models(void **state) {
+  (void)state;
+  char reason[2048];
+  size_t counts[2];
+  comp_context *context = test_context(1);
+  comp_model *model = judged_model(context, 5);
+  comp__results r = good_results(model, counts);
+  /* Estimates from below and above that cross. */
+  r.information = (comp__estimate){0.0273, 0.0016};
+  r.independence.information = (comp__estimate){0.0265, 0.0005};
+  const char *said = JUDGED(&r, "information").reason;
+  assert_non_null(strstr(said, "agree within their errors"));
+  assert_null(strstr(said, "at most"));
+  r.information.value = 0.05;
+  assert_non_null(strstr(JUDGED(&r, "information").reason, "cross by more"));
+  /* Nothing explained. */
+  r = good_results(model, counts);
+  r.reconstruction_against = -0.1;
+  assert_verdict(&r, "reconstruction", COMP_VERDICT_NOT_CHECKED);
+  r.reconstruction = -0.2;
+  assert_verdict(&r, "reconstruction", COMP_VERDICT_FAIL);
+  r.reconstruction_against = NAN;
+  assert_verdict(&r, "reconstruction", COMP_VERDICT_FAIL);
+  /* No dimension in use. */
+  r = good_results(model, counts);
+  r.identify = (comp__identify){.dims = 3};
+  assert_verdict(&r, "normality", COMP_VERDICT_FAIL);
+  assert_non_null(strstr(JUDGED(&r, "components").reason, "no dimension of z is in use"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").reason, "no dimension of z is in use"));
+  /* Components. */
+  r = good_results(model, counts);
+  assert_verdict(&r, "components", COMP_VERDICT_PASS);
+  r.identify.components.converged = false;
+  assert_verdict(&r, "components", COMP_VERDICT_LOOK);
+  r.identify.components.mirrored = r.identify.components.alike = 1;
+  said = JUDGED(&r, "symmetry").reason;
+  assert_non_null(
+      strstr(said, "1 of 3 components may equal its mirror image; 1 of 3 pairs of components may be alike"));
+  /* Features that the data lacks. */
+  r.missing = 6;
+  assert_verdict(&r, "features", COMP_VERDICT_LOOK);
+  assert_non_null(strstr(JUDGED(&r, "features").reason, "6 of the model's 12 features are"));
+  comp_model_free(model);
+  comp_context_free(context);
+}
+
+static void odd_labels(void **state) {
+  (void)state;
+  char reason[2048], names[40][40], *levels[40];
+  size_t counts[2], label_counts[40][2];
+  comp__label_fate fates[40] = {0};
+  comp_context *context = test_context(1);
+  comp_model *model = judged_model(context, 5);
+  comp__results r = good_results(model, counts);
+  for (size_t d = 0; d < 40; d++) {
+    snprintf(names[d], sizeof names[d], "a rather long name of label %zu", d);
+    levels[d] = names[d];
+    fates[d] = (comp__label_fate){.counts = label_counts[d], .in = 2, .present = 2, .looked_at = 50, .mostly = d};
+    fates[d].same = 0.9;
+  }
+  r.options.label = "type";
+  r.labels = (comp_groups){.n_levels = 40, .levels = levels};
+  r.fates = (comp__fates){.n_labels = 40, .conditions = 2, .labels = fates};
+  assert_verdict(&r, "shared labels", COMP_VERDICT_PASS);
+  fates[3].in = fates[3].present = 1;
+  fates[3].mixing = 0.95;
+  assert_verdict(&r, "shared labels", COMP_VERDICT_FAIL);
+  assert_non_null(strstr(JUDGED(&r, "shared labels").reason, "1 label is in one condition only"));
+  fates[3].present = 2; /* one sample elsewhere */
+  assert_verdict(&r, "shared labels", COMP_VERDICT_LOOK);
+  fates[3].looked_at = 5;
+  assert_verdict(&r, "shared labels", COMP_VERDICT_PASS);
+  assert_non_null(strstr(JUDGED(&r, "shared labels").reason, "1 label with fewer than 10"));
+  for (size_t d = 0; d < 40; d++) fates[d].in = fates[d].present = 1, fates[d].looked_at = 50;
+  const char *said = JUDGED(&r, "shared labels").reason, *more = strstr(said, ", and ");
+  assert_non_null(more);
+  assert_int_equal(more[-1], ')'); /* after a whole entry */
+  size_t shown = 0;
+  for (const char *at = said; (at = strstr(at, "a rather long")); at++) shown++;
+  assert_int_equal(shown + strtoul(more + 6, NULL, 10), 40);
+  r.labels.n_levels = 1;
+  assert_verdict(&r, "labels", COMP_VERDICT_NOT_CHECKED);
+  assert_non_null(strstr(JUDGED(&r, "labels").reason, "one value only"));
+  comp_model_free(model);
+  comp_context_free(context);
+}
+
+/* `comp run` asks for fewer permutations than alpha needs: a model without a penalty fails all the same. */
+static void floors(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
+  /* The condition is in most features, and nothing takes it out. */
+  comp_matrix *x = (comp_matrix *)(uintptr_t)comp_dataset_x(d);
+  for (size_t i = 0; i < ROWS; i += 2)
+    for (size_t g = 0; g < FEATURES; g++) comp_matrix_values(x)[i * FEATURES + g] += 4;
+  const comp_model *model = make_model(context, d, 0, 0);
+  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  o.permutations = 19;
+  const double alphas[] = {0.05, 0.01, 0.0005};
+  for (size_t a = 0; a < 3; a++) {
+    o.alpha = alphas[a];
+    comp_diagnosis *diagnosis;
+    assert_ok(comp_diagnose(&diagnosis, context, d, &model, 1, &o));
+    for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
+      const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
+      if (strcmp(f->check, "prediction") == 0 && f->verdict != COMP_VERDICT_FAIL)
+        fail_msg("alpha %g: %s", o.alpha, f->reason);
+    }
+    comp_diagnosis_free(diagnosis);
+  }
+  comp_model_free((comp_model *)(uintptr_t)model);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+/* Models that must not be compared. */
+static void wrong_models(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1), *other = make_dataset(ROWS, FEATURES, 2), *part;
+  size_t rows[ROWS / 2];
+  for (size_t i = 0; i < ROWS / 2; i++) rows[i] = i;
+  assert_ok(comp_dataset_select(&part, context, d, rows, ROWS / 2, NULL, 0));
+  comp_model *a = make_model(context, d, 0, 5), *again = make_model(context, d, 0, 5);
+  comp_model *bare = make_model(context, d, 1, 0), *elsewhere = make_model(context, other, 1, 5);
+  comp_model *fewer = make_model(context, part, 1, 5);
+  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  const char *const names[] = {"first.comp", "second.comp"};
+  comp_diagnosis *out;
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, a}, 2, &o), COMP_ERR_ARGUMENT,
+               "model 1 and model 2 are the same model");
+  o.names = names;
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, again}, 2, &o), COMP_ERR_ARGUMENT,
+               "'first.comp' and 'second.comp' are the same model");
+  again->params[0] += 1;
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, again}, 2, &o), COMP_ERR_ARGUMENT,
+               "the same seed and settings");
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, elsewhere}, 2, &o), COMP_ERR_ARGUMENT,
+               "were trained on different data: the mean of '0' was");
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, fewer}, 2, &o), COMP_ERR_ARGUMENT,
+               "'first.comp' was trained on 240 samples, 'second.comp' on 120");
+  o.against = elsewhere;
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_ARGUMENT,
+               "different data");
+  o.against = again;
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_ARGUMENT,
+               "trained with a penalty (gamma 5)");
+  o.against = bare;
+  o.against_name = "bare.comp";
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){bare}, 1, &o), COMP_ERR_ARGUMENT,
+               "'bare.comp' and 'first.comp' are the same model");
+  o.against = NULL;
+  o.label = "stim";
+  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_DATA,
+               "'stim' is the condition of the model");
+  comp_model *all[] = {a, again, bare, elsewhere, fewer};
+  for (int m = 0; m < 5; m++) comp_model_free(all[m]);
+  comp_dataset_free(d);
+  comp_dataset_free(other);
+  comp_dataset_free(part);
+  comp_context_free(context);
+}
+
 static void one_model(void **state) {
   (void)state;
   comp_context *context = test_context(2);
@@ -265,6 +573,12 @@ int main(void) {
       cmocka_unit_test(prediction_level),
       cmocka_unit_test(fates),
       cmocka_unit_test(whole),
+      cmocka_unit_test(no_power),
+      cmocka_unit_test(advice),
+      cmocka_unit_test(odd_models),
+      cmocka_unit_test(odd_labels),
+      cmocka_unit_test(floors),
+      cmocka_unit_test(wrong_models),
       cmocka_unit_test(one_model),
       cmocka_unit_test(bad_input),
   };

@@ -19,14 +19,23 @@ make 10 6 >few.csv
 for seed in 0 1; do
   "$COMP" train -q -i cells.csv -c stim -o m$seed.comp --hidden 8 --latent 2 --epochs 5 --batch 40 --seed $seed
 done
+"$COMP" train -q -i cells.csv -c stim -o g0.comp --hidden 8 --latent 2 --epochs 5 --batch 40 --gamma 0
 "$COMP" train -q -i other.csv -c stim -o other.comp --hidden 8 --latent 2 --epochs 5 --batch 40
 checks() {
   sed -n 's/^  \(pass\|look\|fail\|not checked\) *\([a-z]* \{0,1\}[a-z]*\) .*/\2/p' | sed 's/ *$//'
 }
 "$COMP" diagnose -q -i cells.csv -m m0.comp | grep -c '^  not checked'
-"$COMP" diagnose -q -i cells.csv -m m0.comp -m m1.comp -l type --against m1.comp --json all.json | checks
+"$COMP" diagnose -q -i cells.csv -m m0.comp -m m1.comp -l type --against g0.comp --json all.json | checks
 grep -c '"verdict"' all.json
 "$COMP" diagnose -q -i cells.csv -m m0.comp -m other.comp && exit 9
+cp m0.comp copy.comp
+"$COMP" diagnose -q -i cells.csv -m m0.comp -m ./m1.comp -m m0.comp && exit 9
+"$COMP" diagnose -q -i cells.csv -m m0.comp -m copy.comp && exit 9
+"$COMP" diagnose -q -i cells.csv -m m0.comp --against m1.comp && exit 9
+"$COMP" diagnose -q -i cells.csv -m m0.comp -l stim && exit 9
+head -c 4000 m0.comp >cut.comp
+"$COMP" diagnose -q -i cells.csv -m cut.comp && exit 9
+"$COMP" diagnose -q -i cells.csv -m m0.comp --json no/such.json && exit 9
 "$COMP" diagnose -q -i cells.csv -m m0.comp -l typ && exit 9
 "$COMP" diagnose -q -i cells.csv -m cells.csv && exit 9
 "$COMP" diagnose -q -i few.csv -m m0.comp
