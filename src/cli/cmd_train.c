@@ -372,6 +372,10 @@ static int run(cli_session *session, const void *values) {
   read.layer = o->layer;
   read.skip_slots = true;
   if (o->memory > 0) {
+    const char *ending = strrchr(o->input, '.');
+    if (!ending || strcmp(ending, ".h5ad") != 0)
+      return cli_usage_error(
+          session, "--memory trains from an .h5ad, which %s is not by its name; comp convert makes one", o->input);
     read.skip_x = true;
     t.stream = o->input;
     t.stream_read = &read;

@@ -358,23 +358,34 @@ done:
   return status;
 }
 
-static comp_status check_conditions(const comp_score *score, const comp_score_options *o) {
-  const comp_groups *g = &score->conditions;
-  if (g->n_levels >= 2) return COMP_OK;
-  return comp__error(COMP_ERR_DATA, "column '%s' has %s; mixing needs at least two conditions", o->condition,
-                     g->n_levels ? "the same value in all samples" : "no value at all");
-}
-
-/* A name for each sample is no label: every group would have one sample or two. */
-static comp_status check_labels(const comp_score *score, const comp_score_options *o) {
-  const comp_groups *g = &score->labels;
+/* A name for each sample is no condition and no label: every group would have one sample or two. */
+static comp_status check_groups(const comp_groups *g, const char *column, const char *what) {
   size_t known = 0;
   for (size_t l = 0; l < g->n_levels; l++) known += g->counts[l];
   if (g->n_levels <= 2 || g->n_levels <= known / 2) return COMP_OK;
   return comp__error(COMP_ERR_DATA,
-                     "column '%s' has %zu different values in %zu samples: that is no label, but rather an identifier; "
+                     "column '%s' has %zu different values in %zu samples: that is no %s, but rather an identifier; "
                      "name a column whose values many samples share",
-                     o->label, g->n_levels, known);
+                     column, g->n_levels, known, what);
+}
+
+static comp_status check_conditions(const comp_score *score, const comp_score_options *o) {
+  const comp_groups *g = &score->conditions;
+  if (g->n_levels >= 2) return check_groups(g, o->condition, "condition");
+  return comp__error(COMP_ERR_DATA, "column '%s' has %s; mixing needs at least two conditions", o->condition,
+                     g->n_levels ? "the same value in all samples" : "no value at all");
+}
+
+/* Samples without a label take part in what needs none. */
+static comp_status check_labels(const comp_score *score, comp_context *context, const comp_score_options *o,
+                                size_t samples) {
+  const comp_groups *g = &score->labels;
+  size_t known = 0;
+  for (size_t l = 0; l < g->n_levels; l++) known += g->counts[l];
+  if (known < samples && known > 0)
+    comp__warn(context, "column '%s' is empty in %zu of %zu samples: they have no part in what needs a label", o->label,
+               samples - known, samples);
+  return check_groups(g, o->label, "label");
 }
 
 static comp_status prepare(comp_score *score, comp_context *context, const comp_dataset *d,
@@ -386,7 +397,7 @@ static comp_status prepare(comp_score *score, comp_context *context, const comp_
   COMP__TRY(check_conditions(score, o));
   if (o->label) {
     COMP__TRY(read_groups(&score->labels, d, o->label));
-    COMP__TRY(check_labels(score, o));
+    COMP__TRY(check_labels(score, context, o, comp_dataset_samples(d)));
   }
   COMP__TRY(list_embeddings(&score->embeddings, d, o));
   score->n_embeddings = score->embeddings.count;

@@ -92,6 +92,6 @@ comp_status comp_model_options_check(const comp_model_options *o) {
     return comp__error(COMP_ERR_ARGUMENT, "mmd_scale: %g is not between 1e-6 and 1e6", o->mmd_scale);
   const comp__penalty *penalty = comp__penalty_find(o->penalty);
   if (penalty && penalty->needs_posteriors && o->place != COMP_PLACE_Z)
-    return comp__error(COMP_ERR_ARGUMENT, "place: the penalty %s attaches to z only", penalty->name);
+    return comp__error(COMP_ERR_ARGUMENT, "place: the penalty %s attaches to z; set it to z", penalty->name);
   return COMP_OK;
 }

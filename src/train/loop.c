@@ -49,7 +49,7 @@ static comp_status diverged(const comp__run *run, const comp__losses *losses, do
                                                    : "the loss has grown a thousandfold";
   return comp__error(COMP_ERR_NUMERIC,
                      "training diverged at step %llu (epoch %llu): %s; try a smaller learning rate "
-                     "than %g, clipping (clip 10), or look for very large values in the data",
+                     "than %g, shorter gradients (clip: 10), or look for very large values in the data",
                      (unsigned long long)run->now.step + 1, (unsigned long long)run->now.epoch + 1, part,
                      run->options->rate);
 }

@@ -16,6 +16,7 @@ bad --condition condition --seeds 4-2
 bad --condition condition --seeds 1,2,1
 bad --condition condition --seeds 0-4 --seed 1
 bad --condition condition --memory 5
+"$COMP" train -q -i cells.csv -o model.comp --condition condition --memory 1G || echo "exit $?"
 "$COMP" train -q -i cells.h5ad -o cells.h5ad --condition condition || echo "exit $?"
 "$COMP" train -q -i cells.h5ad -o no/such/folder.comp --condition condition || echo "exit $?"
 bad --condition condition --epochs 1 --log /dev/full
