@@ -17,7 +17,6 @@ typedef struct comp__baseline_run {
 
 typedef struct comp__baseline {
   comp_baseline_method method;
-  size_t components; /* the default */
   comp_status (*run)(comp__baseline_run *run);
 } comp__baseline;
 

@@ -438,7 +438,7 @@ const comp__baseline comp__baseline_celligner = {
                .summary = "Celligner: contrastive components removed, then moved to a reference by mutual neighbours",
                .takes = "reference components clusters seed",
                .embedding = "X_celligner",
-               .layer = "celligner"},
-    .components = 70,
+               .layer = "celligner",
+               .components = 70},
     .run = run_celligner,
 };

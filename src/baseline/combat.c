@@ -416,6 +416,7 @@ static comp_status run_combat(comp__baseline_run *run) {
                  run->batch.levels[b]);
       c.mean_only = true;
     }
+  COMP__TRY(comp__baseline_check_components(run, d->x));
   COMP__TRY(allocate_design(&c, d));
   COMP__TRY(fill_design(&c, d));
   COMP__TRY(factor_design(&c));
@@ -443,7 +444,7 @@ const comp__baseline comp__baseline_combat = {
                .summary = "ComBat: batch means and variances by empirical Bayes, as sva",
                .takes = "covariates nonparametric mean-only components seed",
                .embedding = "X_combat",
-               .layer = "combat"},
-    .components = 50,
+               .layer = "combat",
+               .components = 50},
     .run = run_combat,
 };

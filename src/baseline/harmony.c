@@ -528,7 +528,7 @@ const comp__baseline comp__baseline_harmony = {
     .method = {.name = "harmony",
                .summary = "Harmony: soft clusters that hold all conditions, corrected by ridge regression",
                .takes = "covariates rep components theta sigma lambda tau block clusters max-iter max-cluster seed",
-               .embedding = "X_harmony"},
-    .components = 50,
+               .embedding = "X_harmony",
+               .components = 50},
     .run = run_harmony,
 };

@@ -83,9 +83,9 @@ static comp_status find_components(comp_matrix **out, comp__baseline_run *run) {
   double *centre = NULL;
   comp__pca pca = {0};
   comp__pca_options options = {.components = run->components, .seed = run->options->seed};
-  COMP__TRY(comp__baseline_check_components(run, run->dataset->x));
   COMP__TRY(comp_matrix_to_dense(&x, run->context, run->dataset->x));
   for (size_t i = 0; i < x->rows; i++) scale_row(x->values + i * x->cols, x->cols);
+  COMP__TRY(comp__baseline_check_components(run, x));
   COMP__TRY(comp__alloc(&centre, x->cols, sizeof *centre));
   find_centre(centre, x, &run->batch);
   COMP__TRY(weigh(&weighted, x, centre, &run->batch));
@@ -198,7 +198,7 @@ const comp__baseline comp__baseline_mnn = {
     .method = {.name = "mnn",
                .summary = "fastMNN: conditions merged one by one, by mutual nearest neighbours",
                .takes = "rep components k order seed",
-               .embedding = "X_mnn"},
-    .components = 50,
+               .embedding = "X_mnn",
+               .components = 50},
     .run = run_mnn,
 };

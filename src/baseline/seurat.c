@@ -414,7 +414,7 @@ const comp__baseline comp__baseline_seurat_cca = {
                .summary = "Seurat's integration: anchors by canonical correlation, corrected by them",
                .takes = "components k seed",
                .embedding = "X_seurat_cca",
-               .layer = "seurat_cca"},
-    .components = COMP__ANCHOR_COMPONENTS,
+               .layer = "seurat_cca",
+               .components = COMP__ANCHOR_COMPONENTS},
     .run = run_seurat,
 };

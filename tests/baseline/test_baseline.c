@@ -347,8 +347,11 @@ static void unfit_data_is_refused(void **state) {
   for (size_t m = 0; m < 4; m++) refuse(five, by_components[m], &o, COMP_ERR_DATA, "ask for 4 or fewer");
   refuse(five, "seurat-cca", &o, COMP_ERR_DATA, "k.anchor");
   refuse(five, "celligner", &o, COMP_ERR_DATA, "samples, and clusters cannot be found");
-  refuse(flat, "combat", &o, COMP_ERR_DATA, "vary within every value");
-  refuse(flat, "seurat-cca", &o, COMP_ERR_DATA, "0 features vary both in 'a' and in 'b'");
+  for (size_t m = 0; m < comp_baseline_count(); m++)
+    refuse(flat, comp_baseline_at(m)->name, &o, COMP_ERR_DATA, "no feature of X varies");
+  values[0] = 3;
+  values[comp_dataset_features(flat) + 1] = 3;
+  refuse(flat, "pca", &o, COMP_ERR_DATA, "of which 2 vary: ask for 2 or fewer");
   values[7] = NAN;
   refuse(flat, "harmony", &o, COMP_ERR_DATA, "X");
   free(same);
