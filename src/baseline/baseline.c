@@ -74,6 +74,10 @@ comp_status comp_baseline_options_check(const comp_baseline_method *m, const com
       if (strcmp(o->covariates[i], o->covariates[j]) == 0)
         return comp__error(COMP_ERR_ARGUMENT, "covariates: '%s' is named twice", o->covariates[i]);
   }
+  if (takes(m, "rep") && o->rep && o->components)
+    return comp__error(COMP_ERR_ARGUMENT, "components: it has no effect with --rep, of which all columns are taken");
+  if (takes(m, "to") && o->to && o->reference && strcmp(o->to, o->reference) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "to: '%s' is the reference: there is nothing to predict", o->to);
   COMP__TRY(check_real(m, "components", (double)o->components, 0, 10000));
   COMP__TRY(check_real(m, "theta", o->theta, 0, 1e6));
   COMP__TRY(check_real(m, "sigma", o->sigma, 1e-4, 1e6));
