@@ -223,7 +223,8 @@ static int run(cli_session *session, const void *values) {
   }
   int code = 0;
   if (comp_baseline_options_check(method, &b) != COMP_OK) code = cli_option_error(session);
-  if (code == 0 && comp_file_check_writable(o->output) != COMP_OK) code = cli_fail(session, COMP_ERR_IO);
+  comp_status writable = code == 0 ? comp_dataset_check_update(o->output) : COMP_OK;
+  if (writable != COMP_OK) code = cli_fail(session, writable);
   read.skip_slots = !o->rep;
   comp_model *model = NULL;
   if (code == 0 && o->model) {
