@@ -32,6 +32,7 @@ typedef struct comp_baseline_method {
   const char *layer;          /* what it writes to layers; NULL: nothing */
   const char *counterfactual; /* a further layer: every sample as it would be under another condition; NULL: none */
   size_t components;          /* the default of `components`; 0: it takes none */
+  bool no_condition;          /* it corrects nothing, and needs no `condition` */
 } comp_baseline_method;
 
 COMP_API size_t comp_baseline_count(void);
@@ -42,7 +43,7 @@ COMP_API comp_status comp_baseline_find(const comp_baseline_method **out, const 
 
 /* A method reads the fields that its row names in `takes`, and no others. */
 typedef struct comp_baseline_options {
-  const char *condition; /* the obs column whose effect is removed */
+  const char *condition; /* the obs column whose effect is removed; NULL: only for methods that need none */
   const char *label;     /* scgen: the obs column within which conditions are balanced; NULL: none */
   /* combat: obs columns whose effect is kept; harmony: further columns whose effect is removed. A column of numbers is
    * a slope in combat, else every value is a level. */

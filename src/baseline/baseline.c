@@ -66,7 +66,8 @@ static comp_status check_real(const comp_baseline_method *method, const char *na
 
 comp_status comp_baseline_options_check(const comp_baseline_method *m, const comp_baseline_options *o) {
   comp_status status = COMP_OK;
-  if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
+  if (!m->no_condition && (!o->condition || !o->condition[0]))
+    return comp__error(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
   for (size_t i = 0; takes(m, "covariates") && i < o->n_covariates; i++) {
     if (strcmp(o->covariates[i], o->condition) == 0)
       return comp__error(COMP_ERR_ARGUMENT, "covariates: '%s' is the condition itself", o->condition);
@@ -284,14 +285,19 @@ comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const c
   comp_status status;
   const comp__baseline *baseline = NULL;
   comp_dataset *results = NULL;
+  size_t column;
   comp__baseline_run run = {.context = context, .dataset = dataset, .options = options};
   COMP__TRY(find(&baseline, name));
   COMP__TRY(comp_baseline_options_check(&baseline->method, options));
   run.components = options->components ? options->components : baseline->method.components;
   COMP__TRY(check_data(context, dataset->x));
   if (!options->rep || !takes(&baseline->method, "rep")) COMP__TRY(check_varies(dataset->x));
-  COMP__TRY(comp__baseline_groups(&run.batch, dataset, options->condition));
-  COMP__TRY(check_batches(&run.batch, options->condition));
+  if (!baseline->method.no_condition) {
+    COMP__TRY(comp__baseline_groups(&run.batch, dataset, options->condition));
+    COMP__TRY(check_batches(&run.batch, options->condition));
+  } else if (options->condition) {
+    COMP__TRY(comp_table_require(&column, dataset->obs, options->condition));
+  }
   COMP__TRY(make_results(&results, dataset));
   COMP__TRY(baseline->run(&run));
   COMP__TRY(keep(results, context, COMP_SLOT_OBSM, baseline->method.embedding, &run.embedding));
@@ -320,6 +326,7 @@ const comp__baseline comp__baseline_pca = {
                .summary = "principal components, no integration",
                .takes = "components seed",
                .embedding = "X_pca",
-               .components = 50},
+               .components = 50,
+               .no_condition = true},
     .run = run_pca,
 };

@@ -336,9 +336,11 @@ static void unfit_data_is_refused(void **state) {
   for (size_t m = 0; m < comp_baseline_count(); m++) {
     const char *method = comp_baseline_at(m)->name;
     o.condition = "set";
-    refuse(one, method, &o, COMP_ERR_DATA, "one value only");
+    if (!comp_baseline_at(m)->no_condition) refuse(one, method, &o, COMP_ERR_DATA, "one value only");
     o.condition = "gap";
-    refuse(one, method, &o, COMP_ERR_DATA, "no value for 1 of");
+    if (!comp_baseline_at(m)->no_condition) refuse(one, method, &o, COMP_ERR_DATA, "no value for 1 of");
+    o.condition = NULL;
+    if (!comp_baseline_at(m)->no_condition) refuse(one, method, &o, COMP_ERR_ARGUMENT, "condition");
     o.condition = "sett";
     refuse(one, method, &o, COMP_ERR_DATA, "did you mean 'set'");
   }

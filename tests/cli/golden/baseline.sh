@@ -11,6 +11,8 @@ done >>cells.csv
 "$COMP" baseline mnn -q -i cells.csv -o out2.h5ad -c batch
 "$COMP" baseline combat -q -i cells.csv -o out2.h5ad -c batsch
 "$COMP" baseline seurat-cca -q -i cells.csv -o out2.h5ad -c batch
+"$COMP" baseline pca -q -i cells.csv -o plain.h5ad --components 2 && "$COMP" info -q plain.h5ad | grep -A1 '^obsm'
+"$COMP" baseline mnn -q -i cells.csv -o out2.h5ad
 "$COMP" baseline mnn -q -i cells.csv -o out2.csv -c batch
 "$COMP" baseline mnn -q -i cells.csv -o out2.h5ad -c batch --components 2 -k 7
 "$COMP" baseline mnn -q -i out.h5ad -o out2.h5ad -c batch --rep X_combat --components 2
