@@ -31,6 +31,8 @@ typedef struct comp_baseline_method {
   const char *embedding;      /* what it writes to obsm */
   const char *layer;          /* what it writes to layers; NULL: nothing */
   const char *counterfactual; /* a further layer: every sample as it would be under another condition; NULL: none */
+  size_t components;          /* the default of `components`; 0: it takes none */
+  bool no_condition;          /* it corrects nothing, and needs no `condition` */
 } comp_baseline_method;
 
 COMP_API size_t comp_baseline_count(void);
@@ -41,7 +43,7 @@ COMP_API comp_status comp_baseline_find(const comp_baseline_method **out, const 
 
 /* A method reads the fields that its row names in `takes`, and no others. */
 typedef struct comp_baseline_options {
-  const char *condition; /* the obs column whose effect is removed */
+  const char *condition; /* the obs column whose effect is removed; NULL: only for methods that need none */
   const char *label;     /* scgen: the obs column within which conditions are balanced; NULL: none */
   /* combat: obs columns whose effect is kept; harmony: further columns whose effect is removed. A column of numbers is
    * a slope in combat, else every value is a level. */
@@ -82,6 +84,9 @@ typedef struct comp_baseline_options {
 /* Checks every field that `method` reads; the message names the first bad one. */
 COMP_API comp_status comp_baseline_options_check(const comp_baseline_method *method,
                                                  const comp_baseline_options *options);
+
+/* The most principal components that can be had of x: of features that vary, and of samples less one. */
+COMP_API comp_status comp_baseline_most_components(size_t *out, const comp_matrix *x);
 
 /* Runs a method. `*out` is a data set without X that has the samples and features of `dataset` and holds the results
  * alone, as comp_dataset_update() takes them. It should be freed via comp_dataset_free(). */

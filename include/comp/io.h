@@ -65,6 +65,9 @@ COMP_API comp_status comp_dataset_write(comp_context *context, const comp_datase
 COMP_API comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
                                          const char *out_path, const comp_read_options *options);
 
+/* Whether comp_dataset_update() could write a file of that name now, for a check before long work. Changes nothing. */
+COMP_API comp_status comp_dataset_check_update(const char *out_path);
+
 /* The name of the format that a file seems to have, such as "h5ad"; owned by the library. An error when none fits. */
 COMP_API comp_status comp_file_format(const char **out, const char *path);
 

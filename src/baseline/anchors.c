@@ -140,9 +140,10 @@ static comp_status find_kept(pair *p) {
   }
   if (p->n_kept > p->options->components) return COMP_OK;
   return comp__error(COMP_ERR_DATA,
-                     "%zu features vary both in '%s' and in '%s', and %zu canonical vectors need more than %zu: ask "
-                     "for fewer (components), or keep more features",
-                     p->n_kept, a->name, b->name, p->options->components, p->options->components);
+                     "%zu feature%s both in '%s' and in '%s', and %zu canonical vectors need more than %zu: ask for "
+                     "fewer (--components), or keep more features",
+                     p->n_kept, p->n_kept == 1 ? " varies" : "s vary", a->name, b->name, p->options->components,
+                     p->options->components);
 }
 
 /* The vectors of a set by sample, each sample of length 1. */
@@ -406,12 +407,15 @@ size_t comp__anchors_fewest(const comp__anchor_options *o) {
 
 static comp_status check_size(const comp__anchor_set *set, const comp__anchor_options *o) {
   if (set->n >= comp__anchors_fewest(o)) return COMP_OK;
+  const bool by_components = o->components + 1 == comp__anchors_fewest(o) && o->components > COMP__ANCHOR_SCORE;
+  const bool by_k = o->k + 1 == comp__anchors_fewest(o) && o->k > COMP__ANCHOR_SCORE;
   return comp__error(COMP_ERR_DATA,
-                     "'%s' has %zu sample%s, and anchors need more than %zu: as many as canonical vectors "
-                     "(components: %zu), neighbours of the score (k.score: %d) and mutual neighbours (k.anchor: %zu); "
-                     "below %d (k.filter) anchors are not filtered. Leave it out (comp prep --drop), or ask for less",
-                     set->name, set->n, set->n == 1 ? "" : "s", comp__anchors_fewest(o) - 1, o->components,
-                     COMP__ANCHOR_SCORE, o->k, COMP__ANCHOR_FILTER);
+                     "'%s' has %zu sample%s, and anchors need more than %zu%s. Keep the conditions that are large "
+                     "enough (comp prep --keep COL=A,B)",
+                     set->name, set->n, set->n == 1 ? "" : "s", comp__anchors_fewest(o) - 1,
+                     by_components ? " (--components)"
+                     : by_k        ? " (-k)"
+                                   : "");
 }
 
 comp_status comp__anchors_add(comp__anchors *out, comp_context *context, const comp_matrix *x,

@@ -1,4 +1,5 @@
 /* baseline.c: the table of methods, and what happens around each: checks before it, results put together after it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "baseline/baseline.h"
@@ -65,7 +66,8 @@ static comp_status check_real(const comp_baseline_method *method, const char *na
 
 comp_status comp_baseline_options_check(const comp_baseline_method *m, const comp_baseline_options *o) {
   comp_status status = COMP_OK;
-  if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
+  if (!m->no_condition && (!o->condition || !o->condition[0]))
+    return comp__error(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
   for (size_t i = 0; takes(m, "covariates") && i < o->n_covariates; i++) {
     if (strcmp(o->covariates[i], o->condition) == 0)
       return comp__error(COMP_ERR_ARGUMENT, "covariates: '%s' is the condition itself", o->condition);
@@ -73,6 +75,10 @@ comp_status comp_baseline_options_check(const comp_baseline_method *m, const com
       if (strcmp(o->covariates[i], o->covariates[j]) == 0)
         return comp__error(COMP_ERR_ARGUMENT, "covariates: '%s' is named twice", o->covariates[i]);
   }
+  if (takes(m, "rep") && o->rep && o->components)
+    return comp__error(COMP_ERR_ARGUMENT, "components: it has no effect with --rep, of which all columns are taken");
+  if (takes(m, "to") && o->to && o->reference && strcmp(o->to, o->reference) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "to: '%s' is the reference: there is nothing to predict", o->to);
   COMP__TRY(check_real(m, "components", (double)o->components, 0, 10000));
   COMP__TRY(check_real(m, "theta", o->theta, 0, 1e6));
   COMP__TRY(check_real(m, "sigma", o->sigma, 1e-4, 1e6));
@@ -123,6 +129,35 @@ static comp_status check_batches(const comp_groups *batch, const char *column) {
                      batch->n_levels ? batch->levels[0] : "");
 }
 
+/* How many features have more than one value. */
+static comp_status count_varying(size_t *out, const comp_matrix *x) {
+  comp_status status;
+  float *first = NULL;
+  size_t *seen = NULL;
+  bool *varies = NULL;
+  const bool dense = x->kind == COMP_DENSE;
+  *out = 0;
+  COMP__TRY(comp__calloc(&first, x->cols, sizeof *first));
+  COMP__TRY(comp__calloc(&seen, x->cols, sizeof *seen));
+  COMP__TRY(comp__calloc(&varies, x->cols, sizeof *varies));
+  for (size_t i = 0; i < x->rows; i++) {
+    const size_t begin = dense ? i * x->cols : (size_t)x->indptr[i];
+    const size_t end = dense ? begin + x->cols : (size_t)x->indptr[i + 1];
+    for (size_t k = begin; k < end; k++) {
+      const size_t j = dense ? k - begin : (size_t)x->indices[k];
+      if (seen[j]++ == 0) first[j] = x->values[k];
+      if (x->values[k] != first[j]) varies[j] = true;
+    }
+  }
+  for (size_t j = 0; j < x->cols; j++) /* what is not stored is 0 */
+    *out += varies[j] || (seen[j] > 0 && seen[j] < x->rows && first[j] != 0.0f);
+done:
+  comp__free(first);
+  comp__free(seen);
+  comp__free(varies);
+  return status;
+}
+
 static comp_status check_data(comp_context *context, const comp_matrix *x) {
   comp_data_look look;
   comp_status status = comp_matrix_check(context, x);
@@ -134,15 +169,36 @@ static comp_status check_data(comp_context *context, const comp_matrix *x) {
   return status;
 }
 
+/* Without differences there is nothing to correct, and all that a method gives would be 0. */
+static comp_status check_varies(const comp_matrix *x) {
+  size_t varying;
+  comp_status status = count_varying(&varying, x);
+  if (status == COMP_OK && varying == 0) return comp__error(COMP_ERR_DATA, "no feature of X varies");
+  return status;
+}
+
 /* ---- What methods share ---- */
 
+comp_status comp_baseline_most_components(size_t *out, const comp_matrix *x) {
+  comp_status status = count_varying(out, x);
+  if (status == COMP_OK && x->rows > 0 && x->rows - 1 < *out) *out = x->rows - 1;
+  return status;
+}
+
 comp_status comp__baseline_check_components(const comp__baseline_run *run, const comp_matrix *x) {
-  size_t most = x->rows - 1 < x->cols ? x->rows - 1 : x->cols;
+  size_t varying;
+  comp_status status = count_varying(&varying, x);
+  if (status != COMP_OK) return status;
+  const size_t most = x->rows - 1 < varying ? x->rows - 1 : varying;
+  if (varying == 0) return comp__error(COMP_ERR_DATA, "no feature of X varies");
   if (run->components <= most) return COMP_OK;
+  char note[64] = "";
+  if (varying < x->cols) snprintf(note, sizeof note, ", of which %zu var%s", varying, varying == 1 ? "ies" : "y");
   return comp__error(COMP_ERR_DATA,
-                     "%zu principal components cannot be had of %zu samples x %zu features: ask for %zu or fewer "
-                     "(components)",
-                     run->components, x->rows, x->cols, most);
+                     "%zu principal component%s cannot be had of %zu sample%s x %zu feature%s%s: ask for %zu or fewer "
+                     "(--components)",
+                     run->components, run->components == 1 ? "" : "s", x->rows, x->rows == 1 ? "" : "s", x->cols,
+                     x->cols == 1 ? "" : "s", note, most);
 }
 
 comp_status comp__baseline_scores(comp_matrix **out, comp__baseline_run *run, const comp_matrix *x) {
@@ -171,10 +227,13 @@ comp_status comp__baseline_start(comp_matrix **out, comp__baseline_run *run) {
   if (!entry) {
     size_t n = comp_dataset_count(run->dataset, COMP_SLOT_OBSM);
     const char *nearest = comp__nearest_name(name, n, nth_entry, run->dataset);
-    return comp__error(COMP_ERR_DATA, "rep: there is no '%s' in obsm%s%s%s", name, nearest ? "; did you mean '" : "",
+    return comp__error(COMP_ERR_DATA, "there is no '%s' in obsm (--rep)%s%s%s", name, nearest ? "; did you mean '" : "",
                        nearest ? nearest : "", nearest ? "'?" : "");
   }
   comp_status status = comp_matrix_check(run->context, entry);
+  size_t varying;
+  if (status == COMP_OK) status = count_varying(&varying, entry);
+  if (status == COMP_OK && varying == 0) status = comp__error(COMP_ERR_DATA, "no column of it varies");
   if (status != COMP_OK) return comp__error_context(status, "obsm/%s", name);
   return comp_matrix_to_dense(out, run->context, entry);
 }
@@ -226,13 +285,19 @@ comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const c
   comp_status status;
   const comp__baseline *baseline = NULL;
   comp_dataset *results = NULL;
+  size_t column;
   comp__baseline_run run = {.context = context, .dataset = dataset, .options = options};
   COMP__TRY(find(&baseline, name));
   COMP__TRY(comp_baseline_options_check(&baseline->method, options));
-  run.components = options->components ? options->components : baseline->components;
+  run.components = options->components ? options->components : baseline->method.components;
   COMP__TRY(check_data(context, dataset->x));
-  COMP__TRY(comp__baseline_groups(&run.batch, dataset, options->condition));
-  COMP__TRY(check_batches(&run.batch, options->condition));
+  if (!options->rep || !takes(&baseline->method, "rep")) COMP__TRY(check_varies(dataset->x));
+  if (!baseline->method.no_condition) {
+    COMP__TRY(comp__baseline_groups(&run.batch, dataset, options->condition));
+    COMP__TRY(check_batches(&run.batch, options->condition));
+  } else if (options->condition) {
+    COMP__TRY(comp_table_require(&column, dataset->obs, options->condition));
+  }
   COMP__TRY(make_results(&results, dataset));
   COMP__TRY(baseline->run(&run));
   COMP__TRY(keep(results, context, COMP_SLOT_OBSM, baseline->method.embedding, &run.embedding));
@@ -260,7 +325,8 @@ const comp__baseline comp__baseline_pca = {
     .method = {.name = "pca",
                .summary = "principal components, no integration",
                .takes = "components seed",
-               .embedding = "X_pca"},
-    .components = 50,
+               .embedding = "X_pca",
+               .components = 50,
+               .no_condition = true},
     .run = run_pca,
 };

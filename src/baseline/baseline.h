@@ -10,14 +10,14 @@ typedef struct comp__baseline_run {
   comp_context *context;
   const comp_dataset *dataset; /* with X */
   const comp_baseline_options *options;
-  size_t components;                               /* the option, or the method's default */
-  comp_groups batch;                               /* the condition: no sample without a value, two levels or more */
+  size_t components; /* the option, or the method's default */
+  comp_groups batch; /* the condition: no sample without a value, two levels or more; empty
+                        for a method that needs none */
   comp_matrix *embedding, *layer, *counterfactual; /* out: dense; the layers stay NULL when the method makes none */
 } comp__baseline_run;
 
 typedef struct comp__baseline {
   comp_baseline_method method;
-  size_t components; /* the default */
   comp_status (*run)(comp__baseline_run *run);
 } comp__baseline;
 

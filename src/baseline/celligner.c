@@ -84,7 +84,7 @@ done:
 /* The number of clusters for k-means: as asked for, else the root of half the samples. */
 static size_t count_clusters(const celligner *c, size_t n) {
   size_t asked = c->run->options->clusters;
-  if (asked) return asked < n / 2 ? asked : n / 2;
+  if (asked) return asked;
   return (size_t)fmin(fmax(nearbyint(sqrt((double)n / 2.0)), 2.0), 50.0);
 }
 
@@ -202,7 +202,8 @@ static comp_status study_set(celligner *c, size_t b) {
   for (size_t k = 0; k < clusters; k++) /* the mean of a centred set is 0 */
     for (size_t j = 0; j < genes; j++) between[j] += counts[k] * means[k * genes + j] * means[k * genes + j];
   COMP__TRY(rank_genes(c, between, within));
-  comp__info(c->context, "celligner: '%s': %zu samples, %zu clusters", c->run->batch.levels[b], x->rows, clusters);
+  comp__info(c->context, "celligner: '%s': %zu samples, %zu cluster%s", c->run->batch.levels[b], x->rows, clusters,
+             clusters == 1 ? "" : "s");
 done:
   comp__free(labels);
   comp__free(means);
@@ -364,7 +365,8 @@ static comp_status align_set(celligner *c, size_t b) {
   if (pairs.n == 0)
     COMP__FAIL(COMP_ERR_DATA, "'%s' has no mutual neighbours with the reference '%s'", c->run->batch.levels[b],
                c->run->batch.levels[c->reference]);
-  comp__info(c->context, "celligner: '%s': %zu pairs over %zu genes", c->run->batch.levels[b], pairs.n, c->n_chosen);
+  comp__info(c->context, "celligner: '%s': %zu pair%s over %zu features", c->run->batch.levels[b], pairs.n,
+             pairs.n == 1 ? "" : "s", c->n_chosen);
   COMP__TRY(comp__pairs_correct(c->context, reference, c->x[b], right, &pairs, SMOOTH, overall));
   if (c->sets == 2) { /* of several sets, each has a difference of its own: the reference stays */
     comp_matrix_free(c->x[c->reference]);
@@ -393,10 +395,16 @@ done:
 }
 
 static comp_status check_sets(const celligner *c) {
-  for (size_t b = 0; b < c->sets; b++)
-    if (c->run->batch.counts[b] < MIN_SAMPLES)
-      return comp__error(COMP_ERR_DATA, "'%s' has %zu samples, and clusters cannot be found in fewer than %d",
-                         c->run->batch.levels[b], c->run->batch.counts[b], (int)MIN_SAMPLES);
+  for (size_t b = 0; b < c->sets; b++) {
+    const char *name = c->run->batch.levels[b];
+    const size_t n = c->run->batch.counts[b], asked = c->run->options->clusters;
+    if (n < MIN_SAMPLES)
+      return comp__error(COMP_ERR_DATA, "'%s' has %zu sample%s, and clusters cannot be found in fewer than %d", name, n,
+                         n == 1 ? "" : "s", (int)MIN_SAMPLES);
+    if (asked > n / 2)
+      return comp__error(COMP_ERR_ARGUMENT, "clusters: %zu are too many for '%s', which has %zu samples: at most %zu",
+                         asked, name, n, n / 2);
+  }
   if (c->genes < 2)
     return comp__error(COMP_ERR_DATA, "celligner needs two features at least, and there is %zu", c->genes);
   return comp__baseline_check_components(c->run, c->run->dataset->x);
@@ -438,7 +446,7 @@ const comp__baseline comp__baseline_celligner = {
                .summary = "Celligner: contrastive components removed, then moved to a reference by mutual neighbours",
                .takes = "reference components clusters seed",
                .embedding = "X_celligner",
-               .layer = "celligner"},
-    .components = 70,
+               .layer = "celligner",
+               .components = 70},
     .run = run_celligner,
 };

@@ -52,8 +52,8 @@ static comp_status allocate_design(combat *c, const comp_dataset *d) {
   c->extra = extra;
   c->p = c->batches + extra;
   if (c->p >= c->n)
-    COMP__FAIL(COMP_ERR_DATA, "covariates: %zu batches and %zu columns of covariates are too many for %zu samples",
-               c->batches, extra, c->n);
+    COMP__FAIL(COMP_ERR_DATA, "%zu batches and %zu column%s of --covariates are too many for %zu samples", c->batches,
+               extra, extra == 1 ? "" : "s", c->n);
   COMP__TRY(comp__calloc(&c->covariates, c->n * (extra ? extra : 1), sizeof *c->covariates));
 done:
   return status;
@@ -113,7 +113,7 @@ static comp_status factor_design(combat *c) {
     double left = sqrt(dot(column, column, n));
     if (!(left > 1e-7 * before))
       COMP__FAIL(COMP_ERR_DATA,
-                 "covariates: they are confounded with '%s' or with each other: what one says follows from the rest; "
+                 "--covariates are confounded with '%s' or with each other: what one says follows from the rest; "
                  "leave one out",
                  c->run->options->condition);
     c->factor[j * p + j] = left;
@@ -325,11 +325,11 @@ static comp_status shrink(combat *c) {
   for (size_t g = 0; g < c->genes; g++) left_alone += c->fixed[g];
   if (c->genes - left_alone < 2)
     COMP__FAIL(COMP_ERR_DATA,
-               "%zu of %zu features vary within every value of '%s', and ComBat needs two at least to learn from",
-               c->genes - left_alone, c->genes, c->run->options->condition);
+               "%zu of %zu feature%s within every value of '%s', and ComBat needs two at least to learn from",
+               c->genes - left_alone, c->genes, c->genes == 1 ? " varies" : "s vary", c->run->options->condition);
   if (left_alone)
-    comp__warn(c->run->context, "%zu of %zu features have one value only within some '%s': they are left as they are",
-               left_alone, c->genes, c->run->options->condition);
+    comp__warn(c->run->context, "%zu of %zu features %s one value only within some '%s': these stay as they are",
+               left_alone, c->genes, left_alone == 1 ? "has" : "have", c->run->options->condition);
   for (size_t b = 0; b < c->batches; b++) {
     COMP__TRY(comp__check_interrupt(c->run->context));
     weighing w = {c, b};
@@ -416,6 +416,7 @@ static comp_status run_combat(comp__baseline_run *run) {
                  run->batch.levels[b]);
       c.mean_only = true;
     }
+  COMP__TRY(comp__baseline_check_components(run, d->x));
   COMP__TRY(allocate_design(&c, d));
   COMP__TRY(fill_design(&c, d));
   COMP__TRY(factor_design(&c));
@@ -443,7 +444,7 @@ const comp__baseline comp__baseline_combat = {
                .summary = "ComBat: batch means and variances by empirical Bayes, as sva",
                .takes = "covariates nonparametric mean-only components seed",
                .embedding = "X_combat",
-               .layer = "combat"},
-    .components = 50,
+               .layer = "combat",
+               .components = 50},
     .run = run_combat,
 };

@@ -494,8 +494,8 @@ static comp_status iterate(harmony *h) {
     snprintf(note, sizeof note, "objective %.6g", h->objective);
     comp__progress_update(h->context, t + 1, note);
   }
-  comp__info(h->context, "harmony: %zu clusters, %zu clustering steps, objective %.6g%s", h->k, h->steps, h->objective,
-             settled ? "" : ", not settled after --max-iter rounds");
+  comp__info(h->context, "harmony: %zu cluster%s, %zu clustering step%s, objective %.6g%s", h->k, h->k == 1 ? "" : "s",
+             h->steps, h->steps == 1 ? "" : "s", h->objective, settled ? "" : ", not settled after --max-iter rounds");
 done:
   comp__progress_end(h->context);
   return status;
@@ -528,7 +528,7 @@ const comp__baseline comp__baseline_harmony = {
     .method = {.name = "harmony",
                .summary = "Harmony: soft clusters that hold all conditions, corrected by ridge regression",
                .takes = "covariates rep components theta sigma lambda tau block clusters max-iter max-cluster seed",
-               .embedding = "X_harmony"},
-    .components = 50,
+               .embedding = "X_harmony",
+               .components = 50},
     .run = run_harmony,
 };

@@ -83,9 +83,9 @@ static comp_status find_components(comp_matrix **out, comp__baseline_run *run) {
   double *centre = NULL;
   comp__pca pca = {0};
   comp__pca_options options = {.components = run->components, .seed = run->options->seed};
-  COMP__TRY(comp__baseline_check_components(run, run->dataset->x));
   COMP__TRY(comp_matrix_to_dense(&x, run->context, run->dataset->x));
   for (size_t i = 0; i < x->rows; i++) scale_row(x->values + i * x->cols, x->cols);
+  COMP__TRY(comp__baseline_check_components(run, x));
   COMP__TRY(comp__alloc(&centre, x->cols, sizeof *centre));
   find_centre(centre, x, &run->batch);
   COMP__TRY(weigh(&weighted, x, centre, &run->batch));
@@ -109,8 +109,8 @@ static comp_status find_order(size_t *order, const comp__baseline_run *run) {
   const comp_baseline_options *o = run->options;
   comp_status status = COMP_OK;
   if (o->n_order && o->n_order != batch->n_levels)
-    COMP__FAIL(COMP_ERR_ARGUMENT, "order: %zu values are named, and '%s' has %zu", o->n_order, o->condition,
-               batch->n_levels);
+    COMP__FAIL(COMP_ERR_ARGUMENT, "order: %zu value%s named, and '%s' has %zu", o->n_order,
+               o->n_order == 1 ? " is" : "s are", o->condition, batch->n_levels);
   for (size_t i = 0; i < batch->n_levels; i++) {
     size_t at = i;
     if (o->n_order) {
@@ -152,9 +152,9 @@ static comp_status merge_batch(merge *m, const comp_matrix *scores, size_t b) {
   for (size_t t = 0; t < m->done; t++) comp__flatten_along(right, m->differences + t * d);
   COMP__TRY(comp__pairs_find(&pairs, run->context, m->merged, right, k, k));
   if (pairs.n == 0)
-    COMP__FAIL(COMP_ERR_DATA, "'%s' has no mutual neighbours with the conditions merged before it; try a larger k",
+    COMP__FAIL(COMP_ERR_DATA, "'%s' has no mutual neighbours with the conditions merged before it; try a larger -k",
                run->batch.levels[b]);
-  comp__info(run->context, "mnn: '%s': %zu pairs", run->batch.levels[b], pairs.n);
+  comp__info(run->context, "mnn: '%s': %zu pair%s", run->batch.levels[b], pairs.n, pairs.n == 1 ? "" : "s");
   COMP__TRY(comp__pairs_correct(run->context, m->merged, right, NULL, &pairs, k, m->differences + m->done * d));
   m->done++;
   COMP__TRY(comp__matrix_stack(&both, (comp_matrix *const[]){m->merged, right}, 2));
@@ -166,6 +166,17 @@ done:
   return status;
 }
 
+/* The default is cut to small batches; a number that was asked for is not. */
+static comp_status check_neighbors(const comp__baseline_run *run) {
+  for (size_t b = 0; b < run->batch.n_levels; b++) {
+    const size_t n = run->batch.counts[b];
+    if (run->options->k > n)
+      return comp__error(COMP_ERR_ARGUMENT, "k: %zu neighbours are too many for '%s', which has %zu sample%s",
+                         run->options->k, run->batch.levels[b], n, n == 1 ? "" : "s");
+  }
+  return COMP_OK;
+}
+
 static comp_status run_mnn(comp__baseline_run *run) {
   comp_status status;
   comp_matrix *scores = NULL;
@@ -173,6 +184,7 @@ static comp_status run_mnn(comp__baseline_run *run) {
   size_t *order = NULL;
   COMP__TRY(comp__alloc(&order, run->batch.n_levels, sizeof *order));
   COMP__TRY(find_order(order, run));
+  COMP__TRY(check_neighbors(run));
   COMP__TRY(run->options->rep ? comp__baseline_start(&scores, run) : find_components(&scores, run));
   COMP__TRY(comp__baseline_rows(&m.rows, &m.start, &run->batch));
   COMP__TRY(comp__alloc(&m.merged_rows, run->batch.rows, sizeof *m.merged_rows));
@@ -198,7 +210,7 @@ const comp__baseline comp__baseline_mnn = {
     .method = {.name = "mnn",
                .summary = "fastMNN: conditions merged one by one, by mutual nearest neighbours",
                .takes = "rep components k order seed",
-               .embedding = "X_mnn"},
-    .components = 50,
+               .embedding = "X_mnn",
+               .components = 50},
     .run = run_mnn,
 };

@@ -71,7 +71,7 @@ static comp_status find_means(double *mean, comp__baseline_run *run, const comp_
     for (size_t b = 0; b < levels; b++)
       for (size_t j = 0; j < d; j++) mean[b * d + j] += sums[(l * levels + b) * d + j] / counts[l * levels + b];
   }
-  if (shared == 0) COMP__FAIL(COMP_ERR_DATA, "no value of '%s' is in all conditions", run->options->label);
+  if (shared == 0) COMP__FAIL(COMP_ERR_DATA, "no value of '%s' (--label) is in all conditions", run->options->label);
   for (size_t j = 0; j < levels * d; j++) mean[j] /= (double)shared;
 done:
   comp_groups_release(&label);
@@ -98,6 +98,8 @@ static comp_status find_target(int64_t *out, const comp__baseline_run *run, size
   *out = run->batch.n_levels == 2 ? 1 - (int64_t)reference : NOWHERE;
   if (!run->options->to) return COMP_OK;
   comp_status status = comp__baseline_level(&level, &run->batch, run->options->to, run->options->condition);
+  if (status == COMP_OK && level == reference)
+    return comp__error(COMP_ERR_ARGUMENT, "to: '%s' is the reference: name another with --reference", run->options->to);
   if (status == COMP_OK) *out = (int64_t)level;
   return status;
 }

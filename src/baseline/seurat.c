@@ -29,18 +29,17 @@ static comp_status find_anchors(comp__anchors *out, comp__baseline_run *run, con
   const size_t pairs = batch->n_levels * (batch->n_levels - 1) / 2;
   comp_status status = COMP_OK;
   size_t done = 0;
-  comp__progress_begin(run->context, "anchors", "pairs", pairs);
   for (size_t j = 1; j < batch->n_levels && status == COMP_OK; j++)
     for (size_t i = 0; i < j && status == COMP_OK; i++) {
       const comp__anchor_set left = {batch->levels[i], rows + start[i], batch->counts[i]};
       const comp__anchor_set right = {batch->levels[j], rows + start[j], batch->counts[j]};
       const size_t before = out->n;
       status = comp__anchors_add(out, run->context, run->dataset->x, &left, &right, &o);
-      comp__progress_update(run->context, ++done, NULL);
-      if (status == COMP_OK)
-        comp__info(run->context, "seurat-cca: '%s' and '%s': %zu anchors", left.name, right.name, out->n - before);
+      done++;
+      if (status == COMP_OK) /* no progress of its own: that of the search for neighbours would end it */
+        comp__info(run->context, "seurat-cca: pair %zu of %zu, '%s' and '%s': %zu anchor%s", done, pairs, left.name,
+                   right.name, out->n - before, out->n - before == 1 ? "" : "s");
     }
-  comp__progress_end(run->context);
   return status;
 }
 
@@ -280,7 +279,7 @@ static comp_status merge_sets(comp__baseline_run *run, comp_matrix *values, cons
   merge m = {.run = run, .values = values, .is_ref = ref, .is_query = query};
   COMP__TRY(choose_anchors(&m, anchors));
   if (m.n_anchors == 0)
-    COMP__FAIL(COMP_ERR_DATA, "there are no anchors by which '%s' could be moved to '%s'; try a larger k",
+    COMP__FAIL(COMP_ERR_DATA, "there are no anchors by which '%s' could be moved to '%s'; try a larger -k",
                name_of(run, query), name_of(run, ref));
   COMP__TRY(choose_rows(&m));
   COMP__TRY(find_weights(&m));
@@ -414,7 +413,7 @@ const comp__baseline comp__baseline_seurat_cca = {
                .summary = "Seurat's integration: anchors by canonical correlation, corrected by them",
                .takes = "components k seed",
                .embedding = "X_seurat_cca",
-               .layer = "seurat_cca"},
-    .components = COMP__ANCHOR_COMPONENTS,
+               .layer = "seurat_cca",
+               .components = COMP__ANCHOR_COMPONENTS},
     .run = run_seurat,
 };

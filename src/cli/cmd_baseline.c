@@ -54,7 +54,7 @@ static bool list_method(size_t i, const char **name, const char **text) {
 
 /* The value that the library has. */
 static const char *preset(const opt_spec *spec) {
-  static char text[32];
+  static char text[96];
   static const comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
   const struct {
     const char *name;
@@ -68,6 +68,15 @@ static const char *preset(const opt_spec *spec) {
                  {"max-cluster", (double)b.max_cluster}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (strcmp(spec->name, numbers[i].name) == 0) snprintf(text, sizeof text, "%g", numbers[i].value);
+  if (strcmp(spec->name, "components") == 0) {
+    const size_t usual = comp_baseline_at(0)->components;
+    size_t used = (size_t)snprintf(text, sizeof text, "%zu", usual);
+    for (size_t i = 1; i < comp_baseline_count() && used < sizeof text; i++) {
+      const comp_baseline_method *m = comp_baseline_at(i);
+      if (m->components && m->components != usual)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; %zu in %s", m->components, m->name);
+    }
+  }
   return text;
 }
 
@@ -77,11 +86,11 @@ static const opt_spec options[] = {
     CLI_INPUT_FILE(baseline_options, input),
     {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "OUT.h5ad",
      .help = "the input with the results added; may be the input itself"},
-    {"condition", 'c', OPT_STRING, .required = true, FIELD(condition), .metavar = "COL",
-     .help = "the column whose effect is removed"},
+    {"condition", 'c', OPT_STRING, FIELD(condition), .metavar = "COL",
+     .help = "the column whose effect is removed; all methods but pca, which removes nothing, require it"},
 
     {"components", .kind = OPT_INT, FIELD(components), .metavar = "N", .group = "Method", .min = 1, .max = 10000,
-     .unset = "by method", .help = "principal components"},
+     .unset_from = preset, .help = "principal components; X must have more samples, and as many features that vary"},
     {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Method", .min = 0, .max = 9e15, .unset = "0",
      .help = "seed of all random numbers"},
     {"covariates", .kind = OPT_STRING, FIELD(covariates), .metavar = "COL,COL", .group = "Method",
@@ -209,6 +218,8 @@ static int run(cli_session *session, const void *values) {
   const char *covariates[MOST_ITEMS], *order[MOST_ITEMS];
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_baseline_find(&method, o->name) != COMP_OK) return cli_option_error(session);
+  if (!o->condition && !method->no_condition)
+    return cli_usage_error(session, "--condition COL is required by %s", o->name);
   const char *stray = stray_option(method, o);
   if (stray) return cli_usage_error(session, "--%s: %s does not take it", stray, o->name);
   fill(&b, o);
@@ -223,7 +234,8 @@ static int run(cli_session *session, const void *values) {
   }
   int code = 0;
   if (comp_baseline_options_check(method, &b) != COMP_OK) code = cli_option_error(session);
-  if (code == 0 && comp_file_check_writable(o->output) != COMP_OK) code = cli_fail(session, COMP_ERR_IO);
+  comp_status writable = code == 0 ? comp_dataset_check_update(o->output) : COMP_OK;
+  if (writable != COMP_OK) code = cli_fail(session, writable);
   read.skip_slots = !o->rep;
   comp_model *model = NULL;
   if (code == 0 && o->model) {

@@ -35,8 +35,10 @@ static const opt_spec options[] = {
     {"models", .kind = OPT_STRING, OPT_FIELD(experiment_options, models), .metavar = "LIST", .unset = "all five",
      .help = "which models, separated by commas"},
     {"baselines", .kind = OPT_STRING, OPT_FIELD(experiment_options, baselines), .metavar = "LIST",
-     .unset = "with all models, those of the paper's table",
-     .help = "which methods of comp baseline stand beside the models in table models, separated by commas, or none"},
+     .unset = "without --models those of the paper's table, with it none",
+     .help =
+         "which methods of comp baseline stand beside the models in table models, separated by commas, or none; they "
+         "come on top of what --models names"},
     {"seeds", .kind = OPT_STRING, OPT_FIELD(experiment_options, seeds), .metavar = "LIST",
      .help = "seeds, such as 0-9 or 1,5,7: each is a run of each model"},
     {"preset", .kind = OPT_CHOICE, OPT_FIELD(experiment_options, preset), .metavar = "NAME", .choices = presets,

@@ -262,7 +262,7 @@ static int run(cli_session *session, const void *values) {
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
   comp_umap_options u = library_options(o);
   if (comp_umap_options_check(&u) != COMP_OK) return cli_option_error(session);
-  comp_status status = comp_file_check_writable(o->output);
+  comp_status status = comp_dataset_check_update(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
   comp_read_options look = read;

@@ -119,7 +119,7 @@ int run_train(run_job *job) {
 
 /* As many as there can be, up to COMPONENTS. */
 static size_t count_components(const run_job *job) {
-  size_t n = comp_dataset_samples(job->dataset), f = comp_dataset_features(job->dataset), most = n < f ? n : f;
+  size_t n = comp_dataset_samples(job->dataset) - 1, f = comp_dataset_features(job->dataset), most = n < f ? n : f;
   return most < COMPONENTS ? most : COMPONENTS;
 }
 
@@ -202,9 +202,15 @@ static int compare(run_job *job, const comp_baseline_method *method) {
   in_place(job);
   run_line_text(job, "--condition", job->options->condition);
   comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
-  if (strstr(method->takes, "components") && count_components(job) < COMPONENTS) {
-    b.components = count_components(job);
-    run_line_number(job, "--components", (double)b.components);
+  size_t most;
+  if (comp_baseline_most_components(&most, comp_dataset_x(job->dataset)) != COMP_OK) return fail(job, COMP_ERR_MEMORY);
+  if (most < method->components) {
+    b.components = most;
+    run_line_number(job, "--components", (double)most);
+  }
+  if (strstr(method->takes, "seed")) {
+    b.seed = (uint64_t)job->options->seed;
+    run_line_number(job, "--seed", (double)b.seed);
   }
   if (run_step_needed(job, job->prepared, list)) {
     comp_dataset *results = NULL;
@@ -217,7 +223,15 @@ static int compare(run_job *job, const comp_baseline_method *method) {
   return run_step_done(job);
 }
 
-/* Calls `visit` for each method of --compare. */
+/* Whether the first `length` characters of a list with commas hold the name. */
+static bool is_before(const char *list, size_t length, const char *name) {
+  size_t size = strlen(name);
+  for (const char *at = list; at < list + length; at += strcspn(at, ",") + 1)
+    if (strcspn(at, ",") == size && strncmp(at, name, size) == 0) return true;
+  return false;
+}
+
+/* Calls `visit` for each method of --compare; without it, checks their names. */
 static int each_method(run_job *job, int (*visit)(run_job *job, const comp_baseline_method *method)) {
   int code = 0;
   if (!job->options->compare) return 0;
@@ -228,6 +242,8 @@ static int each_method(run_job *job, int (*visit)(run_job *job, const comp_basel
       code = cli_usage_error(job->session, "--compare: %s", comp_error_message());
     else if (visit)
       code = visit(job, method);
+    else if (is_before(job->options->compare, (size_t)(name - copy), name))
+      code = cli_usage_error(job->session, "--compare: %s is named twice", name);
   }
   free(copy);
   return code;

@@ -56,7 +56,7 @@ int cli_usage_error(cli_session *session, const char *format, ...) {
 /* The dashes before the name of an option that a message starts with, "min_dist: ...", which becomes "min-dist: ...".
  */
 static const char *dashes_for(const cli_session *session, char *message) {
-  size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz_");
+  size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz_-");
   char name[64];
   if (!session->command || length == 0 || length >= sizeof name || message[length] != ':') return "";
   for (size_t i = 0; i < length; i++) name[i] = message[i] == '_' ? '-' : message[i];

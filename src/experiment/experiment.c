@@ -129,6 +129,22 @@ static comp_status make_folder(const char *path) {
   return comp__error_errno("cannot make the folder '%s'", path);
 }
 
+/* Whether the folder is there, or can be made; before the work. Makes nothing. */
+static comp_status check_folder(const char *path) {
+  struct stat info;
+  if (stat(path, &info) == 0) {
+    if (!S_ISDIR(info.st_mode)) return comp__error(COMP_ERR_IO, "'%s' is there, and is not a folder", path);
+    return access(path, W_OK | X_OK) == 0 ? COMP_OK : comp__error_errno("the folder '%s' cannot be written to", path);
+  }
+  char parent[4096];
+  snprintf(parent, sizeof parent, "%s", path);
+  size_t length = strlen(parent);
+  while (length > 1 && parent[length - 1] == '/') length--;
+  while (length > 0 && parent[length - 1] != '/') length--;
+  snprintf(parent, sizeof parent, "%.*s", length ? (int)length : 1, length ? path : ".");
+  return access(parent, W_OK | X_OK) == 0 ? COMP_OK : comp__error_errno("cannot make the folder '%s'", path);
+}
+
 /* The epochs that a trained model was to have. */
 static double planned_epochs(const comp_model *model) {
   json_t *root = json_loads(comp_model_config(model), 0, NULL);
@@ -323,6 +339,7 @@ comp_status comp_experiment_run(char **text, comp_context *context, const comp_e
   comp_status status;
   COMP__TRY(comp_experiment_options_check(options));
   COMP__TRY(find(&lab.experiment, options->name));
+  COMP__TRY(check_folder(options->out));
   COMP__TRY(make_plan(&lab));
   COMP__TRY(lab.experiment->prepare(&lab));
   COMP__TRY(make_folder(options->out));

@@ -96,7 +96,7 @@ static comp_status read_embedding(comp_matrix **out, comp__lab *lab, const char 
   if (!z) COMP__FAIL(COMP_ERR_DATA, "%s: there is no obsm/%s", path, key);
   size_t n = comp_dataset_samples(lab->dataset);
   COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
-  COMP__TRY(comp__lab_match(rows, lab->dataset, other));
+  COMP__TRY(comp__lab_match(rows, lab->dataset, other, path));
   COMP__TRY(comp_matrix_select(out, lab->context, z, rows, n, NULL, 0));
 done:
   comp__free(rows);
@@ -104,10 +104,12 @@ done:
   return status;
 }
 
-comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other) {
+comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other, const char *path) {
   comp_status status = COMP_OK;
   comp__strings names = {0};
   comp__string_index index = {0};
+  const char *first = NULL;
+  size_t missing = 0;
   for (size_t i = 0; i < comp_dataset_samples(other); i++) {
     const char *name = comp_dataset_obs_name(other, i);
     COMP__TRY(comp__strings_append(&names, name, strlen(name)));
@@ -115,9 +117,13 @@ comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const com
   COMP__TRY(comp__string_index_init(&index, &names, NULL));
   for (size_t i = 0; i < comp_dataset_samples(dataset); i++) {
     rows[i] = comp__string_index_find(&index, comp_dataset_obs_name(dataset, i));
-    if (rows[i] == SIZE_MAX)
-      COMP__FAIL(COMP_ERR_DATA, "the embedding lacks sample '%s'", comp_dataset_obs_name(dataset, i));
+    if (rows[i] != SIZE_MAX) continue;
+    if (!first) first = comp_dataset_obs_name(dataset, i);
+    missing++;
   }
+  if (missing)
+    COMP__FAIL(COMP_ERR_DATA, "%s: it lacks %zu of the %zu samples of the experiment, the first being '%s'", path,
+               missing, comp_dataset_samples(dataset), first);
 done:
   comp__string_index_release(&index);
   comp__strings_release(&names);

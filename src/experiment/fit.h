@@ -15,8 +15,9 @@ void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__tr
  * figures do not count. Without a model nobody can tell: false. */
 comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial);
 
-/* rows[i] = the row of `other` that has the name of sample i; one that it lacks is an error. */
-comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other);
+/* rows[i] = the row of `other`, which was read from `path`, that has the name of sample i; samples that it lacks are an
+ * error. */
+comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const comp_dataset *other, const char *path);
 
 /* The five models of the paper, in its order; ends with NULL. */
 extern const char *const comp__lab_models[];

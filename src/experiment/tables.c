@@ -154,7 +154,10 @@ static void put_text(FILE *out, const grid *g) {
     }
     fputc('\n', out);
   }
-  fprintf(out, "* best of the column; +- standard error over %zu seed%s\n\n", g->n_seeds, g->n_seeds == 1 ? "" : "s");
+  if (g->n_seeds == 1)
+    fputs("* best of the column; one seed\n\n", out);
+  else
+    fprintf(out, "* best of the column; +- standard error over %zu seeds\n\n", g->n_seeds);
 }
 
 static void put_markdown(FILE *out, const grid *g) {

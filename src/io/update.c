@@ -91,14 +91,23 @@ done:
   return status;
 }
 
+static comp_status check_name(const char *out_path) {
+  const comp__format *output;
+  if (comp__format_of_output(&output, out_path) == COMP_OK && output == &comp__format_h5ad) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad, which %s is not by its name", out_path);
+}
+
+comp_status comp_dataset_check_update(const char *out_path) {
+  comp_status status = check_name(out_path);
+  return status == COMP_OK ? comp_file_check_writable(out_path) : status;
+}
+
 comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
                                 const char *out_path, const comp_read_options *options) {
-  const comp__format *input, *output;
+  const comp__format *input;
   bool old = false;
-  comp_status status = comp__format_of_output(&output, out_path);
+  comp_status status = check_name(out_path);
   if (status != COMP_OK) return status;
-  if (output != &comp__format_h5ad)
-    return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad, which %s is not by its name", out_path);
   status = comp__format_of_input(&input, in_path);
   if (status == COMP_OK && input == &comp__format_h5ad) status = comp__h5ad_needs_rewrite(&old, in_path);
   if (status != COMP_OK) return comp__error_context(status, "%s", in_path);

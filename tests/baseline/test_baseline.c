@@ -336,19 +336,24 @@ static void unfit_data_is_refused(void **state) {
   for (size_t m = 0; m < comp_baseline_count(); m++) {
     const char *method = comp_baseline_at(m)->name;
     o.condition = "set";
-    refuse(one, method, &o, COMP_ERR_DATA, "one value only");
+    if (!comp_baseline_at(m)->no_condition) refuse(one, method, &o, COMP_ERR_DATA, "one value only");
     o.condition = "gap";
-    refuse(one, method, &o, COMP_ERR_DATA, "no value for 1 of");
+    if (!comp_baseline_at(m)->no_condition) refuse(one, method, &o, COMP_ERR_DATA, "no value for 1 of");
+    o.condition = NULL;
+    if (!comp_baseline_at(m)->no_condition) refuse(one, method, &o, COMP_ERR_ARGUMENT, "condition");
     o.condition = "sett";
     refuse(one, method, &o, COMP_ERR_DATA, "did you mean 'set'");
   }
   o = plain();
   static const char *const by_components[] = {"pca", "harmony", "mnn", "combat"};
   for (size_t m = 0; m < 4; m++) refuse(five, by_components[m], &o, COMP_ERR_DATA, "ask for 4 or fewer");
-  refuse(five, "seurat-cca", &o, COMP_ERR_DATA, "k.anchor");
+  refuse(five, "seurat-cca", &o, COMP_ERR_DATA, "comp prep --keep");
   refuse(five, "celligner", &o, COMP_ERR_DATA, "samples, and clusters cannot be found");
-  refuse(flat, "combat", &o, COMP_ERR_DATA, "vary within every value");
-  refuse(flat, "seurat-cca", &o, COMP_ERR_DATA, "0 features vary both in 'a' and in 'b'");
+  for (size_t m = 0; m < comp_baseline_count(); m++)
+    refuse(flat, comp_baseline_at(m)->name, &o, COMP_ERR_DATA, "no feature of X varies");
+  values[0] = 3;
+  values[comp_dataset_features(flat) + 1] = 3;
+  refuse(flat, "pca", &o, COMP_ERR_DATA, "of which 2 vary: ask for 2 or fewer");
   values[7] = NAN;
   refuse(flat, "harmony", &o, COMP_ERR_DATA, "X");
   free(same);
@@ -380,7 +385,7 @@ static void wrong_options_are_refused(void **state) {
   o = plain();
   o.order = (const char *const[]){"a"};
   o.n_order = 1;
-  refuse(dataset, "mnn", &o, COMP_ERR_ARGUMENT, "order: 1 values are named");
+  refuse(dataset, "mnn", &o, COMP_ERR_ARGUMENT, "order: 1 value is named");
   o.order = (const char *const[]){"a", "a"};
   o.n_order = 2;
   refuse(dataset, "mnn", &o, COMP_ERR_ARGUMENT, "named twice");
@@ -389,6 +394,7 @@ static void wrong_options_are_refused(void **state) {
   refuse(dataset, "celligner", &o, COMP_ERR_DATA, "no sample has 'c'");
   o = plain();
   o.rep = "X_pca";
+  o.components = 0;
   refuse(dataset, "harmony", &o, COMP_ERR_DATA, "no 'X_pca' in obsm");
   o = plain();
   o.theta = -1;
@@ -403,6 +409,17 @@ static void wrong_options_are_refused(void **state) {
   o = plain();
   o.clusters = 100000;
   refuse(dataset, "harmony", &o, COMP_ERR_ARGUMENT, "too many");
+  refuse(dataset, "celligner", &o, COMP_ERR_ARGUMENT, "clusters: 100000 are too many for 'a'");
+  o = plain();
+  o.k = 10000;
+  refuse(dataset, "mnn", &o, COMP_ERR_ARGUMENT, "k: 10000 neighbours are too many for 'a'");
+  o = plain();
+  o.rep = "X_rep";
+  o.components = 3;
+  refuse(dataset, "mnn", &o, COMP_ERR_ARGUMENT, "components: it has no effect");
+  o = plain();
+  o.reference = o.to = "b";
+  refuse(dataset, "scgen", &o, COMP_ERR_ARGUMENT, "to: 'b' is the reference");
   free(codes);
   comp_dataset_free(dataset);
 }

@@ -133,12 +133,11 @@ static void small_or_flat_sets_are_refused(void **state) {
   comp_baseline_options o = plain();
   comp_dataset *few = make_sets((const size_t[]){100, 5}, 2, 0.5), *edge = make_sets((const size_t[]){100, 30}, 2, 0.5);
   refuse(few, &o, "'b' has 5 samples, and anchors need more than 30");
-  refuse(few, &o, "k.anchor: 5");
-  refuse(few, &o, "k.filter");
+  refuse(few, &o, "comp prep --keep");
   refuse(edge, &o, "'b' has 30 samples");
   comp_dataset *flat = make_sets((const size_t[]){100, 80}, 2, 0.5);
   o.k = 90;
-  refuse(flat, &o, "need more than 90");
+  refuse(flat, &o, "need more than 90 (-k)");
   o.k = 0;
   float *values = comp_matrix_values(comp_dataset_x(flat));
   for (size_t i = 100; i < 180; i++)
@@ -146,7 +145,7 @@ static void small_or_flat_sets_are_refused(void **state) {
   refuse(flat, &o, "9 features vary both in 'a' and in 'b'");
   o.condition = "type";
   o.components = 59;
-  refuse(few, &o, "'p' has 36 samples, and anchors need more than 59");
+  refuse(few, &o, "'p' has 36 samples, and anchors need more than 59 (--components)");
   comp_dataset_free(few);
   comp_dataset_free(edge);
   comp_dataset_free(flat);

@@ -11,4 +11,11 @@ done >>cells.csv
 "$COMP" baseline mnn -q -i cells.csv -o out2.h5ad -c batch
 "$COMP" baseline combat -q -i cells.csv -o out2.h5ad -c batsch
 "$COMP" baseline seurat-cca -q -i cells.csv -o out2.h5ad -c batch
-[ ! -e out2.h5ad ]
+"$COMP" baseline pca -q -i cells.csv -o plain.h5ad --components 2 && "$COMP" info -q plain.h5ad | grep -A1 '^obsm'
+"$COMP" baseline mnn -q -i cells.csv -o out2.h5ad
+"$COMP" baseline mnn -q -i cells.csv -o out2.csv -c batch
+"$COMP" baseline mnn -q -i cells.csv -o out2.h5ad -c batch --components 2 -k 7
+"$COMP" baseline mnn -q -i out.h5ad -o out2.h5ad -c batch --rep X_combat --components 2
+"$COMP" baseline scgen -q -i cells.csv -o out2.h5ad -c batch -r a --to a
+"$COMP" baseline scgen -q -i cells.csv -o out2.h5ad -c batch --to a
+[ ! -e out2.h5ad ] && [ ! -e out2.csv ]

@@ -44,6 +44,7 @@ for model in cvae comp; do cmp one/runs/*-$model-*-seed0.safetensors three/runs/
 # Stopped while two train: both leave a state, and go on to the same bytes.
 set -- experiment tumour -d data --models cvae --seeds 0-1 --epochs 100
 "$COMP" "$@" -q -o whole --threads 2 >/dev/null || exit
+: >broken.err # the loop below may look before the program has started
 "$COMP" "$@" -o broken --jobs 2 --threads 2 >/dev/null 2>broken.err &
 pid=$!
 until [ "$(grep -c 'epochs of' broken.err)" = 2 ]; do sleep 0.02; kill -0 $pid || exit; done

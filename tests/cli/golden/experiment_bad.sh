@@ -11,5 +11,8 @@ mkdir empty
 mkdir -p half/celligner && touch half/celligner/CCLE_mat.csv
 "$COMP" experiment tumour -q -d half -o out
 rm -r half
+"$COMP" experiment adult -q -d nowhere -o out
 "$COMP" experiment adult -q -d nowhere -o no/such/folder
+touch file
+"$COMP" experiment adult -q -d nowhere -o file
 ls -A

@@ -10,7 +10,7 @@ try() {
   echo "exit $?"
 }
 for arguments in '-c bach -o out' '-c same -o out' '-c id -o out' '-c batch -l tipe -o out' '-c batch -l id -o out' '-c batch -l batch -o out' \
-  '-c batch --to w -o out' '-c batch --from u --to u -o out' '-c batch --target type -o out' '-c batch --compare harmonie -o out' \
+  '-c batch --to w -o out' '-c batch --from u --to u -o out' '-c batch --target type -o out' '-c batch --compare harmonie -o out' '-c batch --compare mnn,pca,mnn -o out' \
   '-c batch --hvg seurat:10 -o out' '-c batch --as omics --drop same -o out' '-c batch -k 60 -o out' '-c batch --hidden 5,x -o out' '-c batch --hvg x --as omics -o out' \
   '-c batch -o file' '-c batch -o no/such/folder' '-c batch'; do
   # shellcheck disable=SC2086  # a list of words
