@@ -102,7 +102,7 @@ static comp_status recipe(comp_train_options *out, const comp__lab *lab, const c
   out->schedule = COMP_SCHEDULE_COSINE;
   out->rate = 3e-3;
   out->warmup = 0.1;
-  out->epochs = 500;
+  out->epochs = 400;
   out->patience = 0;
   return COMP_OK;
 }
@@ -202,7 +202,7 @@ const comp__experiment comp__experiment_adult = {
     .summary = "census rows: a representation that hides sex and keeps income",
     .condition = "sex",
     .label = "income",
-    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 5},
+    .gammas = {.vfae = NAN, .trvae = NAN, .comp = 10},
     .tables = tables,
     .prepare = prepare,
     .plan = plan,
