@@ -147,8 +147,44 @@ static void judge_alignment(words *w) {
       text, 100 * w->by_label.gap);
 }
 
+/* The worst verdict of comp diagnose on what must not be lost (labels, neighbours, the data itself): 0 pass or not
+ * known, 1 look, 2 fail; *explains is false when it found that the model explains nothing. */
+static int found_lost(const words *w, bool *explains) {
+  static const char *const checks[] = {"neighbours", "label", "reconstruction", "shared labels"};
+  json_t *items = w->subject->findings, *item;
+  size_t index;
+  int worst = 0;
+  *explains = true;
+  if (!json_is_array(items)) items = json_object_get(items, "findings");
+  json_array_foreach(items, index, item) {
+    const char *check = json_string_value(json_object_get(item, "check"));
+    const char *verdict = json_string_value(json_object_get(item, "verdict"));
+    const char *reason = json_string_value(json_object_get(item, "reason"));
+    for (size_t k = 0; check && verdict && k < sizeof checks / sizeof *checks; k++) {
+      if (strcmp(check, checks[k]) != 0) continue;
+      int grade = strcmp(verdict, "fail") == 0 ? 2 : strcmp(verdict, "look") == 0 ? 1 : 0;
+      if (grade > worst) worst = grade;
+      if (grade == 2 && reason && strstr(reason, "explains nothing")) *explains = false;
+    }
+  }
+  return worst;
+}
+
+/* Labels that were told apart before and are not now: NMI of clusters with labels has fallen by more than a fifth. */
+static bool labels_fell(const words *w, double *before, double *after) {
+  *before = comp__scores_find(&w->subject->scores, "nmi", "X_pca");
+  *after = comp__scores_find(&w->subject->scores, "nmi", w->embedding);
+  return !isnan(*before) && !isnan(*after) && *after < 0.8 * *before && w->embedding &&
+         strcmp(w->embedding, "X_pca") != 0;
+}
+
 static void judge_correction(words *w) {
   mixing m = mixing_of(w);
+  bool explains;
+  double nmi_before, nmi_after;
+  int lost = found_lost(w, &explains);
+  bool fell = labels_fell(w, &nmi_before, &nmi_after);
+  if (!explains) say(w, "The model explains nothing of the data: nothing else on this page means much.");
   double kbet = m.kbet, within = m.within, s = m.s, s_within = m.s_within;
   if (isnan(within) && isnan(s_within)) {
     w->overcorrected = "unknown";
@@ -156,12 +192,27 @@ static void judge_correction(words *w) {
     return;
   }
   /* Mixed over all but not within labels: what was mixed are samples of different labels. */
-  bool by_kbet = !isnan(within) && within > 0.3 && (isnan(kbet) || within > kbet + 0.2);
-  bool by_s = !isnan(s_within) && fabs(s_within) > 0.1 && (isnan(s) || fabs(s_within) > fabs(s) + 0.05);
-  bool sound = !(by_kbet || by_s) && strcmp(w->aligned, "no") != 0;
+  bool apart = strcmp(w->aligned, "no") == 0;
+  bool by_kbet = !apart && !isnan(within) && within > 0.3 && (isnan(kbet) || within > kbet + 0.2);
+  bool by_s = !apart && !isnan(s_within) && fabs(s_within) > 0.1 && (isnan(s) || fabs(s_within) > fabs(s) + 0.05);
+  bool sound = !(by_kbet || by_s) && !apart;
   w->overcorrected = by_kbet && by_s ? "yes" : by_kbet || by_s ? "partly" : sound ? "no" : "unknown";
   char text[128];
   put_measures(text, sizeof text, "m-kBET", within, "s~", s_within);
+  if (sound && (fell || lost)) { /* a representation without any content is mixed within labels, too */
+    w->overcorrected = fell || lost == 2 ? "yes" : "partly";
+    if (fell)
+      say(w,
+          "The conditions are mixed within labels (%s; 0 is best), but labels are less apart than before: clusters "
+          "agree with them by %.2f (NMI), in X_pca by %.2f.",
+          text, nmi_after, nmi_before);
+    else
+      say(w,
+          "The conditions are mixed within labels (%s; 0 is best), but something else was lost: see the warnings of "
+          "comp diagnose.",
+          text);
+    return;
+  }
   if (sound) {
     say(w,
         "There is no sign of over-correction: the conditions are not mixed at the cost of labels, but within labels as "
@@ -317,7 +368,7 @@ static void say_secrecy(words *w, const secrecy *x) {
              strcmp(t->balanced_classifier, t->classifier) == 0 ? "that is"
                                                                 : comp__classifier_words(t->balanced_classifier),
              100 * t->balanced, 100 * x->balanced_floor,
-             x->balanced_floor > 1.01 / (double)(t->levels ? t->levels : 2) ? "the label alone" : "chance");
+             x->balanced_floor > 1.0001 / (double)(t->levels ? t->levels : 2) ? "the label alone" : "chance");
   if (t->tried > 1) snprintf(others, sizeof others, "the strongest of %zu classifiers, ", t->tried);
   say(w, "'%s' %s the representation: %s%s, is right for %.1f %% of the samples, %s for %.1f %%%s.%s", t->column,
       how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,

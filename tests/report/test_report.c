@@ -76,6 +76,14 @@ static void verdicts_follow_the_scores(void **state) {
       {"{\"kBET\": 0.9, \"s\": 0.4, \"m-kBET\": 0.95}", "no", "unknown", "still apart"},
       {"{\"kBET\": 0.1, \"s\": 0.0, \"m-kBET\": 0.7, \"s~\": -0.3}", "yes", "yes", "signs of over-correction"},
       {"{\"kBET\": 0.1, \"m-kBET\": 0.7, \"s~\": 0.0}", "yes", "partly", "signs of over-correction"},
+      /* Apart over all samples: then nothing was corrected too much. */
+      {"{\"kBET\": 0.9, \"s\": 0.4, \"m-kBET\": 0.83, \"s~\": 0.53}", "no", "unknown", "no question while"},
+      /* Mixed within labels, which nothing tells apart any more. */
+      {"[{\"name\": \"kBET\", \"value\": 0.1, \"embedding\": \"X_comp\"}, {\"name\": \"m-kBET\", \"value\": 0.1, "
+       "\"embedding\": \"X_comp\"}, {\"name\": \"nmi\", \"value\": 0.02, \"embedding\": \"X_comp\"}, {\"name\": "
+       "\"nmi\", "
+       "\"value\": 0.4, \"embedding\": \"X_pca\"}]",
+       "yes", "yes", "less apart than before"},
       {"{\"kBET\": 0.1}", "yes", "unknown", "is not known"},
       {"{\"something else\": 0.1}", "unknown", "unknown", "cannot say"},
       /* Of two embeddings X_comp is judged, whatever the order. */
@@ -198,6 +206,43 @@ static void own_scores_are_all_read(void **state) {
   assert_string_equal(scores.items[0].summary, "words");
   assert_string_equal(scores.items[0].note, "why");
   comp__scores_release(&scores);
+}
+
+/* What comp diagnose found lost outweighs scores that look well. */
+static void losses_are_over_correction(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  char scores[256], path[256];
+  snprintf(scores, sizeof scores, "%s", scratch("scores.json"));
+  snprintf(path, sizeof path, "%s", scratch("diagnose.json"));
+  write_text(scores, "{\"kBET\": 0.1, \"s\": 0.01, \"m-kBET\": 0.08, \"s~\": 0.0}");
+  const char *files[] = {scores};
+  comp_report_options options = usual();
+  options.scores = files;
+  options.n_scores = 1;
+  options.diagnose = path;
+  const struct {
+    const char *verdict, *reason, *over;
+  } cases[] = {{"pass", "neighbours are kept", "no"},
+               {"look", "some labels moved", "partly"},
+               {"fail", "labels lie on others", "yes"},
+               {"fail", "the model explains nothing of the data", "yes"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "{\"findings\": [{\"question\": \"Lost?\", \"check\": \"reconstruction\", \"verdict\": \"%s\", \"reason\": "
+        "\"%s\", \"advice\": \"\"}]}",
+        cases[k].verdict, cases[k].reason);
+    write_text(path, text);
+    json_t *data = report_of(d, context, &options);
+    assert_string_equal(verdict(data, "overcorrected"), cases[k].over);
+    assert_int_equal(says(data, "summary", "The model explains nothing"), k == 3);
+    json_decref(data);
+  }
+  comp_dataset_free(d);
+  comp_context_free(context);
 }
 
 static void findings_are_repeated(void **state) {
@@ -566,6 +611,7 @@ int main(void) {
       cmocka_unit_test(what_classifiers_tell_is_said),
       cmocka_unit_test(a_guess_is_counted),
       cmocka_unit_test(changes_stay_apart),
+      cmocka_unit_test(losses_are_over_correction),
       cmocka_unit_test(findings_are_repeated),
       cmocka_unit_test(own_scores_are_all_read),
       cmocka_unit_test(names_cannot_break_out),
