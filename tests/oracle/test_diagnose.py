@@ -3,26 +3,10 @@
 import os
 import shutil
 import subprocess
-import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("COMP_BUILD", os.path.join(ROOT, "build"))
+from tap import BUILD, finish, ok, skip_all
+
 DUMP = os.path.join(BUILD, "tests", "diagnose_dump")
-count = failed = 0
-
-
-def ok(condition, what):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {what}", flush=True)
-
-
-def skip_all(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
-
-
 try:
     import numpy as np
     from scipy import stats
@@ -132,5 +116,4 @@ for name, draw in draws.items():
         ok(all(near(g, e) for g, e in zip(got["kurtosis"][0], kurtosis)), f"{what}: Mardia kurtosis")
         ok(all(near(g, e) for g, e in zip(got["hz"][0], henze_zirkler(x))), f"{what}: Henze-Zirkler")
         ok(near(got["energy"][0][0], energy(x)), f"{what}: energy")
-print(f"1..{count}")
-sys.exit(1 if failed else 0)
+finish()

@@ -3,27 +3,9 @@
 queries; and the recall of approximate search."""
 import os
 import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("COMP_BUILD", os.path.join(ROOT, "build"))
-COMP = os.environ.get("COMP", os.path.join(BUILD, "comp"))
-sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
-count = failed = 0
-
-
-def ok(condition, what):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {what}", flush=True)
-
-
-def skip_all(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
-
+from tap import BUILD, COMP, finish, ok, skip_all
 
 try:
     import anndata
@@ -80,5 +62,4 @@ index, _, _, recall = comp.neighbors(x, 15, search="approximate")
 found = np.mean([len(set(a) & set(b)) / 15 for a, b in zip(index, truth)])
 ok(found >= 0.98, f"approximate search finds the neighbours of simulated cells: {found:.4f}")
 ok(abs(recall - found) < 0.01, f"and its own estimate of that is right: {recall:.4f}")
-print(f"1..{count}")
-sys.exit(failed > 0)
+finish()

@@ -2,28 +2,10 @@
 """UMAP against umap-learn: the curve, the graph's weights, the trustworthiness of layouts, new points among old ones, and the command."""
 import os
 import subprocess
-import sys
 import tempfile
 import warnings
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("COMP_BUILD", os.path.join(ROOT, "build"))
-COMP = os.environ.get("COMP", os.path.join(BUILD, "comp"))
-sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
-count = failed = 0
-
-
-def ok(condition, what):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {what}", flush=True)
-
-
-def skip_all(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
-
+from tap import BUILD, COMP, finish, ok, skip_all
 
 try:
     warnings.filterwarnings("ignore")
@@ -114,5 +96,4 @@ for command in (["umap", "-o", os.path.join(folder.name, "no.h5ad")], ["score", 
     run = subprocess.run([COMP, *command, "-i", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     ok(run.returncode == 1 and "sample 'digit7' (row 8), column 3" in run.stderr, f"{command[0]} names the sample whose value is not finite")
     ok("obsm/X_sparse is not read: it is sparse" in run.stderr, "and says why a sparse matrix of obsm is not read")
-print(f"1..{count}")
-sys.exit(failed > 0)
+finish()
