@@ -43,8 +43,9 @@ comp__told comp__told_find(const comp__scores *scores, const char *column, const
                         .balanced = NAN,
                         .majority = number_of(entry, "majority"),
                         .levels = count_of(entry, "levels"),
-                        .samples = count_of(entry, "samples")};
-    json_array_foreach(json_object_get(entry, "classifiers"), k, result) {
+                        .samples = count_of(entry, "samples"),
+                        .classifiers = json_object_get(entry, "classifiers")};
+    json_array_foreach(told.classifiers, k, result) {
       double accuracy = number_of(result, "accuracy"), balanced = number_of(result, "balanced_accuracy");
       if (isnan(accuracy)) continue;
       told.tried++;

@@ -25,6 +25,7 @@ typedef struct comp__told {
   double balanced;
   double majority; /* accuracy of always saying the commonest value */
   size_t levels, samples, tried;
+  json_t *classifiers; /* their results, as the file has them; NULL: none */
 } comp__told;
 
 /* The column as told from an embedding; `classifier` NULL when there is nothing of it. */

@@ -159,12 +159,13 @@ static int found_lost(const words *w, bool *explains) {
   json_array_foreach(items, index, item) {
     const char *check = json_string_value(json_object_get(item, "check"));
     const char *verdict = json_string_value(json_object_get(item, "verdict"));
-    const char *reason = json_string_value(json_object_get(item, "reason"));
     for (size_t k = 0; check && verdict && k < sizeof checks / sizeof *checks; k++) {
       if (strcmp(check, checks[k]) != 0) continue;
       int grade = strcmp(verdict, "fail") == 0 ? 2 : strcmp(verdict, "look") == 0 ? 1 : 0;
       if (grade > worst) worst = grade;
-      if (grade == 2 && reason && strstr(reason, "explains nothing")) *explains = false;
+      /* Its value is then the explained variance, else the share of it that was lost. */
+      if (grade == 2 && strcmp(check, "reconstruction") == 0 && json_number_value(json_object_get(item, "value")) <= 0)
+        *explains = false;
     }
   }
   return worst;
@@ -378,21 +379,15 @@ static void say_secrecy(words *w, const secrecy *x) {
 
 /* Whether one classifier is fooled while another is not. */
 static void warn_of_stronger(words *w, const secrecy *x, double margin) {
-  size_t i, k;
-  json_t *entry, *result;
+  size_t k;
+  json_t *result;
   list fooled = {0};
-  json_array_foreach(w->subject->scores.predict, i, entry) {
-    const char *column = json_string_value(json_object_get(entry, "column"));
-    const char *embedding = json_string_value(json_object_get(entry, "embedding"));
-    if (!column || !embedding || strcmp(column, x->told.column) != 0) continue;
-    if (!w->embedding || strcmp(embedding, w->embedding) != 0) continue;
-    json_array_foreach(json_object_get(entry, "classifiers"), k, result) {
-      const char *name = json_string_value(json_object_get(result, "classifier"));
-      double accuracy = json_number_value(json_object_get(result, "accuracy"));
-      double balanced = json_number_value(json_object_get(result, "balanced_accuracy"));
-      if (name && accuracy <= x->floor + margin && balanced <= x->balanced_floor + margin)
-        add(&fooled, comp__classifier_words(name));
-    }
+  json_array_foreach(x->told.classifiers, k, result) {
+    const char *name = json_string_value(json_object_get(result, "classifier"));
+    double accuracy = json_number_value(json_object_get(result, "accuracy"));
+    double balanced = json_number_value(json_object_get(result, "balanced_accuracy"));
+    if (name && accuracy <= x->floor + margin && balanced <= x->balanced_floor + margin)
+      add(&fooled, comp__classifier_words(name));
   }
   if (fooled.count && fooled.count < x->told.tried)
     warn(w, "warning", "'%s' is hidden from %s, but not from %s: what one classifier does not find can still be there.",
@@ -405,21 +400,15 @@ static void warn_of_stronger(words *w, const secrecy *x, double margin) {
 
 /* Worse than chance is not better hidden: the order in which samples were laid between others can be read backwards. */
 static void warn_of_order(words *w, const secrecy *x, double margin) {
-  size_t i, k;
-  json_t *entry, *result;
+  size_t k;
+  json_t *result;
   double chance = 1 / (double)(x->told.levels ? x->told.levels : 2), lowest = chance - 2 * margin;
   const char *name = NULL;
-  json_array_foreach(w->subject->scores.predict, i, entry) {
-    const char *column = json_string_value(json_object_get(entry, "column"));
-    const char *embedding = json_string_value(json_object_get(entry, "embedding"));
-    if (!column || !embedding || strcmp(column, x->told.column) != 0) continue;
-    if (!w->embedding || strcmp(embedding, w->embedding) != 0) continue;
-    json_array_foreach(json_object_get(entry, "classifiers"), k, result) {
-      json_t *balanced = json_object_get(result, "balanced_accuracy");
-      if (!json_is_number(balanced) || json_number_value(balanced) >= lowest) continue;
-      lowest = json_number_value(balanced);
-      name = json_string_value(json_object_get(result, "classifier"));
-    }
+  json_array_foreach(x->told.classifiers, k, result) {
+    json_t *balanced = json_object_get(result, "balanced_accuracy");
+    if (!json_is_number(balanced) || json_number_value(balanced) >= lowest) continue;
+    lowest = json_number_value(balanced);
+    name = json_string_value(json_object_get(result, "classifier"));
   }
   if (name)
     warn(w, "note",
