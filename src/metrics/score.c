@@ -358,10 +358,15 @@ done:
   return status;
 }
 
-/* A name for each sample is no condition and no label: every group would have one sample or two. */
-static comp_status check_groups(const comp_groups *g, const char *column, const char *what) {
+static size_t count_known(const comp_groups *g) {
   size_t known = 0;
   for (size_t l = 0; l < g->n_levels; l++) known += g->counts[l];
+  return known;
+}
+
+/* A name for each sample is no condition and no label: every group would have one sample or two. */
+static comp_status check_groups(const comp_groups *g, const char *column, const char *what) {
+  const size_t known = count_known(g);
   if (g->n_levels <= 2 || g->n_levels <= known / 2) return COMP_OK;
   return comp__error(COMP_ERR_DATA,
                      "column '%s' has %zu different values in %zu samples: that is no %s, but rather an identifier; "
@@ -380,8 +385,7 @@ static comp_status check_conditions(const comp_score *score, const comp_score_op
 static comp_status check_labels(const comp_score *score, comp_context *context, const comp_score_options *o,
                                 size_t samples) {
   const comp_groups *g = &score->labels;
-  size_t known = 0;
-  for (size_t l = 0; l < g->n_levels; l++) known += g->counts[l];
+  const size_t known = count_known(g);
   if (known < samples && known > 0)
     comp__warn(context, "column '%s' is empty in %zu of %zu samples: they have no part in what needs a label", o->label,
                samples - known, samples);
