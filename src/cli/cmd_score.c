@@ -16,7 +16,7 @@ typedef struct score_options {
   opt_list layers, from, to;
   cli_predict_options predict;
   int64_t k, min_label, seed, n_de;
-  const char *neighbours, *small_labels, *search;
+  const char *neighbors, *small_labels, *search;
   bool per_label;
   const char *json;
 } score_options;
@@ -28,7 +28,7 @@ static const score_options defaults = {.input = CLI_INPUT_INIT,
                                        .n_de = 50,
                                        .k = 100,
                                        .min_label = 150,
-                                       .neighbours = "label",
+                                       .neighbors = "label",
                                        .small_labels = "leave-out",
                                        .search = "auto"};
 
@@ -52,7 +52,7 @@ static const opt_spec options[] = {
      .help = "neighbours of the metrics of the paper"},
     {"alpha", 'a', OPT_REAL, OPT_FIELD(score_options, score.alpha), .metavar = "A", .min = 1e-300, .max = 0.999999,
      .help = "a neighbourhood fails kBET's test when its p is below this"},
-    {"neighbours", .kind = OPT_CHOICE, OPT_FIELD(score_options, neighbours), .metavar = "WHERE", .choices = scopes,
+    {"neighbors", .kind = OPT_CHOICE, OPT_FIELD(score_options, neighbors), .metavar = "WHERE", .choices = scopes,
      .help = "where m_kbet and s_label look for neighbours: within the label, or among all samples, of which those of "
              "other labels then do not count"},
     {"small-labels", .kind = OPT_CHOICE, OPT_FIELD(score_options, small_labels), .metavar = "HOW",
@@ -136,7 +136,7 @@ static comp_score_options library_options(const score_options *o) {
   out.k = (size_t)o->k;
   out.min_label = (size_t)o->min_label;
   out.seed = (uint64_t)o->seed;
-  out.scope = strcmp(o->neighbours, "global") == 0 ? COMP_SCOPE_GLOBAL : COMP_SCOPE_LABEL;
+  out.scope = strcmp(o->neighbors, "global") == 0 ? COMP_SCOPE_GLOBAL : COMP_SCOPE_LABEL;
   out.small_labels = strcmp(o->small_labels, "shrink") == 0 ? COMP_SMALL_SHRINK : COMP_SMALL_LEAVE_OUT;
   out.search = strcmp(o->search, "exact") == 0         ? COMP_SEARCH_EXACT
                : strcmp(o->search, "approximate") == 0 ? COMP_SEARCH_APPROXIMATE

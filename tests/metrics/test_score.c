@@ -273,6 +273,12 @@ static void small_labels(void **state) {
   assert_true(isnan(part_of(score, 0, "y")->value));
   assert_true(comp_score_value(score, 0, 0) == part_of(score, 0, "x")->value);
   comp_score_free(score);
+  o.k = 60; /* and now none is large enough */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_true(isnan(comp_score_value(score, 0, 0)));
+  assert_non_null(strstr(comp_score_note(score, 0, 0), "--small-labels shrink"));
+  comp_score_free(score);
+  o.k = 40;
   o.small_labels = COMP_SMALL_SHRINK;
   o.min_label = 100;
   assert_ok(comp_score_run(&score, context, d, &o));
@@ -284,7 +290,7 @@ static void small_labels(void **state) {
   o.min_label = 250; /* nobody left: a note, not a number */
   assert_ok(comp_score_run(&score, context, d, &o));
   assert_true(isnan(comp_score_value(score, 0, 0)));
-  assert_non_null(strstr(comp_score_note(score, 0, 0), "left out"));
+  assert_string_equal(comp_score_note(score, 0, 0), "every label was left out");
   comp_score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);

@@ -209,7 +209,7 @@ def check(what, x, points, condition, label, k, alpha, shrink=None, scope="label
     a.write_h5ad(path)
     arguments = ["-i", path, "-u", "X_points", "-c", "condition", "-l", "label", "-m", "all", "-k", str(k), "--alpha", str(alpha)]
     arguments += ["--small-labels", "shrink", "--min-label", str(shrink)] if shrink else []
-    arguments += ["--neighbours", scope]
+    arguments += ["--neighbors", scope]
     got, message = run(*arguments)
     ok(got is not None, f"{what}: runs {message}")
     if got is None:
