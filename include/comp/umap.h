@@ -37,10 +37,11 @@ typedef struct comp_umap_options {
   size_t negative; /* random points that a point is pushed from, for each that it is drawn to */
   double rate;     /* of learning, at the start */
   uint64_t seed;
+  bool fast; /* threads do not wait for each other: half the time, and with several of them never the same twice */
 } comp_umap_options;
 
 #define COMP_UMAP_OPTIONS_INIT                                                                                         \
-  { 15, 2, 0.1, 1.0, NAN, NAN, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_AUTO, COMP_UMAP_SPECTRAL, 0, 5, 1.0, 0 }
+  { 15, 2, 0.1, 1.0, NAN, NAN, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_AUTO, COMP_UMAP_SPECTRAL, 0, 5, 1.0, 0, false }
 
 /* What was done. */
 typedef struct comp_umap_info {
@@ -60,8 +61,8 @@ COMP_API comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp
                                    const comp_matrix *points, const comp_umap_options *options);
 
 /* Lays out new points among old ones, which stay: `layout` is where comp_umap_run() or another program put `points`.
- * New points start at the weighted mean of their neighbours. `dimensions` and `init` of the options do not matter.
- * `info` may be NULL. It should be freed via comp_matrix_free(). */
+ * New points start at the weighted mean of their neighbours. `dimensions`, `init` and `fast` of the options do not
+ * matter. `info` may be NULL. It should be freed via comp_matrix_free(). */
 COMP_API comp_status comp_umap_transform(comp_matrix **out, comp_umap_info *info, comp_context *context,
                                          const comp_matrix *points, const comp_matrix *layout,
                                          const comp_matrix *queries, const comp_umap_options *options);

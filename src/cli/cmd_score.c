@@ -16,7 +16,7 @@ typedef struct score_options {
   opt_list layers, from, to;
   cli_predict_options predict;
   int64_t k, min_label, seed, n_de;
-  const char *neighbours, *small_labels, *search;
+  const char *neighbors, *small_labels, *search;
   bool per_label;
   const char *json;
 } score_options;
@@ -27,8 +27,8 @@ static const score_options defaults = {.input = CLI_INPUT_INIT,
                                        .predict = {.classifier = "forest", .folds = 5},
                                        .n_de = 50,
                                        .k = 100,
-                                       .min_label = 150,
-                                       .neighbours = "label",
+                                       .min_label = OPT_UNSET_INT,
+                                       .neighbors = "label",
                                        .small_labels = "leave-out",
                                        .search = "auto"};
 
@@ -52,7 +52,7 @@ static const opt_spec options[] = {
      .help = "neighbours of the metrics of the paper"},
     {"alpha", 'a', OPT_REAL, OPT_FIELD(score_options, score.alpha), .metavar = "A", .min = 1e-300, .max = 0.999999,
      .help = "a neighbourhood fails kBET's test when its p is below this"},
-    {"neighbours", .kind = OPT_CHOICE, OPT_FIELD(score_options, neighbours), .metavar = "WHERE", .choices = scopes,
+    {"neighbors", .kind = OPT_CHOICE, OPT_FIELD(score_options, neighbors), .metavar = "WHERE", .choices = scopes,
      .help = "where m_kbet and s_label look for neighbours: within the label, or among all samples, of which those of "
              "other labels then do not count"},
     {"small-labels", .kind = OPT_CHOICE, OPT_FIELD(score_options, small_labels), .metavar = "HOW",
@@ -60,7 +60,7 @@ static const opt_spec options[] = {
      .help =
          "what m_kbet and s_label do with labels of fewer than 4 k samples: leave them out, or take k = samples / 4"},
     {"min-label", .kind = OPT_INT, OPT_FIELD(score_options, min_label), .metavar = "N", .min = 4, .max = 1e15,
-     .help = "with --small-labels shrink, leave out labels with fewer samples than this"},
+     .help = "with --small-labels shrink, leave out labels with fewer samples than this", .unset = "150"},
     {"before", .kind = OPT_STRING, OPT_FIELD(score_options, score.before), .metavar = "NAME",
      .help = "what pcr compares with: X, or a name in obsm"},
     {"search", .kind = OPT_CHOICE, OPT_FIELD(score_options, search), .metavar = "HOW", .choices = searches,
@@ -134,9 +134,9 @@ static int show(cli_session *session, const score_options *o, const cli_scores *
 static comp_score_options library_options(const score_options *o) {
   comp_score_options out = o->score;
   out.k = (size_t)o->k;
-  out.min_label = (size_t)o->min_label;
+  if (o->min_label != OPT_UNSET_INT) out.min_label = (size_t)o->min_label;
   out.seed = (uint64_t)o->seed;
-  out.scope = strcmp(o->neighbours, "global") == 0 ? COMP_SCOPE_GLOBAL : COMP_SCOPE_LABEL;
+  out.scope = strcmp(o->neighbors, "global") == 0 ? COMP_SCOPE_GLOBAL : COMP_SCOPE_LABEL;
   out.small_labels = strcmp(o->small_labels, "shrink") == 0 ? COMP_SMALL_SHRINK : COMP_SMALL_LEAVE_OUT;
   out.search = strcmp(o->search, "exact") == 0         ? COMP_SEARCH_EXACT
                : strcmp(o->search, "approximate") == 0 ? COMP_SEARCH_APPROXIMATE
@@ -224,6 +224,8 @@ static int run(cli_session *session, const void *values) {
   const score_options *o = values;
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
+  if (o->min_label != OPT_UNSET_INT && strcmp(o->small_labels, "shrink") != 0)
+    return cli_usage_error(session, "--min-label goes with --small-labels shrink");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_score_options options_score = library_options(o);
   comp_counterfactual_score_options options_counterfactual = counterfactual_options(o);

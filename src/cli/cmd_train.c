@@ -320,10 +320,17 @@ static int train_and_save(cli_session *session, const train_options *o, const co
                           const comp_dataset *dataset, const char *output) {
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, t);
-  int code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input);
-  if (model && (status == COMP_OK || access(output, F_OK) != 0)) {
+  const bool save = model && (status == COMP_OK || access(output, F_OK) != 0);
+  int code = 0;
+  if (status == COMP_ERR_NUMERIC && model)
+    code = cli_error(session, EXIT_FAILED,
+                     save ? "%s; it is saved as %s" : "%s; it is not saved, because %s is there already",
+                     comp_error_message(), output);
+  else if (status != COMP_OK)
+    code = cli_fail_in(session, status, o->input);
+  if (save) {
     comp_status saved = comp_model_save(model, output);
-    if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);
+    if (saved != COMP_OK) code = cli_fail(session, saved);
     if (saved == COMP_OK && comp_model_finished(model)) unlink(t->checkpoint);
   }
   comp_model_free(model);

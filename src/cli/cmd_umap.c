@@ -16,6 +16,7 @@ typedef struct umap_options {
   const char *output, *use, *key, *metric, *init, *search, *reference;
   int64_t neighbors, dimensions, epochs, negative, seed;
   double min_dist, spread, a, b, rate;
+  bool fast;
 } umap_options;
 
 static const umap_options defaults = {.input = CLI_INPUT_INIT,
@@ -75,6 +76,8 @@ static const opt_spec options[] = {
      .help = "learning rate at the start"},
     {"seed", .kind = OPT_INT, OPT_FIELD(umap_options, seed), .metavar = "N", .min = 0, .max = 9e15,
      .help = "of the random numbers"},
+    {"fast", .kind = OPT_FLAG, OPT_FIELD(umap_options, fast),
+     .help = "half the time, but with several threads the layout is never the same twice"},
     {"dimensions", 'd', OPT_INT, OPT_FIELD(umap_options, dimensions), .metavar = "N", .min = 1, .max = 64,
      .help = "of the layout; with --reference those of its layout"},
     CLI_INPUT_ROWS(umap_options, input),
@@ -109,6 +112,7 @@ static comp_umap_options library_options(const umap_options *o) {
   u.negative = (size_t)o->negative;
   u.rate = o->rate;
   u.seed = (uint64_t)o->seed;
+  u.fast = o->fast;
   return u;
 }
 
@@ -259,6 +263,8 @@ static int run(cli_session *session, const void *values) {
   const umap_options *o = values;
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
+  if (o->fast && o->reference)
+    return cli_usage_error(session, "--fast: with --reference samples do not wait for each other anyway");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
   comp_umap_options u = library_options(o);
   if (comp_umap_options_check(&u) != COMP_OK) return cli_option_error(session);
@@ -280,7 +286,8 @@ const cli_command cli_umap = {
     .group = "Data",
     .summary = "lay the samples out in two dimensions",
     .description =
-        "UMAP of a representation, as umap-learn has it, the same at any number of threads. The layout is added to "
+        "UMAP of a representation, as umap-learn has it, the same at any number of threads (unless --fast). The layout "
+        "is added to "
         "obsm of the file; everything else stays as it is. Prints what was done; recall is the share of the true "
         "neighbours that were found, 1 when the search was exact.",
     .examples = examples,

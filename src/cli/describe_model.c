@@ -102,8 +102,13 @@ static void put_network(FILE *out, const model_look *look, const comp_model *mod
     used += (size_t)snprintf(hidden + used, sizeof hidden - used, "%s%zu", l ? ", " : "", m->hidden[l]);
   put_row(out, "model", width, "%s, preset %s", text_at(look->config, "model"), text_at(look->config, "preset"));
   put_row(out, "latent", width, "%zu dimensions; hidden layers of %s", m->latent, hidden);
-  put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g", text_at(look->config, "likelihood"),
-          m->beta, text_at(look->config, "penalty"), m->gamma);
+  double target = number_at(look->training, "kl_target");
+  char adjusted[96] = "";
+  if (target > 0)
+    snprintf(adjusted, sizeof adjusted, " at first, %.3g at last, adjusted to a penalty of %g (--kl-target)",
+             number_at(look->last, "gamma"), target);
+  put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g%s", text_at(look->config, "likelihood"),
+          m->beta, text_at(look->config, "penalty"), m->gamma, adjusted);
 }
 
 static void put_losses(FILE *out, const json_t *epoch, const char *name, int width) {

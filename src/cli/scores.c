@@ -264,7 +264,7 @@ static void put_json_scores(FILE *out, const cli_scores *r) {
   const comp_score_options *o = r->options;
   fprintf(out, ",\n  \"samples\": %zu,\n  \"k\": %zu", comp_score_samples(r->score), o->k);
   put_number(out, ",\n  ", "alpha", o->alpha);
-  put_text(out, ",\n  ", "neighbours", o->scope == COMP_SCOPE_GLOBAL ? "global" : "label");
+  put_text(out, ",\n  ", "neighbors", o->scope == COMP_SCOPE_GLOBAL ? "global" : "label");
   put_text(out, ",\n  ", "small_labels", o->small_labels == COMP_SMALL_SHRINK ? "shrink" : "leave-out");
   fprintf(out, ",\n  \"min_label\": %zu", o->min_label);
   put_text(out, ",\n  ", "before", o->before);

@@ -1,8 +1,9 @@
 /*
  * asw.c: silhouettes in the sense of Rousseeuw, over all pairs of samples: of labels, of conditions within labels, of
- * single labels against the rest.
+ * those labels that the fewest conditions have.
  */
 #include <math.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/context.h"
@@ -12,10 +13,12 @@
 #include "metrics/score.h"
 #include "metrics/silhouette.h"
 
-typedef struct sums_job {
+typedef struct silhouette_job {
   const comp__sorted *sorted;
-  double *sums; /* [n, groups], rows as the caller has them */
-} sums_job;
+  const size_t *counts; /* [groups] */
+  double *sums;         /* [threads, COMP__VISIT_ROWS, groups]: of the distances from the rows at hand */
+  double *out;          /* [n], rows as the caller has them */
+} silhouette_job;
 
 /* Eight sums side by side: one alone waits for each addition. */
 static double sum_roots(const float *squared, size_t n) {
@@ -40,30 +43,6 @@ static size_t group_at(const comp__sorted *s, size_t place) {
   return low;
 }
 
-static void add_tile(void *arg, size_t row, size_t first, size_t count, float *squared) {
-  sums_job *job = arg;
-  const comp__sorted *s = job->sorted;
-  double *sums = job->sums + s->order[row] * s->groups;
-  if (row >= first && row < first + count) squared[row - first] = 0.0f;
-  for (size_t g = group_at(s, first); g < s->groups && s->starts[g] < first + count; g++) {
-    size_t begin = s->starts[g] > first ? s->starts[g] : first;
-    size_t end = s->starts[g + 1] < first + count ? s->starts[g + 1] : first + count;
-    if (begin < end) sums[g] += sum_roots(squared + (begin - first), end - begin);
-  }
-}
-
-comp_status comp__distance_sums(double *sums, comp_context *context, const float *points, size_t n, size_t dims,
-                                const int32_t *group, size_t groups) {
-  comp_status status;
-  comp__sorted sorted = {0};
-  for (size_t i = 0; i < n * groups; i++) sums[i] = 0.0;
-  COMP__TRY(comp__sorted_init(&sorted, points, n, dims, group, groups));
-  COMP__TRY(comp__pairs_visit(context, sorted.points, n, dims, add_tile, &(sums_job){&sorted, sums}));
-done:
-  comp__sorted_release(&sorted);
-  return status;
-}
-
 static double width(double a, double b) {
   double larger = fmax(a, b);
   return larger > 0.0 ? (b - a) / larger : 0.0;
@@ -77,72 +56,109 @@ double comp__silhouette(const double *sums, const size_t *counts, size_t groups,
   return isinf(b) ? 0.0 : width(sums[own] / (double)(counts[own] - 1), b);
 }
 
-/* Sums for each sample and each label: so many numbers at most, which is 4 GB. */
-static const size_t MOST_SUMS = (size_t)1 << 29;
+static void add_tile(void *arg, size_t row, size_t first, size_t count, float *squared, int thread) {
+  silhouette_job *job = arg;
+  const comp__sorted *s = job->sorted;
+  double *sums = job->sums + ((size_t)thread * COMP__VISIT_ROWS + row % COMP__VISIT_ROWS) * s->groups;
+  if (first == 0) memset(sums, 0, s->groups * sizeof *sums);
+  if (row >= first && row < first + count) squared[row - first] = 0.0f;
+  for (size_t g = group_at(s, first); g < s->groups && s->starts[g] < first + count; g++) {
+    size_t begin = s->starts[g] > first ? s->starts[g] : first;
+    size_t end = s->starts[g + 1] < first + count ? s->starts[g + 1] : first + count;
+    if (begin < end) sums[g] += sum_roots(squared + (begin - first), end - begin);
+  }
+  if (first + count == s->n) job->out[s->order[row]] = comp__silhouette(sums, job->counts, s->groups, group_at(s, row));
+}
 
-/* The sums of distances to each label, made once, and how many samples each has. */
-static comp_status label_sums(size_t *counts, comp__scoring *s) {
+comp_status comp__silhouettes(double *out, comp_context *context, const float *points, size_t n, size_t dims,
+                              const int32_t *group, size_t groups) {
+  comp_status status;
+  comp__sorted sorted = {0};
+  double *sums = NULL;
+  size_t *counts = NULL;
+  COMP__TRY(comp__alloc(&counts, groups, sizeof *counts));
+  COMP__TRY(comp__alloc(&sums, (size_t)comp_context_threads(context) * COMP__VISIT_ROWS * groups, sizeof *sums));
+  COMP__TRY(comp__sorted_init(&sorted, points, n, dims, group, groups));
+  for (size_t g = 0; g < groups; g++) counts[g] = sorted.starts[g + 1] - sorted.starts[g];
+  COMP__TRY(
+      comp__pairs_visit(context, sorted.points, n, dims, add_tile, &(silhouette_job){&sorted, counts, sums, out}));
+done:
+  comp__sorted_release(&sorted);
+  comp__free(counts);
+  comp__free(sums);
+  return status;
+}
+
+/* Labels and their silhouettes. */
+typedef struct label_widths {
+  size_t *counts; /* [labels]: samples of each */
+  double *means;  /* [labels]: mean silhouette of these samples; 0 of none */
+  double mean;    /* of all samples */
+  size_t present; /* labels that have samples */
+} label_widths;
+
+static void release_widths(label_widths *w) {
+  comp__free(w->counts);
+  comp__free(w->means);
+}
+
+/* The silhouettes of labels are made once. The result should be released via release_widths(). */
+static comp_status init_widths(label_widths *out, comp__scoring *s) {
+  comp_status status;
   const comp__view *v = s->labelled;
-  for (size_t l = 0; l < s->n_labels; l++) counts[l] = 0;
-  for (size_t i = 0; i < v->n; i++) counts[v->label[i]]++;
-  if (s->label_sums) return COMP_OK;
-  comp_status status = comp__alloc(&s->label_sums, v->n * s->n_labels, sizeof *s->label_sums);
-  if (status != COMP_OK) return status;
-  return comp__distance_sums(s->label_sums, s->context, v->matrix->values, v->n, v->dims, v->label, s->n_labels);
+  *out = (label_widths){0};
+  COMP__TRY(comp__calloc(&out->counts, s->n_labels, sizeof *out->counts));
+  COMP__TRY(comp__calloc(&out->means, s->n_labels, sizeof *out->means));
+  if (!s->has_label_widths) {
+    if (!s->label_widths) COMP__TRY(comp__alloc(&s->label_widths, v->n, sizeof *s->label_widths));
+    COMP__TRY(comp__silhouettes(s->label_widths, s->context, v->matrix->values, v->n, v->dims, v->label, s->n_labels));
+    s->has_label_widths = true;
+  }
+  for (size_t i = 0; i < v->n; i++) {
+    out->counts[v->label[i]]++;
+    out->means[v->label[i]] += s->label_widths[i];
+    out->mean += s->label_widths[i];
+  }
+  out->mean /= (double)v->n;
+  for (size_t l = 0; l < s->n_labels; l++) {
+    if (out->counts[l] == 0) continue;
+    out->means[l] /= (double)out->counts[l];
+    out->present++;
+  }
+done:
+  return status;
 }
 
-static size_t count_present(const size_t *counts, size_t n) {
-  size_t present = 0;
-  for (size_t i = 0; i < n; i++) present += counts[i] > 0;
-  return present;
-}
-
-static comp_status too_many(comp__score_cell *out, const comp__scoring *s) {
-  return comp__cell_fail(out, "%zu labels are too many for %zu samples: their distances do not fit into memory",
-                         s->n_labels, s->labelled->n);
+static double scaled(double silhouette) {
+  return (silhouette + 1.0) / 2.0;
 }
 
 comp_status comp__metric_asw_label(comp__score_cell *out, comp__scoring *s) {
   comp_status status;
-  const comp__view *v = s->labelled;
-  size_t *counts = NULL;
-  double *by_label = NULL, total = 0.0;
-  if (s->n_labels > MOST_SUMS / v->n) return too_many(out, s);
-  COMP__TRY(comp__alloc(&counts, s->n_labels, sizeof *counts));
-  COMP__TRY(comp__calloc(&by_label, s->n_labels, sizeof *by_label));
-  COMP__TRY(label_sums(counts, s));
-  if (count_present(counts, s->n_labels) < 2) {
+  label_widths w;
+  COMP__TRY(init_widths(&w, s));
+  if (w.present < 2) {
     status = comp__cell_fail(out, "there is one label only");
     goto done;
   }
-  for (size_t i = 0; i < v->n; i++) {
-    double width_i = comp__silhouette(s->label_sums + i * s->n_labels, counts, s->n_labels, (size_t)v->label[i]);
-    by_label[v->label[i]] += width_i;
-    total += width_i;
-  }
-  out->value = (total / (double)v->n + 1.0) / 2.0;
+  out->value = scaled(w.mean);
   for (size_t l = 0; l < s->n_labels; l++)
-    if (counts[l] > 0)
-      COMP__TRY(
-          comp__cell_add(out, s, l, COMP_NOT_FOUND, counts[l], 0, (by_label[l] / (double)counts[l] + 1.0) / 2.0, NULL));
+    if (w.counts[l] > 0) COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, w.counts[l], 0, scaled(w.means[l]), NULL));
 done:
-  comp__free(by_label);
-  comp__free(counts);
+  release_widths(&w);
   return status;
 }
 
 /* The mean of 1 - |silhouette| of the conditions among the samples of a view. */
 static comp_status batch_width(double *out, comp__scoring *s, const comp__view *v) {
   comp_status status;
-  double *sums = NULL, total = 0.0;
-  COMP__TRY(comp__alloc(&sums, v->n * s->n_conditions, sizeof *sums));
-  COMP__TRY(comp__distance_sums(sums, s->context, v->matrix->values, v->n, v->dims, v->condition, s->n_conditions));
-  for (size_t i = 0; i < v->n; i++)
-    total += 1.0 - fabs(comp__silhouette(sums + i * s->n_conditions, v->condition_counts, s->n_conditions,
-                                         (size_t)v->condition[i]));
+  double *widths = NULL, total = 0.0;
+  COMP__TRY(comp__alloc(&widths, v->n, sizeof *widths));
+  COMP__TRY(comp__silhouettes(widths, s->context, v->matrix->values, v->n, v->dims, v->condition, s->n_conditions));
+  for (size_t i = 0; i < v->n; i++) total += 1.0 - fabs(widths[i]);
   *out = total / (double)v->n;
 done:
-  comp__free(sums);
+  comp__free(widths);
   return status;
 }
 
@@ -163,56 +179,28 @@ done:
   return status;
 }
 
-/* out [n]: the sums of the distances to all samples. */
-static void sum_labels(double *out, const comp__scoring *s) {
-  for (size_t i = 0; i < s->labelled->n; i++) {
-    out[i] = 0.0;
-    for (size_t l = 0; l < s->n_labels; l++) out[i] += s->label_sums[i * s->n_labels + l];
-  }
-}
-
-/* The mean silhouette of all samples when they are only told apart as of this label or not. */
-static double against_rest(const comp__scoring *s, size_t label, const size_t *counts, const double *all) {
-  const comp__view *v = s->labelled;
-  double total = 0.0;
-  for (size_t i = 0; i < v->n; i++) {
-    const double *sums = s->label_sums + i * s->n_labels;
-    double both[2] = {all[i] - sums[label], sums[label]};
-    total +=
-        comp__silhouette(both, (const size_t[]){v->n - counts[label], counts[label]}, 2, (size_t)v->label[i] == label);
-  }
-  return (total / (double)v->n + 1.0) / 2.0;
-}
-
 comp_status comp__metric_isolated(comp__score_cell *out, comp__scoring *s) {
   comp_status status;
-  size_t *counts = NULL, *conditions = NULL, fewest = SIZE_MAX;
-  double *all = NULL;
-  if (s->n_labels > MOST_SUMS / s->labelled->n) return too_many(out, s);
-  COMP__TRY(comp__alloc(&counts, s->n_labels, sizeof *counts));
-  COMP__TRY(comp__calloc(&conditions, s->n_labels, sizeof *conditions));
-  COMP__TRY(label_sums(counts, s));
-  if (count_present(counts, s->n_labels) < 2) {
+  label_widths w;
+  size_t *conditions = NULL, fewest = SIZE_MAX;
+  COMP__TRY(init_widths(&w, s));
+  if (w.present < 2) {
     status = comp__cell_fail(out, "there is one label only");
     goto done;
   }
+  COMP__TRY(comp__calloc(&conditions, s->n_labels, sizeof *conditions));
   for (size_t l = 0; l < s->n_labels; l++) {
     comp__view *view;
     COMP__TRY(comp__scoring_label(&view, s, l));
     conditions[l] = view->present;
-    if (counts[l] > 0 && conditions[l] < fewest) fewest = conditions[l];
+    if (w.counts[l] > 0 && conditions[l] < fewest) fewest = conditions[l];
   }
-  COMP__TRY(comp__alloc(&all, s->labelled->n, sizeof *all));
-  sum_labels(all, s);
-  for (size_t l = 0; l < s->n_labels; l++) {
-    if (counts[l] == 0 || conditions[l] != fewest) continue;
-    COMP__TRY(comp__check_interrupt(s->context));
-    COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, counts[l], 0, against_rest(s, l, counts, all), NULL));
-  }
+  for (size_t l = 0; l < s->n_labels; l++)
+    if (w.counts[l] > 0 && conditions[l] == fewest)
+      COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, w.counts[l], 0, scaled(w.means[l]), NULL));
   COMP__TRY(comp__cell_mean_labels(out));
 done:
-  comp__free(all);
   comp__free(conditions);
-  comp__free(counts);
+  release_widths(&w);
   return status;
 }

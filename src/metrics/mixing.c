@@ -129,11 +129,13 @@ static comp_status add_condition_means(comp__score_cell *out, comp__scoring *s) 
 
 static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
   comp_status status;
+  bool too_small = false; /* a label that COMP_SMALL_SHRINK would take */
   for (size_t l = 0; l < s->n_labels; l++) {
     comp__view *view;
     const char *why;
     COMP__TRY(comp__scoring_label(&view, s, l));
     size_t k = label_k(&why, s, view);
+    too_small = too_small || (k == 0 && view->present > 1 && s->options->small_labels == COMP_SMALL_LEAVE_OUT);
     if (k == 0)
       COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, 0, NAN, why));
     else
@@ -141,6 +143,10 @@ static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measur
   }
   COMP__TRY(add_condition_means(out, s));
   COMP__TRY(comp__cell_mean_labels(out));
+  if (isnan(out->value) && too_small)
+    COMP__TRY(comp__cell_fail(
+        out,
+        "every label was left out; --small-labels shrink (and --min-label) looks at fewer neighbours in small ones"));
 done:
   return status;
 }

@@ -23,7 +23,8 @@ typedef struct mmd_job {
   double *sums; /* [n, groups]: of kernel values, rows in sorted order */
 } mmd_job;
 
-static void add_tile(void *arg, size_t row, size_t first, size_t count, float *squared) {
+static void add_tile(void *arg, size_t row, size_t first, size_t count, float *squared, int thread) {
+  (void)thread;
   mmd_job *job = arg;
   const comp__sorted *s = job->sorted;
   if (row >= first && row < first + count) squared[row - first] = 0.0f;

@@ -118,7 +118,8 @@ comp_status comp__local_silhouettes(double *out, comp_context *context, const co
   return run(&j, context, silhouette_chunk, 1);
 }
 
-/* weights [k] = exp(-beta distances) / sum; returns their entropy. */
+/* weights [k] = exp(-beta distances) / sum; returns their entropy. The nearest has distance 0, so that the sum is at
+ * least 1. */
 static double entropy(double *weights, const double *distances, size_t k, double beta) {
   double sum = 0.0, weighted = 0.0;
   for (size_t n = 0; n < k; n++) {
@@ -126,7 +127,7 @@ static double entropy(double *weights, const double *distances, size_t k, double
     sum += weights[n];
     weighted += distances[n] * weights[n];
   }
-  for (size_t n = 0; n < k; n++) weights[n] /= sum; /* the sample itself has weight 1: the sum is not 0 */
+  for (size_t n = 0; n < k; n++) weights[n] /= sum;
   return log(sum) + beta * weighted / sum;
 }
 
@@ -148,11 +149,10 @@ static void find_weights(double *weights, const double *distances, size_t k, dou
 
 /* The sum of squares of the shares, which become 0 again. Only groups of neighbours have one: there may be thousands.
  */
-static double take_squares(double *shares, const comp__neighborhoods *h, size_t sample, const int32_t *row) {
-  double sum = shares[h->group[sample]] * shares[h->group[sample]];
-  shares[h->group[sample]] = 0.0;
-  for (size_t n = 1; n < h->k; n++) {
-    double *share = &shares[h->group[row[n - 1]]];
+static double take_squares(double *shares, const comp__neighborhoods *h, const int32_t *row) {
+  double sum = 0.0;
+  for (size_t n = 0; n < h->k; n++) {
+    double *share = &shares[h->group[row[n]]];
     sum += *share * *share;
     *share = 0.0;
   }
@@ -169,16 +169,17 @@ static void lisi_chunk(void *arg, size_t begin, size_t end, int thread) {
   for (size_t i = begin; i < end; i++) {
     size_t sample = sample_at(h, i);
     const int32_t *row = h->indices + sample * h->stride;
-    distances[0] = 0.0; /* the sample itself */
-    for (size_t n = 1; n < h->k; n++) distances[n] = (double)h->distances[sample * h->stride + n - 1];
+    const float *distance = h->distances + sample * h->stride;
+    /* Weights and entropy stay the same when all distances change by the same amount, and far neighbours do not vanish.
+     */
+    for (size_t n = 0; n < h->k; n++) distances[n] = (double)distance[n] - (double)distance[0];
     find_weights(weights, distances, h->k, j->perplexity);
-    shares[h->group[sample]] += weights[0];
-    for (size_t n = 1; n < h->k; n++) shares[h->group[row[n - 1]]] += weights[n];
-    j->out[i] = 1.0 / take_squares(shares, h, sample, row);
+    for (size_t n = 0; n < h->k; n++) shares[h->group[row[n]]] += weights[n];
+    j->out[i] = h->k > 0 ? 1.0 / take_squares(shares, h, row) : 1.0;
   }
 }
 
 comp_status comp__lisi(double *out, comp_context *context, const comp__neighborhoods *hoods) {
-  job j = {.out = out, .hoods = hoods, .perplexity = fmax(1.0, floor((double)hoods->k / 3.0))};
+  job j = {.out = out, .hoods = hoods, .perplexity = fmax(1.0, floor((double)(hoods->k + 1) / 3.0))};
   return run(&j, context, lisi_chunk, (2 * hoods->k + hoods->groups) * sizeof(double));
 }

@@ -37,8 +37,9 @@ comp_status comp__kbet_pvals(double *out, comp_context *context, const comp__nei
  * all are own, -1 when none is, 0 without neighbours and when all distances are 0. */
 comp_status comp__local_silhouettes(double *out, comp_context *context, const comp__neighborhoods *hoods);
 
-/* out [n]: 1 / sum over groups of (sum of weights)^2. The weights of the k - 1 neighbours and of the sample itself, at
- * distance 0, are exp(-beta d) / sum, with beta such that their entropy is log(floor(k / 3)). */
+/* out [n]: 1 / sum over groups of (sum of weights)^2; 1 without neighbours. The weights of the k neighbours are
+ * exp(-beta d) / sum, with beta such that their entropy is log(floor((k + 1) / 3)). The sample itself has none, but it
+ * is one of the k + 1 whose third is wanted. */
 comp_status comp__lisi(double *out, comp_context *context, const comp__neighborhoods *hoods);
 
 #endif

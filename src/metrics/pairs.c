@@ -9,7 +9,7 @@
 #include "core/threads.h"
 #include "nn/kernels.h"
 
-enum { ROWS = 32, COLUMNS = 256 };
+enum { ROWS = COMP__VISIT_ROWS, COLUMNS = 256 };
 
 typedef struct visit {
   comp_context *context;
@@ -30,7 +30,7 @@ static comp_status visit_chunk(void *arg, size_t begin, size_t end, int thread) 
     size_t count = v->n - first < COLUMNS ? v->n - first : COLUMNS;
     v->kernels->distances(tile, COLUMNS, v->points + begin * v->dims, v->transposed, v->padded, v->dims, end - begin,
                           first, count);
-    for (size_t i = begin; i < end; i++) v->fn(v->arg, i, first, count, tile + (i - begin) * COLUMNS);
+    for (size_t i = begin; i < end; i++) v->fn(v->arg, i, first, count, tile + (i - begin) * COLUMNS, thread);
   }
   return COMP_OK;
 }

@@ -7,9 +7,13 @@
 
 #include "comp/context.h"
 
+/* Rows are visited in blocks of so many, each by one thread from its first column to its last. */
+enum { COMP__VISIT_ROWS = 32 };
+
 /* Gets squared distances of sample `row` to samples first .. first + count - 1; may write to them. The calls of one row
- * come one after the other, with `first` ascending; those of different rows come from different threads. */
-typedef void (*comp__pair_fn)(void *arg, size_t row, size_t first, size_t count, float *squared);
+ * come one after the other, with `first` ascending, and so do those of all rows of a block; those of different blocks
+ * come from different threads. `thread` is below comp_context_threads(). */
+typedef void (*comp__pair_fn)(void *arg, size_t row, size_t first, size_t count, float *squared, int thread);
 
 /* Calls fn for all pairs of rows of points [n, dims], a sample with itself among them. */
 comp_status comp__pairs_visit(comp_context *context, const float *points, size_t n, size_t dims, comp__pair_fn fn,

@@ -453,7 +453,7 @@ static void release_scoring(comp__scoring *s) {
   release_view(&s->some);
   for (size_t l = 0; s->has_by_label && l < s->n_labels; l++) release_view(&s->by_label[l]);
   comp__free(s->by_label);
-  comp__free(s->label_sums);
+  comp__free(s->label_widths);
   comp__free(s->clusters);
   comp__free(s->leiden);
 }

@@ -49,7 +49,8 @@ typedef struct comp__scoring {
   size_t wanted_k[2];           /* largest number of neighbours that chosen metrics need: of all, of labelled */
   const comp_matrix *points;    /* the embedding, dense, all samples of the data set */
   const comp_matrix *before;    /* what pcr compares with, all samples of the data set; NULL when it is not wanted */
-  double *label_sums;           /* [labelled->n, n_labels]: sums of distances to the samples of each label; see asw.c */
+  double *label_widths;         /* [labelled->n]: silhouettes of labels; see asw.c */
+  bool has_label_widths;        /* whether they are there */
   int32_t *clusters;            /* [labelled->n]: k-means */
   int32_t *leiden;              /* [labelled->n]: Leiden at the best resolution */
   const comp__score_cell *done; /* [chosen]: what was computed before, for totals */

@@ -7,10 +7,10 @@
 
 #include "comp/context.h"
 
-/* sums [n, groups]: for each row of points [n, dims] the sum of its Euclidean distances to the samples of each group.
- * The N x N distances are never stored. */
-comp_status comp__distance_sums(double *sums, comp_context *context, const float *points, size_t n, size_t dims,
-                                const int32_t *group, size_t groups);
+/* out [n]: the silhouette of each row of points [n, dims] among its Euclidean distances to all others. Neither
+ * distances nor their sums by group are stored for more than a few rows. */
+comp_status comp__silhouettes(double *out, comp_context *context, const float *points, size_t n, size_t dims,
+                              const int32_t *group, size_t groups);
 
 /* The silhouette of a sample of group `own` from its sums [groups] and the sizes of the groups; 0 when it is alone in
  * its group, when there is no other, and when all distances are 0. */

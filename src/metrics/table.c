@@ -31,7 +31,7 @@ static const comp__metric table[] = {
       HIGHER, 0, 1, true}, COMP__LISI_NEIGHBORS, true, comp__metric_clisi},
     {{"asw_label", "bio", "silhouette of the labels, scaled to 0 .. 1",
       HIGHER, 0, 1, true}, COMP__K_NONE, true, comp__metric_asw_label},
-    {{"isolated", "bio", "silhouette of those labels that the fewest conditions have, each against the rest",
+    {{"isolated", "bio", "silhouette of those labels that the fewest conditions have, scaled to 0 .. 1",
       HIGHER, 0, 1, true}, COMP__K_NONE, true, comp__metric_isolated},
     {{"nmi_kmeans", "bio", "mutual information of labels and k-means clusters",
       HIGHER, 0, 1, true}, COMP__K_NONE, true, comp__metric_nmi_kmeans},

@@ -47,11 +47,15 @@ static comp_status diverged(const comp__run *run, const comp__losses *losses, do
                      : !isfinite(losses->penalty)  ? "the penalty is not a finite number"
                      : !isfinite(norm)             ? "the gradient is not a finite number"
                                                    : "the loss has grown a thousandfold";
+  char kept[96] = "no epoch was completed: there is no model";
+  if (run->has_best)
+    snprintf(kept, sizeof kept, "the model has the weights of epoch %llu, the best",
+             (unsigned long long)(run->now.epoch - run->now.since_best));
   return comp__error(COMP_ERR_NUMERIC,
                      "training diverged at step %llu (epoch %llu): %s; try a smaller learning rate "
-                     "than %g, shorter gradients (clip: 10), or look for very large values in the data",
+                     "than %g, shorter gradients (clip: 10), or look for very large values in the data; %s",
                      (unsigned long long)run->now.step + 1, (unsigned long long)run->now.epoch + 1, part,
-                     run->options->rate);
+                     run->options->rate, kept);
 }
 
 static void average_values(void *arg, size_t begin, size_t end, int thread) {

@@ -52,4 +52,8 @@ comp_status comp__checkpoint_save(const comp__run *run);
 /* Reads it back when the file exists; *found tells. A file of another run is an error. */
 comp_status comp__checkpoint_load(bool *found, comp__run *run);
 
+/* Opens options->log, if there is one: empty, or when the run goes on (its checkpoint is loaded) with the lines of the
+ * epochs that are done, so that each epoch stands there once. */
+comp_status comp__log_open(comp__run *run);
+
 #endif

@@ -214,13 +214,6 @@ static void resolve(comp_train_options *o, comp_context *context, size_t batches
   }
 }
 
-static comp_status open_log(comp__run *run) {
-  const comp_train_options *o = run->options;
-  if (!o->log) return COMP_OK;
-  run->log = fopen(o->log, run->now.step > 0 ? "a" : "w");
-  return run->log ? COMP_OK : comp__error_errno("cannot write '%s'", o->log);
-}
-
 static comp_status new_run(comp__run *run, uint64_t digest) {
   comp_status status;
   size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size, size;
@@ -255,7 +248,7 @@ static comp_status new_run(comp__run *run, uint64_t digest) {
   }
   if (bf16) comp__f32_to_bf16(run->state.half, run->state.params, params);
   run->started = run->last_checkpoint = comp__seconds();
-  COMP__TRY(open_log(run));
+  COMP__TRY(comp__log_open(run));
 done:
   return status;
 }

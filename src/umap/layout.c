@@ -1,5 +1,5 @@
 /*
- * layout.c: the stochastic descent of UMAP, the same at any number of threads.
+ * layout.c: the stochastic descent of UMAP, the same at any number of threads unless speed matters more.
  *
  * umap-learn walks through the edges one after the other (or, on several threads, in whatever order they come), drawing
  * both ends together and pushing the first one from random points. Here vertices are dealt out to rounds. A round has
@@ -9,6 +9,9 @@
  * thread, from positions that nobody changes meanwhile. (To draw a vertex twice in its own turn instead is not the
  * same: the second step takes back what the first went too far, and layouts stay cramped.) Random numbers belong to the
  * vertex and the epoch.
+ *
+ * In fast mode (comp_umap_options.fast) threads take chunks of vertices and walk through their edges as umap-learn
+ * does, without waiting for each other: half the work, but with several threads not the same layout twice.
  *
  * The two force curves are tables with straight lines in between, by the upper bits of the squared distance: pow()
  * would be most of the time. They are off by 1e-4 at most.
@@ -174,9 +177,71 @@ static void move_vertices(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
+/* In fast mode several threads may read and write a point at the same time. They get numbers that one of them wrote, if
+ * not the newest; a step that is lost so now and then does no harm. */
+static inline float load(const float *x) {
+  float value;
+  __atomic_load(x, &value, __ATOMIC_RELAXED);
+  return value;
+}
+
+static inline void store(float *x, float value) {
+  __atomic_store(x, &value, __ATOMIC_RELAXED);
+}
+
+/* umap-learn's own walk: both ends of an edge move at once. */
+static inline __attribute__((always_inline)) void move_both(const descent *s, size_t i, size_t dims) {
+  const comp__umap_layout *l = s->layout;
+  const comp__graph *graph = l->graph;
+  const float epoch = (float)s->epoch;
+  float *const head = l->heads + i * dims;
+  uint64_t state = 0;
+  for (size_t e = graph->indptr[i]; e < graph->indptr[i + 1]; e++) {
+    if (s->next[e] > epoch) continue;
+    s->next[e] += s->every[e];
+    if (state == 0) state = comp__rng_bits(comp__rng_at(l->seed, COMP__RNG_UMAP, s->epoch, i), 0);
+    float *const tail = l->heads + (size_t)graph->indices[e] * dims;
+    float x[MAX_DIMS], y[MAX_DIMS], d2 = 0.0f;
+    for (size_t d = 0; d < dims; d++) {
+      x[d] = load(head + d);
+      y[d] = load(tail + d);
+      d2 += (x[d] - y[d]) * (x[d] - y[d]);
+    }
+    if (d2 > 0.0f) {
+      const float force = look_up(s->forces->attract, d2);
+      for (size_t d = 0; d < dims; d++) {
+        const float step = clip(force * (x[d] - y[d])) * s->alpha;
+        x[d] += step;
+        store(tail + d, y[d] - step);
+      }
+    }
+    for (size_t k = 0; k < l->negative; k++) {
+      const uint32_t other = draw(&state, (uint32_t)l->n_tails);
+      if (other == i) continue;
+      for (size_t d = 0; d < dims; d++) y[d] = load(l->heads + (size_t)other * dims + d);
+      repel(s, x, y, dims);
+    }
+    for (size_t d = 0; d < dims; d++) store(head + d, x[d]);
+  }
+}
+
+static void move_both_vertices(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const descent *s = arg;
+  for (size_t i = begin; i < end; i++)
+    if (s->layout->dims == 2)
+      move_both(s, i, 2);
+    else
+      move_both(s, i, s->layout->dims);
+}
+
 static void run_epoch(descent *s, comp_context *context) {
   const comp__umap_layout *l = s->layout;
   const size_t n = l->graph->n;
+  if (l->fast) {
+    comp__parallel_for(context, n, CHUNK, move_both_vertices, s);
+    return;
+  }
   for (s->round = 0; s->round < s->rounds; s->round++) {
     const size_t count = (n - s->round + s->rounds - 1) / s->rounds;
     comp__parallel_for(context, count, CHUNK, move_vertices, s);
@@ -211,14 +276,16 @@ done:
 }
 
 static comp_status make_schedule(descent *s) {
-  const size_t edges = s->edges.indptr[s->edges.n];
+  const comp__graph *graph = s->layout->fast ? s->layout->graph : &s->edges;
+  const size_t edges = graph->indptr[graph->n];
   comp_status status;
   COMP__TRY(comp__alloc(&s->every, edges, sizeof *s->every));
   COMP__TRY(comp__alloc(&s->next, edges, sizeof *s->next));
-  COMP__TRY(comp__alloc(&s->next_follow, edges, sizeof *s->next_follow));
+  if (s->moved) COMP__TRY(comp__alloc(&s->next_follow, edges, sizeof *s->next_follow));
   float most = 0.0f;
-  for (size_t e = 0; e < edges; e++) most = s->edges.weights[e] > most ? s->edges.weights[e] : most;
-  for (size_t e = 0; e < edges; e++) s->every[e] = s->next[e] = s->next_follow[e] = most / s->edges.weights[e];
+  for (size_t e = 0; e < edges; e++) most = graph->weights[e] > most ? graph->weights[e] : most;
+  for (size_t e = 0; e < edges; e++) s->every[e] = s->next[e] = most / graph->weights[e];
+  if (s->moved) memcpy(s->next_follow, s->next, edges * sizeof *s->next);
 done:
   return status;
 }
@@ -232,8 +299,8 @@ comp_status comp__umap_optimise(const comp__umap_layout *layout, comp_context *c
   COMP__TRY(comp__alloc(&table, 1, sizeof *table));
   make_forces(table, layout->a, layout->b);
   s.forces = table;
-  if (!layout->tails) COMP__TRY(comp__alloc(&s.moved, graph->n, layout->dims * sizeof *s.moved));
-  COMP__TRY(sort_edges(&s, graph));
+  if (!layout->tails && !layout->fast) COMP__TRY(comp__alloc(&s.moved, graph->n, layout->dims * sizeof *s.moved));
+  if (!layout->fast) COMP__TRY(sort_edges(&s, graph));
   COMP__TRY(make_schedule(&s));
   comp__progress_begin(context, "laying out", "epochs", layout->epochs);
   for (s.epoch = 0; s.epoch < layout->epochs; s.epoch++) {

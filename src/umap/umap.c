@@ -171,7 +171,8 @@ comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context 
                                .a = info->a,
                                .b = info->b,
                                .rate = options->rate,
-                               .seed = options->seed};
+                               .seed = options->seed,
+                               .fast = options->fast};
   COMP__TRY(comp__umap_optimise(&descent, context));
   COMP__TRY(check_layout(values, n * options->dimensions));
   *out = layout;

@@ -44,6 +44,7 @@ typedef struct comp__umap_layout {
   size_t n_tails, dims, epochs, negative;
   double a, b, rate;
   uint64_t seed;
+  bool fast; /* threads move points as they come. Only without tails */
 } comp__umap_layout;
 
 comp_status comp__umap_optimise(const comp__umap_layout *layout, comp_context *context);

@@ -67,7 +67,7 @@ static void dump_samples(comp_context *context, const comp_dataset *d, const com
   require(comp__kbet_pvals(p, context, &h));
   require(comp__local_silhouettes(s, context, &h));
   if (seconds) printf("%.6f %.6f\n", found - start, now() - found);
-  h.k = 90;
+  h.k = 89; /* and the sample itself */
   require(comp__lisi(lisi, context, &h));
   for (size_t i = 0; !seconds && i < n; i++) printf("%.17g %.17g %.17g\n", p[i], s[i], lisi[i]);
   free(p);

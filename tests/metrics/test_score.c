@@ -66,6 +66,35 @@ static void neighbourhoods_by_hand(void **state) {
   comp_context_free(context);
 }
 
+/* Weights that are known: neighbours at equal distances weigh the same; of five and oneself, a third is two. */
+static void lisi_by_hand(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  const int32_t group[] = {0, 0, 0, 1, 1, 2}, indices[] = {1, 2, 3, 4, 5};
+  const size_t counts[] = {3, 2, 1}, rows[] = {0};
+  float distances[] = {2, 2, 2, 2, 2};
+  double lisi;
+  comp__neighborhoods h = {6, 5, 5, indices, distances, group, 3, counts, NULL, rows, 1};
+  assert_ok(comp__lisi(&lisi, context, &h));
+  assert_near(lisi, 25.0 / (4.0 + 4.0 + 1.0), 1e-9); /* the sample itself has no weight */
+  /* Two far nearer than the rest have an entropy of log 2 between them, however far all of them are. */
+  for (float base = 0.0f; base < 2e6f; base += 1e6f) {
+    for (size_t n = 0; n < 5; n++) distances[n] = base + (n < 2 ? 0.0f : 1000.0f);
+    assert_ok(comp__lisi(&lisi, context, &h));
+    assert_near(lisi, 1.0, 1e-4); /* both are of group 0 */
+  }
+  h.group = (const int32_t[]){0, 1, 2, 0, 0, 0};
+  assert_ok(comp__lisi(&lisi, context, &h));
+  assert_near(lisi, 2.0, 1e-4);
+  h.k = 1; /* two samples */
+  assert_ok(comp__lisi(&lisi, context, &h));
+  assert_near(lisi, 1.0, 1e-12);
+  h.k = 0;
+  assert_ok(comp__lisi(&lisi, context, &h));
+  assert_near(lisi, 1.0, 1e-12);
+  comp_context_free(context);
+}
+
 static void agreement_by_hand(void **state) {
   (void)state;
   const int32_t a[] = {0, 0, 1, 1}, b[] = {1, 1, 0, 0}, c[] = {0, 1, 0, 1}, one[] = {0, 0, 0, 0};
@@ -125,25 +154,37 @@ static comp_score_options options_of(const char *metrics) {
   return o;
 }
 
+static double silhouette_of(size_t sample, const float *x, const int32_t *group, size_t groups) {
+  double sums[130] = {0}, a = 0.0, b = INFINITY;
+  size_t counts[130] = {0};
+  for (size_t j = 0; j < N; j++) {
+    double d2 = 0.0;
+    for (size_t k = 0; k < DIMS; k++) d2 += pow((double)x[sample * DIMS + k] - (double)x[j * DIMS + k], 2.0);
+    sums[group[j]] += sqrt(d2);
+    counts[group[j]] += j != sample;
+  }
+  for (size_t g = 0; g < groups; g++) {
+    double mean = sums[g] / (double)counts[g];
+    if ((int32_t)g == group[sample])
+      a = mean;
+    else if (counts[g] > 0)
+      b = fmin(b, mean);
+  }
+  return counts[group[sample]] == 0 ? 0.0 : (b - a) / fmax(a, b);
+}
+
 static void silhouettes_by_plain_loops(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = points(false);
   const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
   int32_t group[N];
-  static double sums[N * 130];
-  for (size_t groups = 3; groups <= 130; groups += 127) { /* the last of 130 has no samples, the one before two */
-    for (size_t i = 0; i < N; i++) group[i] = (int32_t)(i % (groups - (groups > 3)));
-    assert_ok(comp__distance_sums(sums, context, x, N, DIMS, group, groups));
-    for (size_t i = 0; i < N; i++) {
-      double expected[130] = {0};
-      for (size_t j = 0; j < N; j++) {
-        double d2 = 0.0;
-        for (size_t k = 0; k < DIMS; k++) d2 += pow((double)x[i * DIMS + k] - (double)x[j * DIMS + k], 2.0);
-        expected[group[j]] += sqrt(d2);
-      }
-      for (size_t g = 0; g < groups; g++) assert_near(sums[i * groups + g], expected[g], 1e-6);
-    }
+  double widths[N];
+  for (size_t groups = 3; groups <= 130; groups += 127) { /* the last of 130 has no samples, the one before one */
+    for (size_t i = 0; i < N; i++) group[i] = i == 0 ? (int32_t)groups - 2 : (int32_t)(i % (groups - 2));
+    assert_ok(comp__silhouettes(widths, context, x, N, DIMS, group, groups));
+    for (size_t i = 0; i < N; i++) assert_near(widths[i], silhouette_of(i, x, group, groups), 1e-6);
+    assert_true(widths[0] == 0.0); /* alone */
   }
   assert_near(comp__silhouette((double[]){3.0, 8.0, 10.0}, (size_t[]){4, 4, 2}, 3, 0), 0.5, 1e-12);
   assert_true(comp__silhouette((double[]){0.0, 8.0}, (size_t[]){1, 4}, 2, 0) == 0.0);
@@ -232,6 +273,12 @@ static void small_labels(void **state) {
   assert_true(isnan(part_of(score, 0, "y")->value));
   assert_true(comp_score_value(score, 0, 0) == part_of(score, 0, "x")->value);
   comp_score_free(score);
+  o.k = 60; /* and now none is large enough */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_true(isnan(comp_score_value(score, 0, 0)));
+  assert_non_null(strstr(comp_score_note(score, 0, 0), "--small-labels shrink"));
+  comp_score_free(score);
+  o.k = 40;
   o.small_labels = COMP_SMALL_SHRINK;
   o.min_label = 100;
   assert_ok(comp_score_run(&score, context, d, &o));
@@ -243,7 +290,7 @@ static void small_labels(void **state) {
   o.min_label = 250; /* nobody left: a note, not a number */
   assert_ok(comp_score_run(&score, context, d, &o));
   assert_true(isnan(comp_score_value(score, 0, 0)));
-  assert_non_null(strstr(comp_score_note(score, 0, 0), "left out"));
+  assert_string_equal(comp_score_note(score, 0, 0), "every label was left out");
   comp_score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -321,6 +368,30 @@ static void *interrupt_soon(void *context) {
   usleep(200000);
   comp_context_interrupt(context);
   return NULL;
+}
+
+/* `isolated` is the part of asw_label that belongs to those labels that the fewest conditions have: here z. */
+static void isolated_is_a_part_of_asw_label(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = points(false);
+  comp_score *score;
+  comp_score_options o = options_of("asw_label,isolated");
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_parts(score, 1, 0), 1);
+  assert_near(comp_score_value(score, 1, 0), 0.5, 1e-12); /* one sample */
+  comp_score_free(score);
+  const char *label[N];
+  for (size_t i = 0; i < N; i++) label[i] = i % 3 ? "x" : "y";
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "both", label));
+  o.label = "both"; /* both labels have both conditions */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_near(comp_score_value(score, 1, 0), (part_of(score, 0, "x")->value + part_of(score, 0, "y")->value) / 2.0,
+              1e-12);
+  assert_true(fabs(comp_score_value(score, 1, 0) - comp_score_value(score, 0, 0)) > 1e-3); /* x has twice the samples */
+  comp_score_free(score);
+  comp_dataset_free(d);
+  comp_context_free(context);
 }
 
 /* With thousands of labels k-means takes minutes here, but it stops soon when somebody asks for it. */
@@ -415,6 +486,7 @@ int main(void) {
       cmocka_unit_test(tail_of_chi_square),
       cmocka_unit_test(statistic_by_hand),
       cmocka_unit_test(neighbourhoods_by_hand),
+      cmocka_unit_test(lisi_by_hand),
       cmocka_unit_test(agreement_by_hand),
       cmocka_unit_test(silhouettes_by_plain_loops),
       cmocka_unit_test(same_bytes_at_any_thread_count),
@@ -422,6 +494,7 @@ int main(void) {
       cmocka_unit_test(small_labels),
       cmocka_unit_test(samples_with_missing_values),
       cmocka_unit_test(identifiers_are_no_labels),
+      cmocka_unit_test(isolated_is_a_part_of_asw_label),
       cmocka_unit_test(many_labels_can_be_interrupted),
       cmocka_unit_test(mistakes),
       cmocka_unit_test(families_and_needs),

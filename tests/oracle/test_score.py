@@ -77,8 +77,7 @@ def lisi(index, distance, group, k=90):
     out = np.empty(n)
     levels = np.unique(group)
     for i in range(n):
-        d = np.concatenate([[0], distance[i][:k - 1]])
-        g = np.concatenate([[group[i]], group[index[i][:k - 1]]])
+        d, g = distance[i][:k - 1], group[index[i][:k - 1]]  # the sample itself is counted, but has no weight
         low, high, beta = -np.inf, np.inf, 1.0
         for step in range(51):
             p = np.exp(-d * beta)
@@ -165,7 +164,8 @@ def restate(x, points, condition, label, k, alpha, shrink=None, scope="label"):
     value["ilisi"] = (np.median(lisi(index, distance, condition)) - 1) / (len(np.unique(condition)) - 1)
     labels = np.unique(label)
     value["clisi"] = (len(labels) - np.median(lisi(index, distance, label))) / (len(labels) - 1)
-    value["asw_label"] = (silhouette_samples(d, label, metric="precomputed").mean() + 1) / 2
+    silhouettes = silhouette_samples(d, label, metric="precomputed")
+    value["asw_label"] = (silhouettes.mean() + 1) / 2
     widths, connected, accepted = [], [], []
     edges = sp.csr_matrix((np.ones(14 * len(points)), index[:, :14].ravel(), np.arange(0, 14 * len(points) + 1, 14)))
     for l in labels:
@@ -183,8 +183,7 @@ def restate(x, points, condition, label, k, alpha, shrink=None, scope="label"):
             accepted.append((kbet_p(nearest(inner, k0)[0], c, c) >= 0.05).mean())
     value["asw_batch"], value["graph_connectivity"], value["kbet_label"] = np.mean(widths), np.mean(connected), np.mean(accepted)
     batches = pd.DataFrame({"l": label, "c": condition}).drop_duplicates().groupby("l")["c"].count()
-    value["isolated"] = np.mean([(silhouette_samples(d, label == l, metric="precomputed").mean() + 1) / 2
-                                 for l in batches.index[batches == batches.min()]])
+    value["isolated"] = np.mean([(silhouettes[label == l].mean() + 1) / 2 for l in batches.index[batches == batches.min()]])
     before = pcr(x, condition)
     value["pcr"] = max(0, (before - pcr(points, condition)) / before)
     value["mmd"] = mmd(points, condition)
@@ -210,7 +209,7 @@ def check(what, x, points, condition, label, k, alpha, shrink=None, scope="label
     a.write_h5ad(path)
     arguments = ["-i", path, "-u", "X_points", "-c", "condition", "-l", "label", "-m", "all", "-k", str(k), "--alpha", str(alpha)]
     arguments += ["--small-labels", "shrink", "--min-label", str(shrink)] if shrink else []
-    arguments += ["--neighbours", scope]
+    arguments += ["--neighbors", scope]
     got, message = run(*arguments)
     ok(got is not None, f"{what}: runs {message}")
     if got is None:

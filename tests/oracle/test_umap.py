@@ -61,6 +61,17 @@ for name, x, arguments in (("digits", digits, {}), ("a roll", roll, {}), ("blobs
     ours = sklearn_trustworthiness(x, layout, n_neighbors=15)
     ok(ours >= theirs - 0.005, f"trustworthiness of {name}: {ours:.4f}, umap-learn {theirs:.4f}")
 
+path, result = os.path.join(folder.name, "plain.h5ad"), os.path.join(folder.name, "fast.h5ad")
+for name, x in (("digits", digits), ("a roll", roll), ("blobs", blobs)):
+    data = anndata.AnnData(np.zeros((len(x), 1), np.float32))
+    data.obsm["X_comp"] = x
+    data.write_h5ad(path)
+    scores = []
+    for options in ([], ["--fast", "--threads", "4"]):
+        subprocess.run([COMP, "umap", "-q", "-i", path, "-o", result, *options], check=True, stdout=subprocess.DEVNULL)
+        scores.append(sklearn_trustworthiness(x, anndata.read_h5ad(result).obsm["X_umap"], n_neighbors=15))
+    ok(scores[1] >= scores[0] - 0.005, f"trustworthiness of {name}: {scores[1]:.4f} with --fast, {scores[0]:.4f} without")
+
 old, new = blobs[:2500], blobs[2500:]
 layout = comp.umap(old)[0]
 umap_dump = os.path.join(BUILD, "tests", "umap_dump")

@@ -134,6 +134,32 @@ static void on_progress(void *user, const comp_progress *progress) {
   if (++s->seen == s->at) comp_context_interrupt(s->context);
 }
 
+/* What a run that is killed long after its last checkpoint leaves: lines of epochs that come again, the last one cut.
+ */
+static void add_lost_lines(const char *path) {
+  FILE *log = fopen(path, "a");
+  assert_non_null(log);
+  fputs("{\"epoch\":301,\"steps\":1}\n{\"epoch\":302,\"st", log);
+  assert_int_equal(fclose(log), 0);
+}
+
+/* Every epoch once, in order. */
+static void assert_log_is_whole(const char *path, int epochs) {
+  FILE *log = fopen(path, "r");
+  char *line = NULL;
+  size_t room = 0;
+  assert_non_null(log);
+  for (int e = 1; e <= epochs; e++) {
+    int found = 0;
+    assert_true(getline(&line, &room, log) > 0);
+    assert_int_equal(sscanf(line, "{\"epoch\":%d,", &found), 1);
+    assert_int_equal(found, e);
+  }
+  assert_true(getline(&line, &room, log) < 0);
+  free(line);
+  fclose(log);
+}
+
 static void check_resumed(comp_select select) {
   comp_context *context = test_context(2);
   comp_dataset *d = make_data(context, (size_t[]){70, 45}, 2, 24, true);
@@ -144,6 +170,7 @@ static void check_resumed(comp_select select) {
   o.epochs = 300;
   train_to("a.comp", context, d, &o);
   o.checkpoint = "run.checkpoint";
+  o.log = "log.jsonl";
   o.resume = true;
   int stops = 0;
   for (uint64_t at = 2;; at += 1) {
@@ -161,10 +188,12 @@ static void check_resumed(comp_select select) {
     assert_int_equal(status, COMP_ERR_INTERRUPTED);
     assert_int_equal(access("run.checkpoint", F_OK), 0);
     comp_model_free(model);
+    add_lost_lines("log.jsonl");
     stops++;
   }
   assert_true(stops > 0);
   assert_same_files("a.comp", "b.comp");
+  assert_log_is_whole("log.jsonl", 300);
   /* Another run's checkpoint is refused. */
   o.seed = 1;
   comp_model *model;

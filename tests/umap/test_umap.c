@@ -125,6 +125,28 @@ static void test_run(void **state) {
   check_run(300, 2, 9.0f, options);
 }
 
+/* Groups stay apart, and one thread alone does the same twice. */
+static void test_fast(void **state) {
+  (void)state;
+  for (size_t dims = 2; dims <= 3; dims++) {
+    comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+    options.fast = true;
+    options.epochs = 60;
+    options.dimensions = dims;
+    comp_matrix *points = grouped_points(3000, 8, 3, 6.0f);
+    comp_matrix *first = run(points, &options, NULL, 1);
+    for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+      comp_matrix *layout = run(points, &options, NULL, TEST_THREADS[t]);
+      assert_true(purity(layout, layout, 3, true) > 0.97);
+      if (TEST_THREADS[t] == 1)
+        assert_memory_equal(comp_matrix_values(first), comp_matrix_values(layout), 3000 * dims * sizeof(float));
+      comp_matrix_free(layout);
+    }
+    comp_matrix_free(first);
+    comp_matrix_free(points);
+  }
+}
+
 /* So far apart that the graph falls into parts: as many as there are groups, few and many. */
 static void test_components(void **state) {
   (void)state;
@@ -147,7 +169,9 @@ static void test_tiny(void **state) {
   comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
   const size_t sizes[] = {2, 3, 4, 7, 20};
   for (size_t s = 0; s < 5; s++)
-    for (int equal = 0; equal < 2; equal++) {
+    for (int kind = 0; kind < 4; kind++) {
+      const bool equal = kind % 2;
+      options.fast = kind / 2;
       comp_matrix *points = grouped_points(sizes[s], 3, 1, 0.0f);
       for (size_t i = 0; equal && i < sizes[s] * 3; i++) comp_matrix_values(points)[i] = 1.0f;
       comp_matrix *layout = run(points, &options, NULL, 1);
@@ -221,9 +245,9 @@ static void test_bad(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_curve),     cmocka_unit_test(test_strengths),  cmocka_unit_test(test_union),
-      cmocka_unit_test(test_run),       cmocka_unit_test(test_components), cmocka_unit_test(test_tiny),
-      cmocka_unit_test(test_transform), cmocka_unit_test(test_bad),
+      cmocka_unit_test(test_curve), cmocka_unit_test(test_strengths), cmocka_unit_test(test_union),
+      cmocka_unit_test(test_run),   cmocka_unit_test(test_fast),      cmocka_unit_test(test_components),
+      cmocka_unit_test(test_tiny),  cmocka_unit_test(test_transform), cmocka_unit_test(test_bad),
   };
   return cmocka_run_group_tests_name("umap/umap", tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 "$COMP" info -q model.comp --json - | grep -e '^  "format"' -e '^  "levels"' -e '^  "features"' -e '^  "epochs"'
 "$COMP" info -q model.comp --json info.json | head -n 1
 tail -n 1 info.json
+"$COMP" train -q -i ready.h5ad -o target.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --kl-target 0.5 || exit
+"$COMP" info -q target.comp | grep -A 1 gamma
 # another letter in the name of a feature, one byte more, one less, another program's file
 sed 's/gene1/genf1/' model.comp >b.comp
 "$COMP" info -q b.comp

@@ -5,7 +5,7 @@ set -- train -q -i ready.h5ad --condition condition --hidden 24,24 --latent 4 --
 "$COMP" "$@" -o unbroken.comp || exit
 kills=0
 while :; do
-  "$COMP" "$@" -o broken.comp --resume --checkpoint-epochs 1 --threads 2 &
+  "$COMP" "$@" -o broken.comp --resume --checkpoint-epochs 7 --log log.jsonl --threads 2 &
   pid=$!
   ms=$((50 + kills * 80 + kills * 37 % 23 * 10)) # longer each time: the first state must be saved once
   sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
@@ -15,6 +15,8 @@ while :; do
   [ "$kills" -lt 60 ] || { echo "never finished"; exit 1; }
 done 2>/dev/null
 if [ "$kills" = 0 ]; then echo "too fast to be killed"; fi
-rm -f broken.comp.tmp-* broken.comp.checkpoint.tmp-* # a killed writer leaves its unfinished file
+rm -f log.jsonl.tmp-* broken.comp.tmp-* broken.comp.checkpoint.tmp-* # a killed writer leaves its unfinished file
 cmp unbroken.comp broken.comp && echo "the same bytes"
+sed 's/^{"epoch":\([0-9]*\),.*/\1/' log.jsonl | tr '\n' ' ' # each epoch once
+echo
 ls

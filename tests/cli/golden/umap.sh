@@ -7,4 +7,5 @@ cmp one.h5ad two.h5ad
 "$COMP" umap -q -i cells.h5ad -o x.h5ad -u X --key X_other --epochs 20 >/dev/null
 "$COMP" info -q x.h5ad | grep X_other
 "$COMP" umap -q -i cells.h5ad -o new.h5ad -u X_pca --reference one.h5ad | grep -e recall -e epochs
+"$COMP" umap -q -i cells.h5ad -o fast.h5ad -u X_pca --epochs 20 --fast | grep -e samples -e epochs
 ls -A

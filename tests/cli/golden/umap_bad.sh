@@ -17,4 +17,5 @@ END
 "$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --reference cells.h5ad
 "$COMP" umap -q -i cells.h5ad -o out.h5ad -u X --reference cells.h5ad
 "$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --init pca -d 3
+"$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --fast --reference cells.h5ad
 ls -A
