@@ -350,7 +350,7 @@ static void what_classifiers_tell_is_said(void **state) {
     if (!cases[k].warning) assert_false(says(data, "warnings", "can still be there"));
     assert_int_equal(says(data, "summary", "by up to 25.0 points (equalised odds)"), cases[k].fair);
     assert_int_equal(says(data, "summary",
-                          "'label' is told from the representation by a random forest, which is right "
+                          "'label' is told from the representation best by a random forest, which is right "
                           "for 75.0 %"),
                      cases[k].fair);
     json_t *told = json_object_get(data, "told");

@@ -33,6 +33,12 @@ export function short(value, digits = 3) {
   return text.replace("-", "−");
 }
 
+// What features are called: "gene" or "feature", with "genes" or a capital as asked.
+export const nounOf = (data) => {
+  const one = data.noun || "gene";
+  return { one, many: one + "s", title: one[0].toUpperCase() + one.slice(1) };
+};
+
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // Round numbers within a range.

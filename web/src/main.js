@@ -1,5 +1,5 @@
 // The report: reads its data and builds the page, section by section.
-import { count, h, section } from "./dom.js";
+import { count, h, nounOf, section } from "./dom.js";
 import { Store, readData } from "./data.js";
 import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
@@ -75,7 +75,7 @@ async function main() {
   const map = mapSection(store);
   const made = [{ element: summarySection(data) }, { element: warningsSection(data) }, map, scoresSection(data), toldSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", told: "Hidden?", genes: "Genes", training: "Training", origin: "Origin" };
+  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", told: "Hidden?", genes: nounOf(data).title + "s", training: "Training", origin: "Origin" };
   document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();

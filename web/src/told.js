@@ -20,7 +20,7 @@ const unique = (list) => [...new Set(list)];
 function grid(title, rows, embeddings, caption) {
   const best = Object.fromEntries(embeddings.map((e) => [e, Math.max(...rows.filter((r) => r.rival).map((r) => r.values[e]).filter(known))]));
   return table([
-    { title, class: "name", value: (row) => row.name, show: (row) => h("div", {}, h(row.floor ? "span" : "b", {}, row.name), row.words ? h("small", {}, row.words) : null) },
+    { title, class: "name", value: (row) => row.name, show: (row) => h("div", {}, h("span", { class: row.floor ? "quiet" : "" }, row.name), row.words ? h("small", {}, row.words) : null) },
     ...embeddings.map((e) => ({ title: e, number: true, value: (row) => row.values[e], show: (row) => (known(row.errors?.[e]) ? h("span", {}, short(row.values[e]), h("small", {}, "± " + short(row.errors[e]))) : short(row.values[e])), best: (row) => Boolean(row.rival) && row.values[e] === best[e] })),
   ], rows, { caption });
 }
@@ -47,7 +47,7 @@ function hiddenPart(data, entries) {
   const protect = data.told.fairness.length > 0;
   return [
     h("h3", {}, `Can '${data.condition}' be told?`),
-    h("p", {}, `Each classifier learns to find '${data.condition}' from a representation, and is tested on samples that it did not see (${entries[0].folds} parts, ± their standard deviation). The nearer to the floor, the better it is hidden. The strongest classifier counts (bold): one that finds nothing proves little.`),
+    h("p", {}, `Each classifier learns to find '${data.condition}' from a representation, and is tested on samples that it did not see (${entries[0].folds} parts, ± their standard deviation). The nearer to the floor, the better it is hidden. The strongest classifier counts, and is in bold: one that finds nothing proves little.`),
     grid("Right for this share of samples", plain, embeddings, `How well ${data.condition} is told`),
     balanced.length ? h("p", {}, "The same with every value weighing the same, however rare it is (the mean of the shares found). Where one value is common, always saying it is right often, and only this shows whether the others are found.") : null,
     balanced.length ? grid("Share found, mean over values", balanced, embeddings, `How well each value of ${data.condition} is found`) : null,
@@ -57,12 +57,21 @@ function hiddenPart(data, entries) {
 
 function targetPart(column, entries) {
   const { embeddings, plain } = accuracies(entries, []);
-  return [h("h3", {}, `Is '${column}' kept?`), h("p", {}, `The same classifiers look for '${column}'. What they still find can be used; higher is better.`), grid("Right for this share of samples", plain, embeddings, `How well ${column} is told`)];
+  return [h("h3", {}, `Is '${column}' kept?`), h("p", {}, `The same classifiers look for '${column}'. What they still find can be used; higher is better. Bold: the best of a column.`), grid("Right for this share of samples", plain, embeddings, `How well ${column} is told`)];
 }
 
-function fairnessPart(data, column, entries) {
+// The classifier that tells the condition best from the representation: the adversary to reckon with.
+function strongest(hidden) {
+  const tried = ((hidden.find((e) => e.embedding === "X_comp") || hidden.at(-1))?.classifiers || []).filter((c) => known(c.accuracy));
+  return tried.length ? tried.reduce((a, b) => (b.accuracy > a.accuracy ? b : a)).classifier : null;
+}
+
+function fairnessPart(data, column, all, adversary) {
+  const used = all.some((e) => e.classifier === adversary) ? adversary : all[0].classifier;
+  const entries = all.filter((e) => e.classifier === used);
   const embeddings = unique(entries.map((e) => e.embedding));
-  const by = (KINDS[entries[0].classifier] || [entries[0].classifier])[0];
+  const nameOf = (kind) => (KINDS[kind] || [kind])[0];
+  const by = nameOf(used) + (adversary && used === adversary ? `, the classifier that tells '${data.condition}' best,` : "");
   const rows = GAPS.map(([key, name, words]) => ({ name, words, values: Object.fromEntries(entries.map((e) => [e.embedding, e[key]])) }));
   const real = data.told.guesses.find((g) => g.column === column);
   if (real) rows.splice(1, 0, { name: "the real difference", words: `The largest difference between two groups in how often a value of '${column}' is there, in the data itself. Where it is not 0, no useful classifier can have both a parity gap and an odds gap of 0.`, floor: true, values: spread(embeddings, real.gap) });
@@ -73,7 +82,7 @@ function fairnessPart(data, column, entries) {
   });
   return [
     h("h3", {}, `Are groups of '${data.condition}' treated alike?`),
-    h("p", {}, `What ${by} that predicts '${column}' does to each group, on samples that it did not see. 0 is best.`),
+    h("p", {}, `What ${by} does to each group where it predicts '${column}', on samples that it did not see. 0 is best.`),
     grid("Difference between groups", rows, embeddings, "Differences between groups"),
     h("p", { class: "small quiet" }, `How often it is right about '${column}' in each group:`),
     grid("Group", groupRows, embeddings, `Accuracy of ${column} by group`),
@@ -92,7 +101,7 @@ export function toldSection(data) {
   for (const column of others) {
     parts.push(...targetPart(column, of(column)));
     const gaps = told.fairness.filter((e) => e.column === column && e.groups);
-    if (gaps.length) parts.push(...fairnessPart(data, column, gaps));
+    if (gaps.length) parts.push(...fairnessPart(data, column, gaps, strongest(hidden)));
   }
   return { element: section("told", told.fairness.length ? "Hidden, useful, fair?" : "What can be told", ...parts) };
 }
