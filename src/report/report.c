@@ -201,9 +201,14 @@ done:
 
 static comp_status put_title(json_t *root, const comp__subject *s) {
   char title[1024];
-  const char *source = s->options->source ? s->options->source : "data", *slash = strrchr(source, '/');
-  snprintf(title, sizeof title, "%.400s%s%.400s", slash ? slash + 1 : source, s->condition ? " by " : "",
-           s->condition ? s->condition : "");
+  const char *source = s->options->source ? s->options->source : "data", *end = source + strlen(source), *slash;
+  /* What comp run makes is named by its folder. */
+  static const char plain[] = "/data.h5ad";
+  if ((size_t)(end - source) > sizeof plain - 1 && strcmp(end - (sizeof plain - 1), plain) == 0)
+    end -= sizeof plain - 1;
+  for (slash = end; slash > source && slash[-1] != '/';) slash--;
+  snprintf(title, sizeof title, "%.*s%s%.400s", (int)(end - slash < 400 ? end - slash : 400), slash,
+           s->condition ? " by " : "", s->condition ? s->condition : "");
   return comp__put(root, "title", comp__json_text(s->options->title ? s->options->title : title));
 }
 

@@ -26,7 +26,7 @@ typedef struct words {
 /* Cut text can end inside of a character: comp__json_text() mends it. */
 static void say(words *w, const char *format, ...) COMP_PRINTF(2, 3);
 static void say(words *w, const char *format, ...) {
-  char text[2048];
+  char text[8192];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -37,7 +37,7 @@ static void say(words *w, const char *format, ...) {
 /* kind: "warning", or "note" for what is good to know. */
 static void warn(words *w, const char *kind, const char *format, ...) COMP_PRINTF(3, 4);
 static void warn(words *w, const char *kind, const char *format, ...) {
-  char text[2048];
+  char text[8192];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -52,13 +52,13 @@ static void warn(words *w, const char *kind, const char *format, ...) {
 
 /* "a, b, c and 4 more". */
 typedef struct list {
-  char text[1024];
+  char text[4096];
   size_t count;
 } list;
 
 static void add(list *l, const char *name) {
   size_t used = strlen(l->text);
-  if (l->count < NAMED) snprintf(l->text + used, sizeof l->text - used, "%s%.150s", l->count ? ", " : "", name);
+  if (l->count < NAMED) snprintf(l->text + used, sizeof l->text - used, "%s%.700s", l->count ? ", " : "", name);
   l->count++;
 }
 
@@ -279,12 +279,12 @@ static quality quality_of(const comp__effects *effects) {
 
 static void say_quality(words *w, const comp__effects *effects, const quality *q) {
   const char *noun = w->subject->noun;
-  char over[64] = "", de[160] = "", low[256] = "";
+  char over[64] = "", de[160] = "", low[400] = "";
   if (q->n == 0) return;
   if (q->n > 1) snprintf(over, sizeof over, " (mean over %zu labels)", q->n);
   if (!isnan(q->mean_de))
     snprintf(de, sizeof de, ", and %.2f over the %zu that differ most in a label", q->mean_de, effects->labels[0].n_de);
-  if (q->n > 1) snprintf(low, sizeof low, " Over all %ss it is lowest in %.150s (%.2f).", noun, q->lowest, q->low);
+  if (q->n > 1) snprintf(low, sizeof low, " Over all %ss it is lowest in %.300s (%.2f).", noun, q->lowest, q->low);
   say(w,
       "Predicted effect of %s \u2192 %s: Pearson's r of the predicted change with the real one is %.2f over all "
       "%ss%s%s.%s",
@@ -327,8 +327,8 @@ static void judge_predictions(words *w) {
   for (size_t e = 0; e < s->n_effects; e++)
     for (size_t l = 0; l < s->effects[e].n_labels; l++) {
       const comp__effect *x = &s->effects[e].labels[l];
-      char text[512];
-      int length = snprintf(text, sizeof text, "%.100s \u2192 %.100s%s%.150s", s->effects[e].source,
+      char text[700];
+      int length = snprintf(text, sizeof text, "%.200s \u2192 %.200s%s%.250s", s->effects[e].source,
                             s->effects[e].target, s->label ? " in " : "", s->label ? x->label : "");
       if (x->n_de && x->mse_de > x->mse_none) add(&worse, text);
       if (!(x->r_change < 0.5)) continue;
@@ -384,18 +384,20 @@ static void say_secrecy(words *w, const secrecy *x) {
   char balanced[256] = "", others[64] = "", margin[192] = "";
   double least = margin_of(x);
   if (t->samples)
-    snprintf(margin, sizeof margin,
-             " Up to %.1f points above the floor count as hidden, up to 10 as partly (%s n = %zu).", 100 * least,
-             least > 0.02 ? "two standard errors at" : "at", t->samples);
+    snprintf(
+        margin, sizeof margin,
+        " Up to %.1f points above that count as hidden (the larger of 2 points and two standard errors at n = %zu), "
+        "up to 10 as partly hidden.",
+        100 * least, t->samples);
   if (!isnan(t->balanced))
-    snprintf(balanced, sizeof balanced, "; with every value weighing the same, %s %.1f %% (%.1f %% by %s)",
+    snprintf(balanced, sizeof balanced, "; with every value weighing the same, %s %.1f\u00a0%% (%.1f\u00a0%% by %s)",
              strcmp(t->balanced_classifier, t->classifier) == 0 ? "that is"
                                                                 : comp__classifier_words(t->balanced_classifier),
              100 * t->balanced, 100 * x->balanced_floor,
              x->balanced_floor > 1.0001 / (double)(t->levels ? t->levels : 2) ? "the label alone" : "chance");
   if (t->tried > 1) snprintf(others, sizeof others, "the strongest of %zu classifiers, ", t->tried);
-  say(w, "'%s' %s the representation: %s%s, is right for %.1f %% of the samples, %s for %.1f %%%s.%s%s", t->column,
-      how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,
+  say(w, "'%s' %s the representation: %s%s, is right for %.1f\u00a0%% of the samples, %s for %.1f\u00a0%%%s.%s%s",
+      t->column, how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,
       x->by_label ? "the label alone" : "always saying the commonest value", 100 * x->floor, balanced, margin,
       worst == 0 ? " Another classifier may find more than these did." : "");
 }
@@ -435,7 +437,8 @@ static void warn_of_order(words *w, const secrecy *x, double margin) {
   }
   if (name)
     warn(w, "note",
-         "Of the classifiers, %s finds '%s' less often than chance would (%.1f %%, by chance %.1f %%, with every value "
+         "Of the classifiers, %s finds '%s' less often than chance would (%.1f\u00a0%%, by chance %.1f\u00a0%%, with "
+         "every value "
          "weighing the same): "
          "a sign that the model laid these very samples between those of other conditions. New samples may be hidden "
          "less well.",
@@ -453,7 +456,7 @@ static void judge_secrecy(words *w) {
   say_secrecy(w, &x);
   secrecy before = secrecy_of(w, "X_pca");
   if (before.told.classifier && w->embedding && strcmp(w->embedding, "X_pca") != 0)
-    say(w, "Before, in X_pca, %s was right for %.1f %%.", comp__classifier_words(before.told.classifier),
+    say(w, "Before, in X_pca, %s was right for %.1f\u00a0%%.", comp__classifier_words(before.told.classifier),
         100 * before.told.accuracy);
   bool wanted = json_array_size(s->scores.fairness) > 0, plain = !(x.told.balanced - x.balanced_floor == x.over);
   if (wanted && strcmp(w->hidden, "yes") != 0)
@@ -511,10 +514,11 @@ static void judge_target(words *w, const char *column) {
   char text[256] = "", quoted[400];
   if (w->status == COMP_OK) w->status = comp__told_guess(&by_target, s, column);
   if (w->status != COMP_OK || !now.classifier) return;
-  if (before.classifier) snprintf(text, sizeof text, " (before, in X_pca: %.1f %%)", 100 * before.accuracy);
+  if (before.classifier) snprintf(text, sizeof text, " (before, in X_pca: %.1f\u00a0%%)", 100 * before.accuracy);
   say(w,
-      "'%s' is told from the representation best by %s, which is right for %.1f %% of the samples%s; always saying the "
-      "commonest value is right for %.1f %%.",
+      "'%s' is told from the representation best by %s, which is right for %.1f\u00a0%% of the samples%s; always "
+      "saying the "
+      "commonest value is right for %.1f\u00a0%%.",
       column, comp__classifier_words(now.classifier), 100 * now.accuracy, text, 100 * now.majority);
   if (!gaps) return;
   put_quoted(quoted, sizeof quoted, by, &adversary);
@@ -572,14 +576,14 @@ static void warn_holes(words *w, const comp_groups *conditions, const comp_group
       present += n > 0;
       if (n > 0) where = c;
       if (n > 0 && n < FEW_IN_GROUP) {
-        char text[400];
-        snprintf(text, sizeof text, "%.120s in %.120s (%zu)", labels->levels[l], conditions->levels[c], n);
+        char text[600];
+        snprintf(text, sizeof text, "%.250s in %.250s (%zu)", labels->levels[l], conditions->levels[c], n);
         add(&small, text);
       }
     }
     if (present == 1) {
-      char text[400];
-      snprintf(text, sizeof text, "%.150s (only in %.150s)", labels->levels[l], conditions->levels[where]);
+      char text[600];
+      snprintf(text, sizeof text, "%.250s (only in %.250s)", labels->levels[l], conditions->levels[where]);
       add(&alone, text);
     }
   }

@@ -328,14 +328,14 @@ static void what_classifiers_tell_is_said(void **state) {
        {0.5, 0.51, 0.88},
        true,
        "no",
-       "boosted trees, is right for 90.0 %",
+       "boosted trees, is right for 90.0\u00a0%",
        "more often than one could before"},
       /* No better than the commonest value, and yet each value is found: no false comfort. */
       {{0.6, 0.59, 0.6},
        {0.5, 0.7, 0.5},
        true,
        "no",
-       "a random forest 70.0 % (50.0 % by chance)",
+       "a random forest 70.0\u00a0% (50.0\u00a0% by chance)",
        "every value weighing"},
       /* What is far below chance can be read backwards. */
       {{0.6, 0.4, 0.6}, {0.5, 0.35, 0.5}, false, "yes", "can hardly be told", "less often than chance"},
@@ -351,7 +351,7 @@ static void what_classifiers_tell_is_said(void **state) {
     assert_int_equal(says(data, "summary", "by up to 25.0 points (equalised odds)"), cases[k].fair);
     assert_int_equal(says(data, "summary",
                           "'label' is told from the representation best by a random forest, which is right "
-                          "for 75.0 %"),
+                          "for 75.0\u00a0%"),
                      cases[k].fair);
     json_t *told = json_object_get(data, "told");
     assert_int_equal(json_array_size(json_object_get(told, "predict")), cases[k].fair ? 3 : 2);

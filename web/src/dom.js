@@ -6,7 +6,7 @@ export function h(tag, properties, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key === "class") element.className = value;
-    else if (key === "style") Object.assign(element.style, value);
+    else if (key === "style" && typeof value === "object") Object.assign(element.style, value);
     else if (key === "value") element.value = value;
     else element.setAttribute(key, value === true ? "" : value);
   }

@@ -1,6 +1,6 @@
 // Predicted against real means of genes (or features), label by label; one of them over all labels.
 import { count, css, h, nounOf, section, short, svg, ticks } from "./dom.js";
-import { distinct } from "./names.js";
+import { cutMiddle, distinct } from "./names.js";
 import { picker } from "./picker.js";
 import { table } from "./table.js";
 
@@ -78,7 +78,7 @@ export function genesSection(store, colorByGene) {
     c.lineTo(f.x(f.max), f.y(f.max));
     c.stroke();
     c.textAlign = "center";
-    c.fillText(`mean of real samples (${change.target})`, (PAD.left + f.width - PAD.right) / 2, f.height - 8);
+    c.fillText(cutMiddle(`mean of real samples (${change.target})`, (text) => c.measureText(text).width < f.width - PAD.left - PAD.right), (PAD.left + f.width - PAD.right) / 2, f.height - 8);
     c.save();
     c.translate(12, (PAD.top + f.height - PAD.bottom) / 2);
     c.rotate(-Math.PI / 2);
@@ -166,7 +166,7 @@ export function genesSection(store, colorByGene) {
         svg("circle", { cx: x(r.target), cy: y, r: 5, fill: css("--unmarked") }),
         svg("path", { d: `M${x(r.predicted) - 6} ${y}l6 -6l6 6l-6 6z`, fill: "none", stroke: css("--marked"), "stroke-width": 2.2 }));
     });
-    const key = (color, text, open) => h("span", { style: { display: "inline-flex", gap: ".35rem", alignItems: "center", marginRight: "1rem" } }, h("i", { style: { width: ".7rem", height: ".7rem", borderRadius: open ? "0" : "50%", transform: open ? "rotate(45deg) scale(.8)" : "", background: open ? "none" : color, border: `2px solid ${color}` } }), text);
+    const key = (color, text, open) => h("span", { style: { display: "inline-flex", gap: ".35rem", alignItems: "center", marginRight: "1rem" } }, h("i", { style: { width: ".7rem", height: ".7rem", flex: "none", borderRadius: open ? "0" : "50%", transform: open ? "rotate(45deg) scale(.8)" : "", background: open ? "none" : color, border: `2px solid ${color}` } }), text);
     one.replaceChildren(h("h3", {}, genes[state.gene]), h("p", { class: "small" }, key(css("--grey"), `real ${change.source}`), key(css("--unmarked"), `real ${change.target}`), key(css("--marked"), "predicted", true)), picture,
       store.data.genes.names.includes(genes[state.gene]) ? h("button", { type: "button", onclick: () => colorByGene(genes[state.gene]) }, "Colour the map by it") : h("p", { class: "quiet small" }, `This ${noun.one}'s values are not in the page, so the map cannot be coloured by it.`));
     one.dataset.gene = genes[state.gene];
@@ -190,9 +190,10 @@ export function genesSection(store, colorByGene) {
     state.change = index;
     const labels = changes[index].labels;
     labelSelect.replaceChildren(...labels.map((entry, k) => h("option", { value: k }, nameOf(entry))));
+    const [from, to] = distinct([changes[index].source, changes[index].target], (text) => text.length <= 24); // in full in the map's legend
     const number = (title, key) => ({ title, number: true, value: (row) => row[key] });
     tableBox.replaceChildren(table([
-      { title: "Label", class: "name", value: nameOf }, { ...number(`n ${changes[index].source}`, "n_source"), show: (row) => count(row.n_source) }, { ...number(`n ${changes[index].target}`, "n_target"), show: (row) => count(row.n_target) },
+      { title: "Label", class: "name", value: nameOf }, { ...number(`n ${from}`, "n_source"), show: (row) => count(row.n_source) }, { ...number(`n ${to}`, "n_target"), show: (row) => count(row.n_target) },
       number("r all", "r_all"), number("r DE", "r_de"), number("r change, all", "r_change"), number("r change, DE", "r_change_de"), number("MSE DE", "mse_de"), number("MSE DE, no change", "mse_none"),
     ], labels, { pick: (row) => showLabel(labels.indexOf(row)), caption: "Predictions by label" }));
     await showLabel(0);

@@ -1,7 +1,7 @@
 // Names that must fit a width and still be told apart.
 
 // A name that is too wide loses its middle: names of one family often differ at their end.
-function cutMiddle(name, fits) {
+export function cutMiddle(name, fits) {
   if (fits(name)) return name;
   const letters = [...name];
   let keep = letters.length - 1;

@@ -35,9 +35,11 @@ function methodColumns(methods) {
   }));
 }
 
+const sentence = (text) => (/^[a-z][A-Z]/.test(text) ? text : text[0].toUpperCase() + text.slice(1)) + (/[.!?]$/.test(text) ? "" : ".");
+
 function metricCell(row) {
   return h("div", {}, row.title, " ", row.title === row.name ? null : h("code", { class: "quiet small" }, row.name), " ", HINT[row.better] ? h("span", { class: "hint" }, HINT[row.better]) : null,
-    row.summary ? h("small", {}, row.summary) : null, row.note ? h("small", {}, row.note) : null);
+    row.summary ? h("small", {}, sentence(row.summary)) : null, row.note ? h("small", {}, row.note) : null);
 }
 
 const bold = (methods) => (methods.length > 1 ? h("p", { class: "quiet small" }, "Bold numbers: the best in their row.") : null);

@@ -3,9 +3,9 @@ import { count, h, section, short } from "./dom.js";
 import { table } from "./table.js";
 
 const KINDS = {
-  logistic: ["logistic regression", "Weighs the dimensions and draws one straight border: it finds only what a single direction tells."],
-  forest: ["a random forest", "Many decision trees that vote: it finds borders of any shape."],
-  boosted: ["boosted trees", "Trees that mend each other's mistakes: often the strongest on tables."],
+  logistic: ["Logistic regression", "Weighs the dimensions and draws one straight border: it finds only what a single direction tells."],
+  forest: ["Random forest", "Many decision trees that vote: it finds borders of any shape."],
+  boosted: ["Boosted trees", "Trees that mend each other's mistakes: often the strongest on tables."],
 };
 const GAPS = [
   ["parity_gap", "Demographic parity gap", "The largest difference between two groups in how often a value is predicted. 0: the prediction does not depend on the group."],
@@ -34,11 +34,11 @@ function accuracies(entries, guesses) {
   const pick = (kind, key) => Object.fromEntries(entries.map((e) => [e.embedding, e.classifiers.find((c) => c.classifier === kind)?.[key]]));
   const floor = (name, words, value) => ({ name, words, floor: true, values: spread(embeddings, value) });
   const plain = kinds.map((kind) => ({ name: (KINDS[kind] || [kind])[0], words: (KINDS[kind] || [])[1], rival: true, values: pick(kind, "accuracy"), errors: pick(kind, "deviation") }));
-  const majority = { name: "always saying the commonest value", words: "Needs no representation at all: the floor.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
+  const majority = { name: "Always saying the commonest value", words: "Needs no representation at all: the floor.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
   const balanced = kinds.map((kind) => ({ name: (KINDS[kind] || [kind])[0], rival: true, values: pick(kind, "balanced_accuracy") })).filter((r) => Object.values(r.values).some(known));
-  const chance = floor("chance", "What knowing nothing gives: the floor.", 1 / entries[0].levels);
-  const byOther = guesses.filter((g) => g.accuracy > entries[0].majority + 0.005).map((g) => floor(`guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.accuracy));
-  const byOtherBalanced = guesses.filter((g) => g.balanced > 1.01 / entries[0].levels).map((g) => floor(`guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.balanced));
+  const chance = floor("Chance", "What knowing nothing gives: the floor.", 1 / entries[0].levels);
+  const byOther = guesses.filter((g) => g.accuracy > entries[0].majority + 0.005).map((g) => floor(`Guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.accuracy));
+  const byOtherBalanced = guesses.filter((g) => g.balanced > 1.01 / entries[0].levels).map((g) => floor(`Guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.balanced));
   return { embeddings, plain: [...plain, majority, ...byOther], balanced: balanced.length ? [...balanced, chance, ...byOtherBalanced] : [] };
 }
 
@@ -70,11 +70,11 @@ function fairnessPart(data, column, all, adversary) {
   const used = all.some((e) => e.classifier === adversary) ? adversary : all[0].classifier;
   const entries = all.filter((e) => e.classifier === used);
   const embeddings = unique(entries.map((e) => e.embedding));
-  const nameOf = (kind) => (KINDS[kind] || [kind])[0];
-  const by = nameOf(used) + (adversary && used === adversary ? `, the classifier that tells '${data.condition}' best,` : "");
+  const nameOf = (kind) => (KINDS[kind] ? KINDS[kind][0].toLowerCase() : kind);
+  const by = `the classifier “${nameOf(used)}”` + (adversary && used === adversary ? `, the one that tells '${data.condition}' best,` : "");
   const rows = GAPS.map(([key, name, words]) => ({ name, words, values: Object.fromEntries(entries.map((e) => [e.embedding, e[key]])) }));
   const real = data.told.guesses.find((g) => g.column === column);
-  if (real) rows.splice(1, 0, { name: "the real difference", words: `The largest difference between two groups in how often a value of '${column}' is there, in the data itself. Where it is not 0, no useful classifier can have both a parity gap and an odds gap of 0.`, floor: true, values: spread(embeddings, real.gap) });
+  if (real) rows.splice(1, 0, { name: "Real difference in the data", words: `The largest difference between two groups in how often a value of '${column}' is there, in the data itself. Where it is not 0, no useful classifier can have both a parity gap and an odds gap of 0.`, floor: true, values: spread(embeddings, real.gap) });
   const groups = unique(entries.flatMap((e) => e.groups.map((g) => g.condition)));
   const groupRows = groups.map((name) => {
     const of = (e) => e.groups.find((g) => g.condition === name);
