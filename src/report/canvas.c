@@ -205,11 +205,13 @@ void comp__text_wrap(comp__lines *out, comp__canvas *canvas, double size, comp__
   const char *rest = clean(whole, text);
   out->count = 0;
   out->width = 0;
+  out->cut = false;
   while (*rest && out->count < max_lines) {
     char *line = out->text[out->count];
     size_t length = strlen(rest), fits = bytes_that_fit(canvas, size, weight, rest, width);
     if (fits < length && out->count + 1 == max_lines) {
       cut_middle(line, canvas, size, weight, rest, width);
+      out->cut = true;
       rest += length;
     } else {
       if (fits < length)

@@ -5,6 +5,7 @@
 #ifndef COMP_REPORT_CANVAS_H
 #define COMP_REPORT_CANVAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comp/figure.h"
@@ -47,13 +48,14 @@ void comp__text_up(comp__canvas *canvas, double x, double y, double size, const 
 /* A number on white, readable on any picture; (x, y) is its middle. */
 void comp__text_halo(comp__canvas *canvas, double x, double y, double size, const char *text);
 
-/* Text broken into lines that fit a width: at spaces and underscores where possible, the last line cut with an ellipsis
+/* Text broken into lines that fit a width: at spaces and underscores where possible, the last line losing its middle
  * when there are too many. */
-enum { COMP__LINES = 3, COMP__LINE_BYTES = 512 };
+enum { COMP__LINES = 8, COMP__LINE_BYTES = 512 };
 typedef struct comp__lines {
   char text[COMP__LINES][COMP__LINE_BYTES];
   size_t count;
   double width; /* of the longest */
+  bool cut;     /* something was left out */
 } comp__lines;
 void comp__text_wrap(comp__lines *out, comp__canvas *canvas, double size, comp__weight weight, const char *text,
                      double width, size_t max_lines);

@@ -191,7 +191,7 @@ static comp_status gather_error(json_t *list, const comp__subject *s, const comp
   double *errors = NULL, max = 0;
   json_t *object = json_object();
   comp_status status;
-  char name[512];
+  char name[512], note[512];
   if (!layer || comp_matrix_get_kind(layer) != COMP_DENSE) {
     status = COMP_OK;
     goto done;
@@ -220,11 +220,11 @@ static comp_status gather_error(json_t *list, const comp__subject *s, const comp
     values[i] = isfinite(errors[i]) ? (uint16_t)lround(65534 * (max > 0 ? errors[i] / max : 0)) : MISSING;
   snprintf(name, sizeof name, "prediction error: %.200s \u2192 %.200s", effects->source, effects->target);
   COMP__TRY(comp__put(object, "name", comp__json_text(name)));
-  COMP__TRY(
-      comp__put(object, "note",
-                json_string("Distance (root mean square over genes) of a sample's counterfactual from the mean of "
-                            "the real samples of its label under that condition. Single samples differ from "
-                            "their mean too, so it is never 0.")));
+  snprintf(note, sizeof note,
+           "Distance (root mean square over %ss) of a sample's counterfactual from the mean of the real samples of its "
+           "label under that condition. Single samples differ from their mean too, so it is never 0.",
+           s->noun);
+  COMP__TRY(comp__put(object, "note", json_string(note)));
   COMP__TRY(comp__put(object, "kind", json_string("number")));
   COMP__TRY(comp__put(object, "min", json_real(0)));
   COMP__TRY(comp__put(object, "max", json_real(max)));

@@ -94,6 +94,7 @@ static void judge(comp__effect *e, size_t genes) {
   e->r_all = pearson(e->predicted, e->target, NULL, NULL, genes);
   e->r_de = pearson(e->predicted, e->target, NULL, e->de, e->n_de);
   e->r_change = pearson(e->predicted, e->target, e->source, NULL, genes);
+  e->r_change_de = pearson(e->predicted, e->target, e->source, e->de, e->n_de);
   e->mse_all = squared_error(e->predicted, e->target, NULL, genes);
   e->mse_de = squared_error(e->predicted, e->target, e->de, e->n_de);
   e->mse_none = squared_error(e->source, e->target, e->de, e->n_de);

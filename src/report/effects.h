@@ -18,6 +18,7 @@ typedef struct comp__effect {
   size_t n_de;
   double r_all, r_de;     /* Pearson's r of predicted and target means; NaN when there is none */
   double r_change;        /* of predicted - source and target - source */
+  double r_change_de;     /* the same over the DE genes */
   double mse_all, mse_de; /* mean squared error of the predicted means */
   double mse_none;        /* of the source means over the DE genes: predicting no change */
 } comp__effect;

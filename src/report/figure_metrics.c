@@ -33,8 +33,9 @@ static const comp__score *find(const comp__scores *scores, const char *metric, c
   return NULL;
 }
 
-/* Of several changes of condition that were predicted, the first is drawn: bars of one panel must be comparable. */
-static void keep_first_change(comp__scores *scores) {
+/* Of several changes of condition that were predicted, the first is drawn: bars of one panel must be comparable. Gives
+ * it; NULL: none. */
+static const char *keep_first_change(comp__scores *scores) {
   const char *first = NULL;
   for (size_t i = 0; i < scores->count; i++) {
     comp__score *s = &scores->items[i];
@@ -42,6 +43,7 @@ static void keep_first_change(comp__scores *scores) {
     if (!first) first = s->change;
     if (strcmp(s->change, first) != 0) s->value = NAN;
   }
+  return first;
 }
 
 static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp__score *s, double x, double width,
@@ -58,7 +60,9 @@ static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp_
     cairo_stroke(canvas->cr);
   }
   char text[40];
-  snprintf(text, sizeof text, "%s%.3g", s->value < 0 ? "\u2212" : "", fabs(s->value));
+  int digits = 3;
+  do snprintf(text, sizeof text, "%s%.*g", s->value < 0 ? "\u2212" : "", digits, fabs(s->value));
+  while (--digits > 0 && comp__text_width(canvas, size, COMP__PLAIN, text) >= width + 6);
   if (comp__text_width(canvas, size, COMP__PLAIN, text) < width + 6) {
     double above = isfinite(s->error) ? fabs(comp__frame_y(frame, 0) - comp__frame_y(frame, s->error)) : 0;
     comp__text(canvas, x + width / 2, s->value < 0 ? top + above + 1.1 * size : top - above - 0.3 * size, size,
@@ -96,15 +100,16 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__sco
   cairo_line_to(canvas->cr, frame->x + frame->width, comp__frame_y(frame, 0));
   cairo_stroke(canvas->cr);
   comp__lines lines;
-  comp__text_wrap(&lines, canvas, size, COMP__BOLD, metric, frame->width + 8 * COMP__MM, 1);
+  comp__text_wrap(&lines, canvas, size, COMP__BOLD, comp__score_title(metric, true), frame->width + 8 * COMP__MM, 2);
   comp__set_color(canvas->cr, 0x111111);
-  comp__text_lines(canvas, frame->x - 8 * COMP__MM, frame->y - 2 * size, size, COMP__BOLD, 0, &lines);
+  comp__text_lines(canvas, frame->x - 8 * COMP__MM, frame->y - (0.8 + 1.2 * (double)lines.count) * size, size,
+                   COMP__BOLD, 0, &lines);
   comp__set_color(canvas->cr, 0x555555);
   comp__text(canvas, frame->x - 8 * COMP__MM, frame->y - 0.8 * size, 0.86 * size, COMP__PLAIN, 0, hints[better]);
 }
 
 static void draw_all(comp__canvas *canvas, const comp__scores *scores, const names *metrics, const names *methods,
-                     const comp__color *colors, const char *title) {
+                     const comp__color *colors, const char *change, const char *title) {
   double size = canvas->font, y = 2 * COMP__MM, left = 11 * COMP__MM, gap = 13 * COMP__MM;
   comp__lines lines;
   if (title) {
@@ -115,8 +120,8 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   size_t columns = comp__columns(canvas->width - left - 3 * COMP__MM, gap, metrics->count);
   double width =
       fmin(50 * COMP__MM, (canvas->width - left - 3 * COMP__MM - gap * (double)(columns - 1)) / (double)columns);
-  double height = 30 * COMP__MM, step = height + 5 * size;
-  y += 3.5 * size;
+  double height = 30 * COMP__MM, step = height + 6.2 * size;
+  y += 4.7 * size;
   for (size_t k = 0; k < metrics->count; k++) {
     size_t row = k / columns;
     comp__frame frame = {.x = left + (double)(k % columns) * (width + gap),
@@ -131,6 +136,13 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   y += (double)rows * step - 2.5 * size;
   comp__legend legend = {.title = "method", .names = methods->items, .colors = colors, .count = methods->count};
   canvas->height = y + comp__legend_draw(canvas, &legend, 3 * COMP__MM, y, canvas->width - 6 * COMP__MM) + 2 * COMP__MM;
+  if (!change) return;
+  char text[COMP__LINE_BYTES];
+  snprintf(text, sizeof text, "Predictions are of %.450s; mean over labels.", change);
+  comp__text_wrap(&lines, canvas, size, COMP__PLAIN, text, canvas->width - 6 * COMP__MM, COMP__LINES);
+  comp__set_color(canvas->cr, 0x111111);
+  canvas->height =
+      comp__text_lines(canvas, 3 * COMP__MM, canvas->height + size, size, COMP__PLAIN, 0, &lines) + COMP__MM;
 }
 
 comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, const char *path,
@@ -143,7 +155,7 @@ comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, 
   COMP__TRY(comp_figure_options_check(options));
   COMP__TRY(comp_figure_check(path));
   for (size_t i = 0; i < n_files; i++) COMP__TRY(comp__scores_read(&scores, score_files[i]));
-  keep_first_change(&scores);
+  const char *change = keep_first_change(&scores);
   for (size_t i = 0; i < scores.count; i++) {
     const comp__score *s = &scores.items[i];
     if (s->label || !isfinite(s->value)) continue;
@@ -153,7 +165,7 @@ comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, 
   if (metrics.count == 0) COMP__FAIL(COMP_ERR_DATA, "no score has a value over all samples: there is nothing to draw");
   COMP__TRY(comp__palette(&colors, methods.count));
   COMP__TRY(comp__canvas_init(&canvas, options, metrics.count == 1 ? 85 : 180));
-  draw_all(&canvas, &scores, &metrics, &methods, colors, options->title);
+  draw_all(&canvas, &scores, &metrics, &methods, colors, change, options->title);
   COMP__TRY(comp__canvas_save(&canvas, path));
 done:
   comp__canvas_release(&canvas);

@@ -81,14 +81,13 @@ static bool is_free(const places *p, double x, double y) {
   return true;
 }
 
-/* Where a level's number goes: at its sample that is nearest to its median, so that it lies on its own cloud also when
- * there are two; at one where no other number is, if there is one. */
-static size_t middle_sample(float *scratch, const cloud *c, const places *taken, int32_t level) {
+/* Where a level's number points to: its sample that is nearest to its median, so that it lies on its own cloud also
+ * when there are two. */
+static size_t middle_sample(float *scratch, const cloud *c, int32_t level) {
   const int32_t *codes = c->coloring->groups.codes;
   const float *v = comp_matrix_const_values(c->embedding);
   size_t n = comp_matrix_rows(c->embedding), cols = comp_matrix_cols(c->embedding), best = 0;
-  double median[2], least = INFINITY, least_free = INFINITY;
-  size_t free_one = 0;
+  double median[2], least = INFINITY;
   for (size_t dim = 0; dim < 2; dim++) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
@@ -103,32 +102,80 @@ static size_t middle_sample(float *scratch, const cloud *c, const places *taken,
       least = away;
       best = i;
     }
-    if (away < least_free && is_free(taken, comp__frame_x(&c->frame, (double)v[i * cols]),
-                                     comp__frame_y(&c->frame, (double)v[i * cols + 1]))) {
-      least_free = away;
-      free_one = i;
-    }
   }
-  return isfinite(least_free) ? free_one : best;
+  return best;
+}
+
+/* Inside of the frame, with the number's whole box. */
+static void keep_inside(const cloud *c, const places *p, double *x, double *y) {
+  const comp__frame *f = &c->frame;
+  *x = fmin(fmax(*x, f->x + p->width / 2), f->x + f->width - p->width / 2);
+  *y = fmin(fmax(*y, f->y + p->height / 2), f->y + f->height - p->height / 2);
+}
+
+/* A place for the number of a level whose middle is at (*x, *y): there, else on a sample of its own that is near, else
+ * at the nearest free place around. */
+static void find_place(const cloud *c, const places *taken, int32_t level, double *x, double *y) {
+  const int32_t *codes = c->coloring->groups.codes;
+  const float *v = comp_matrix_const_values(c->embedding);
+  size_t n = comp_matrix_rows(c->embedding), cols = comp_matrix_cols(c->embedding);
+  double x0 = *x, y0 = *y, least = 2 * taken->width;
+  bool found = false;
+  keep_inside(c, taken, x, y);
+  if (is_free(taken, *x, *y)) return;
+  for (size_t i = 0; i < n; i++) {
+    if (codes[i] != level) continue;
+    double px = comp__frame_x(&c->frame, (double)v[i * cols]), py = comp__frame_y(&c->frame, (double)v[i * cols + 1]);
+    double away = hypot(px - x0, py - y0);
+    keep_inside(c, taken, &px, &py);
+    if (away >= least || !is_free(taken, px, py)) continue;
+    least = away;
+    *x = px;
+    *y = py;
+    found = true;
+  }
+  for (int k = 1; k < 4000 && !found; k++) { /* a spiral */
+    double turn = 0.5 * k, radius = 0.12 * taken->height * sqrt((double)k) * 2;
+    *x = x0 + radius * cos(turn);
+    *y = y0 + radius * sin(turn);
+    keep_inside(c, taken, x, y);
+    found = is_free(taken, *x, *y);
+  }
 }
 
 static comp_status draw_numbers(comp__canvas *canvas, const cloud *c) {
   const float *v = comp_matrix_const_values(c->embedding);
-  size_t cols = comp_matrix_cols(c->embedding);
+  size_t cols = comp_matrix_cols(c->embedding), levels = c->coloring->groups.n_levels;
   float *scratch;
   double size = canvas->font * 0.9;
-  places taken = {.width = comp__text_width(canvas, size, COMP__BOLD, "99") + 1, .height = size};
+  char text[32];
+  snprintf(text, sizeof text, "%zu", levels);
+  places taken = {.width = comp__text_width(canvas, size, COMP__BOLD, text) + 0.3 * size, .height = 1.1 * size};
+  if (levels > sizeof taken.x / sizeof *taken.x) return COMP_OK; /* nobody could read them */
   comp_status status = comp__alloc(&scratch, comp_matrix_rows(c->embedding), sizeof *scratch);
   if (status != COMP_OK) return status;
-  for (size_t level = 0; level < c->coloring->groups.n_levels; level++) {
-    size_t i = middle_sample(scratch, c, &taken, (int32_t)level);
+  double from_x[sizeof taken.x / sizeof *taken.x], from_y[sizeof taken.y / sizeof *taken.y];
+  for (size_t level = 0; level < levels; level++) {
+    size_t i = middle_sample(scratch, c, (int32_t)level);
     double x = comp__frame_x(&c->frame, (double)v[i * cols]), y = comp__frame_y(&c->frame, (double)v[i * cols + 1]);
-    char text[32];
-    snprintf(text, sizeof text, "%zu", level + 1);
-    comp__text_halo(canvas, x, y, size, text);
-    if (taken.count == sizeof taken.x / sizeof *taken.x) continue;
+    from_x[level] = x;
+    from_y[level] = y;
+    find_place(c, &taken, (int32_t)level, &x, &y);
     taken.x[taken.count] = x;
     taken.y[taken.count++] = y;
+  }
+  /* A number that is away from its cloud is tied to it. All lines first: none may cross a number. */
+  comp__set_color(canvas->cr, 0x111111);
+  cairo_set_line_width(canvas->cr, 0.4);
+  for (size_t level = 0; level < levels; level++) {
+    if (hypot(taken.x[level] - from_x[level], taken.y[level] - from_y[level]) < taken.width) continue;
+    cairo_move_to(canvas->cr, from_x[level], from_y[level]);
+    cairo_line_to(canvas->cr, taken.x[level], taken.y[level]);
+    cairo_stroke(canvas->cr);
+  }
+  for (size_t level = 0; level < levels; level++) {
+    snprintf(text, sizeof text, "%zu", level + 1);
+    comp__text_halo(canvas, taken.x[level], taken.y[level], size, text);
   }
   comp__free(scratch);
   return COMP_OK;

@@ -15,6 +15,7 @@ typedef struct comp__subject {
   const comp_report_options *options;
   const char *condition, *label; /* as decided; NULL: none */
   const char *before, *after;    /* maps, as decided; NULL: none */
+  const char *noun;              /* what a feature is called: "gene" or "feature" */
   const size_t *rows;            /* the samples on the map, ascending */
   size_t n_rows;
   comp__effects *effects;             /* one for each change of condition that was predicted */
@@ -30,8 +31,8 @@ comp_status comp__gather_columns(json_t **out, const comp__subject *subject);
 comp_status comp__gather_names(json_t **out, const comp__subject *subject);
 comp_status comp__gather_effects(json_t **out, const comp__subject *subject);
 
-/* The genes to colour by: in *out their names and places in the text *blocks, one packed block of bytes a gene. The
- * text should be freed via comp__free(). */
+/* The features to colour by: in *out their names and places in the text *blocks, one packed block of bytes a feature.
+ * The text should be freed via comp__free(). */
 comp_status comp__gather_genes(json_t **out, char **blocks, const comp__subject *subject);
 
 /* Sentences: an object of "summary", "warnings" and three verdicts. */

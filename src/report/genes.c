@@ -252,8 +252,9 @@ static comp_status put_label(json_t *list, const comp__effect *e, const size_t *
   const struct {
     const char *key;
     double value;
-  } numbers[] = {{"r_all", e->r_all},     {"r_de", e->r_de},     {"r_change", e->r_change},
-                 {"mse_all", e->mse_all}, {"mse_de", e->mse_de}, {"mse_none", e->mse_none}};
+  } numbers[] = {
+      {"r_all", e->r_all},     {"r_de", e->r_de},     {"r_change", e->r_change}, {"r_change_de", e->r_change_de},
+      {"mse_all", e->mse_all}, {"mse_de", e->mse_de}, {"mse_none", e->mse_none}};
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
     COMP__TRY(comp__put(object, numbers[k].key, comp__json_number(numbers[k].value)));
   for (size_t k = 0; k < e->n_de; k++)

@@ -20,20 +20,26 @@ static double number_width(comp__canvas *canvas, const comp__legend *legend) {
   return comp__text_width(canvas, canvas->font, COMP__PLAIN, text);
 }
 
-static double widest_name(comp__canvas *canvas, const comp__legend *legend) {
+static double widest_name(comp__canvas *canvas, const comp__legend *legend, double limit) {
   double width = 0;
-  for (size_t i = 0; i < legend->count; i++)
+  for (size_t i = 0; i < legend->count && width < limit; i++)
     width = fmax(width, comp__text_width(canvas, canvas->font, COMP__PLAIN, legend->names[i]));
-  return fmin(width, WIDEST);
+  return fmin(width, limit);
+}
+
+/* Of the spot of colour before a name, in points. */
+static double swatch_width(const comp__canvas *canvas, const comp__legend *legend) {
+  return legend->colors ? (SWATCH + GAP) * canvas->font : 0;
 }
 
 /* A column's width without the space after it. */
 static double entry_width(comp__canvas *canvas, const comp__legend *legend) {
-  return (SWATCH + GAP) * canvas->font + number_width(canvas, legend) + widest_name(canvas, legend);
+  return swatch_width(canvas, legend) + number_width(canvas, legend) + widest_name(canvas, legend, WIDEST);
 }
 
 bool comp__legend_beside(comp__canvas *canvas, const comp__legend *legend, double height) {
-  return (double)(legend->count + 1) * LEADING * canvas->font <= height && widest_name(canvas, legend) < 34 * COMP__MM;
+  return (double)(legend->count + 1) * LEADING * canvas->font <= height &&
+         widest_name(canvas, legend, WIDEST) < 34 * COMP__MM;
 }
 
 double comp__legend_width(comp__canvas *canvas, const comp__legend *legend) {
@@ -42,11 +48,15 @@ double comp__legend_width(comp__canvas *canvas, const comp__legend *legend) {
 
 double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, double x, double y, double width) {
   double size = canvas->font, numbers = number_width(canvas, legend), space = 1.5 * size;
+  double swatch = swatch_width(canvas, legend);
   double entry = fmin(entry_width(canvas, legend), width), half = (width - space) / 2;
   if (legend->count > 12 && entry > half && half > 28 * COMP__MM) entry = half; /* a long list wants two columns */
-  size_t columns = (size_t)fmax(1, floor((width + space) / (entry + space)));
+  size_t columns = (size_t)fmin(fmax(1, floor((width + space) / (entry + space))), (double)legend->count);
+  /* Names that are broken into lines take what room there is. */
+  double whole = (width + space) / (double)(columns ? columns : 1) - space - swatch - numbers;
+  entry = fmax(entry, swatch + numbers + widest_name(canvas, legend, whole));
   size_t rows = (legend->count + columns - 1) / columns;
-  double text_width = entry - (SWATCH + GAP) * size - numbers;
+  double text_width = entry - swatch - numbers;
   comp__lines lines;
   comp__set_color(canvas->cr, 0x111111);
   comp__text_wrap(&lines, canvas, size, COMP__BOLD, legend->title, width, 2);
@@ -54,18 +64,19 @@ double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, doubl
   for (size_t column = 0; column * rows < legend->count; column++) {
     double left = x + (double)column * (entry + space), at = top;
     for (size_t i = column * rows; i < legend->count && i < (column + 1) * rows; i++) {
-      comp__set_color(canvas->cr, legend->colors[i]);
-      cairo_arc(canvas->cr, left + SWATCH * size / 2, at - 0.36 * size, SWATCH * size / 2, 0, 2 * M_PI);
-      cairo_fill(canvas->cr);
+      if (legend->colors) {
+        comp__set_color(canvas->cr, legend->colors[i]);
+        cairo_arc(canvas->cr, left + SWATCH * size / 2, at - 0.36 * size, SWATCH * size / 2, 0, 2 * M_PI);
+        cairo_fill(canvas->cr);
+      }
       comp__set_color(canvas->cr, 0x111111);
       if (legend->numbered) {
         char number[32];
         snprintf(number, sizeof number, "%zu", i + 1);
-        comp__text(canvas, left + (SWATCH + GAP) * size + numbers - 0.35 * size, at, size, COMP__PLAIN, 1, number);
+        comp__text(canvas, left + swatch + numbers - 0.35 * size, at, size, COMP__PLAIN, 1, number);
       }
-      comp__text_wrap(&lines, canvas, size, COMP__PLAIN, legend->names[i], text_width + 0.1, 2);
-      at = comp__text_lines(canvas, left + (SWATCH + GAP) * size + numbers, at, size, COMP__PLAIN, 0, &lines) +
-           (LEADING - 1.2) * size;
+      comp__text_wrap(&lines, canvas, size, COMP__PLAIN, legend->names[i], text_width + 0.1, COMP__LINES);
+      at = comp__text_lines(canvas, left + swatch + numbers, at, size, COMP__PLAIN, 0, &lines) + (LEADING - 1.2) * size;
     }
     bottom = fmax(bottom, at);
   }

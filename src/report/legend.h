@@ -7,7 +7,7 @@
 typedef struct comp__legend {
   const char *title;
   const char *const *names;
-  const comp__color *colors;
+  const comp__color *colors; /* NULL: a key of numbers alone */
   size_t count;
   bool numbered; /* each name has a number before it */
 } comp__legend;
@@ -18,7 +18,7 @@ bool comp__legend_beside(comp__canvas *canvas, const comp__legend *legend, doubl
 /* The width that it takes beside a picture. */
 double comp__legend_width(comp__canvas *canvas, const comp__legend *legend);
 
-/* Draws it in as many columns as fit the width, names broken or cut as needed; gives its height. */
+/* Draws it in as many columns as fit the width, names broken into lines as needed; gives its height. */
 double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, double x, double y, double width);
 
 /* A scale of colours for numbers, upright; gives its width. */

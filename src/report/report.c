@@ -15,6 +15,7 @@
 #include "core/rng.h"
 #include "report/embedding.h"
 #include "report/gather.h"
+#include "report/noun.h"
 #include "report/page.h"
 #include "report/told.h"
 
@@ -135,7 +136,16 @@ static comp_status read_findings(comp__subject *s) {
 
 /* ---- The data -------------------------------------------------------------------------------------------------- */
 
-static comp_status gather_scores(json_t **out, const comp__scores *scores) {
+/* Text of ours that speaks of genes, in the words of the data. */
+static comp_status put_reworded(json_t *object, const char *key, const char *text, const char *noun) {
+  char *reworded = NULL;
+  comp_status status = comp__noun_put(&reworded, text, noun);
+  if (status == COMP_OK) status = comp__put(object, key, comp__json_text(reworded));
+  comp__free(reworded);
+  return status;
+}
+
+static comp_status gather_scores(json_t **out, const comp__scores *scores, const char *noun) {
   json_t *list = json_array();
   comp_status status = COMP_OK;
   for (size_t i = 0; i < scores->count; i++) {
@@ -145,12 +155,17 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores) {
     if (status == COMP_OK) status = comp__append(list, json_incref(object));
     const struct {
       const char *key, *text;
-    } texts[] = {{"name", s->name},           {"label", s->label},
-                 {"embedding", s->embedding}, {"method", s->method},
-                 {"summary", s->summary},     {"note", s->note},
-                 {"change", s->change},       {"better", comp__better_name(s->better)}};
+    } texts[] = {{"name", s->name},
+                 {"label", s->label},
+                 {"embedding", s->embedding},
+                 {"method", s->method},
+                 {"note", s->note},
+                 {"change", s->change},
+                 {"better", comp__better_name(s->better)}};
     for (size_t k = 0; k < sizeof texts / sizeof *texts && status == COMP_OK; k++)
       if (texts[k].text) status = comp__put(object, texts[k].key, comp__json_text(texts[k].text));
+    if (status == COMP_OK) status = put_reworded(object, "title", comp__score_title(s->name, false), noun);
+    if (status == COMP_OK) status = put_reworded(object, "summary", s->summary, noun);
     if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));
     if (status == COMP_OK && isfinite(s->error)) status = comp__put(object, "error", json_real(s->error));
     json_decref(object);
@@ -186,9 +201,14 @@ done:
 
 static comp_status put_title(json_t *root, const comp__subject *s) {
   char title[1024];
-  const char *source = s->options->source ? s->options->source : "data", *slash = strrchr(source, '/');
-  snprintf(title, sizeof title, "%.400s%s%.400s", slash ? slash + 1 : source, s->condition ? " by " : "",
-           s->condition ? s->condition : "");
+  const char *source = s->options->source ? s->options->source : "data", *end = source + strlen(source), *slash;
+  /* What comp run makes is named by its folder. */
+  static const char plain[] = "/data.h5ad";
+  if ((size_t)(end - source) > sizeof plain - 1 && strcmp(end - (sizeof plain - 1), plain) == 0)
+    end -= sizeof plain - 1;
+  for (slash = end; slash > source && slash[-1] != '/';) slash--;
+  snprintf(title, sizeof title, "%.*s%s%.400s", (int)(end - slash < 400 ? end - slash : 400), slash,
+           s->condition ? " by " : "", s->condition ? s->condition : "");
   return comp__put(root, "title", comp__json_text(s->options->title ? s->options->title : title));
 }
 
@@ -204,6 +224,7 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   COMP__TRY(put_title(root, s));
   COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_samples(s->dataset))));
   COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_features(s->dataset))));
+  COMP__TRY(comp__put(root, "noun", json_string(s->noun)));
   COMP__TRY(comp__put(root, "shown", json_integer((json_int_t)s->n_rows)));
   COMP__TRY(comp__put(root, "condition", comp__json_text(s->condition)));
   COMP__TRY(comp__put(root, "label", comp__json_text(s->label)));
@@ -214,7 +235,7 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   PUT("effects", comp__gather_effects(&value, s));
   PUT("genes", comp__gather_genes(&value, blocks, s));
   PUT("told", comp__gather_told(&value, s));
-  PUT("scores", gather_scores(&value, &s->scores));
+  PUT("scores", gather_scores(&value, &s->scores, s->noun));
   PUT("provenance", gather_provenance(&value, s));
   if (s->history) COMP__TRY(comp__put(root, "history", json_incref(s->history)));
 #undef PUT
@@ -307,6 +328,7 @@ comp_status comp_report_write(comp_context *context, const comp_dataset *dataset
   COMP__TRY(comp_file_check_writable(path));
   if (!comp_dataset_x(dataset)) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X: it was read without");
   if (comp_dataset_samples(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");
+  s.noun = comp__noun(dataset);
   COMP__TRY(choose_columns(&s));
   COMP__TRY(choose_maps(&s));
   COMP__TRY(choose_rows(&rows, &s));

@@ -62,6 +62,48 @@ static const known table[] = {
     {"kl", "kl klestimate", COMP__BETTER_LOWER, "What the representation still tells of the condition, in nats."},
 };
 
+/* Names as people write them, for the page with its noun in place of "gene", and short ones for figures, which know no
+ * noun. NULL: the same. */
+static const struct {
+  const char *name, *title, *brief;
+} titles[] = {
+    {"kbet", "kBET", NULL},
+    {"m_kbet", "m-kBET", NULL},
+    {"s", "s, local silhouette", NULL},
+    {"s_label", "s~, local silhouette within labels", NULL},
+    {"ilisi", "iLISI", NULL},
+    {"clisi", "cLISI", NULL},
+    {"kbet_label", "kBET accepted, within labels", NULL},
+    {"asw_batch", "silhouette of conditions", NULL},
+    {"asw_label", "silhouette of labels", NULL},
+    {"graph_connectivity", "graph connectivity", NULL},
+    {"pcr", "PC regression", NULL},
+    {"isolated", "isolated labels", NULL},
+    {"nmi_kmeans", "NMI, k-means", NULL},
+    {"ari_kmeans", "ARI, k-means", NULL},
+    {"nmi_leiden", "NMI, Leiden", NULL},
+    {"ari_leiden", "ARI, Leiden", NULL},
+    {"total_batch", "total, mixing", NULL},
+    {"total_bio", "total, labels", NULL},
+    {"r_all", "r of means, all genes", "r of means, all"},
+    {"r_de", "r of means, genes that differ most", "r of means, most differing"},
+    {"r_change_all", "r of the change, all genes", "r of the change, all"},
+    {"r_change_de", "r of the change, genes that differ most", "r of the change, most differing"},
+    {"mse_all", "MSE, all genes", "MSE, all"},
+    {"mse_de", "MSE, genes that differ most", "MSE, most differing"},
+    {"r2_all", "R\u00b2, all genes", "R\u00b2, all"},
+    {"r2_de", "R\u00b2, genes that differ most", "R\u00b2, most differing"},
+    {"e_distance", "energy distance", NULL},
+    {"rmse_truth", "error of single samples against the truth", "error of single samples, truth"},
+    {"rmse_pair", "error of single samples against their pair", "error of single samples, pairs"},
+};
+
+const char *comp__score_title(const char *name, bool brief) {
+  for (size_t k = 0; k < sizeof titles / sizeof *titles; k++)
+    if (strcmp(titles[k].name, name) == 0) return brief && titles[k].brief ? titles[k].brief : titles[k].title;
+  return name;
+}
+
 static void squeeze(char *out, size_t size, const char *name) {
   size_t n = 0;
   /* "s~" is the paper's name of the silhouette within labels. */

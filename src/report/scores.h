@@ -54,6 +54,10 @@ double comp__scores_find(const comp__scores *scores, const char *metric, const c
 /* Whether a score's name is one of the names of a metric. */
 int comp__score_is(const comp__score *score, const char *metric);
 
+/* What people call a metric of comp score; its own name where nothing better is known. `brief`: for a narrow place, and
+ * without saying what features are called. */
+const char *comp__score_title(const char *name, bool brief);
+
 const char *comp__better_name(comp__better better);
 
 #endif

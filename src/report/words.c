@@ -26,7 +26,7 @@ typedef struct words {
 /* Cut text can end inside of a character: comp__json_text() mends it. */
 static void say(words *w, const char *format, ...) COMP_PRINTF(2, 3);
 static void say(words *w, const char *format, ...) {
-  char text[2048];
+  char text[8192];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -37,7 +37,7 @@ static void say(words *w, const char *format, ...) {
 /* kind: "warning", or "note" for what is good to know. */
 static void warn(words *w, const char *kind, const char *format, ...) COMP_PRINTF(3, 4);
 static void warn(words *w, const char *kind, const char *format, ...) {
-  char text[2048];
+  char text[8192];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -52,13 +52,13 @@ static void warn(words *w, const char *kind, const char *format, ...) {
 
 /* "a, b, c and 4 more". */
 typedef struct list {
-  char text[1024];
+  char text[4096];
   size_t count;
 } list;
 
 static void add(list *l, const char *name) {
   size_t used = strlen(l->text);
-  if (l->count < NAMED) snprintf(l->text + used, sizeof l->text - used, "%s%.150s", l->count ? ", " : "", name);
+  if (l->count < NAMED) snprintf(l->text + used, sizeof l->text - used, "%s%.700s", l->count ? ", " : "", name);
   l->count++;
 }
 
@@ -248,17 +248,22 @@ static void judge_low_silhouette(words *w) {
 
 /* ---- Predictions ----------------------------------------------------------------------------------------------- */
 
-/* What the predictions of one change are like: r of the change over labels. */
+/* What the predictions of one change are like: r of the change, mean over labels, each label weighing the same. */
 typedef struct quality {
-  double mean, low;
+  double mean, mean_de; /* over all features, and over those that differ most */
+  double low;
   const char *lowest; /* label */
-  size_t n;
+  size_t n, n_de;     /* labels */
 } quality;
 
 static quality quality_of(const comp__effects *effects) {
   quality q = {.low = INFINITY, .lowest = ""};
   for (size_t l = 0; l < effects->n_labels; l++) {
     const comp__effect *x = &effects->labels[l];
+    if (!isnan(x->r_change_de)) {
+      q.mean_de += x->r_change_de;
+      q.n_de++;
+    }
     if (isnan(x->r_change)) continue;
     q.mean += x->r_change;
     q.n++;
@@ -268,18 +273,22 @@ static quality quality_of(const comp__effects *effects) {
     }
   }
   q.mean = q.n ? q.mean / (double)q.n : NAN;
+  q.mean_de = q.n_de ? q.mean_de / (double)q.n_de : NAN;
   return q;
 }
 
 static void say_quality(words *w, const comp__effects *effects, const quality *q) {
-  if (q->n > 1)
-    say(w,
-        "Predicted effect of %s \u2192 %s: the predicted change of a gene goes with the real one at r = %.2f on "
-        "average over %zu labels; lowest in %s (%.2f).",
-        effects->source, effects->target, q->mean, q->n, q->lowest, q->low);
-  else if (q->n == 1)
-    say(w, "Predicted effect of %s \u2192 %s: the predicted change of a gene goes with the real one at r = %.2f.",
-        effects->source, effects->target, q->mean);
+  const char *noun = w->subject->noun;
+  char over[64] = "", de[160] = "", low[400] = "";
+  if (q->n == 0) return;
+  if (q->n > 1) snprintf(over, sizeof over, " (mean over %zu labels)", q->n);
+  if (!isnan(q->mean_de))
+    snprintf(de, sizeof de, ", and %.2f over the %zu that differ most in a label", q->mean_de, effects->labels[0].n_de);
+  if (q->n > 1) snprintf(low, sizeof low, " Over all %ss it is lowest in %.300s (%.2f).", noun, q->lowest, q->low);
+  say(w,
+      "Predicted effect of %s \u2192 %s: Pearson's r of the predicted change with the real one is %.2f over all "
+      "%ss%s%s.%s",
+      effects->source, effects->target, q->mean, noun, de, over, low);
 }
 
 /* Of many changes only the span is told; the table of the page has them all. */
@@ -299,10 +308,11 @@ static void say_qualities(words *w) {
   }
   if (s->n_effects <= 2 || n == 0) return;
   say(w,
-      "Predicted effects, %zu changes of condition: the predicted change of a gene goes with the real one at r = %.2f "
-      "on average; best in %s \u2192 %s (%.2f), lowest in %s \u2192 %s (%.2f).",
-      n, sum / (double)n, s->effects[high].source, s->effects[high].target, highest.mean, s->effects[low].source,
-      s->effects[low].target, lowest.mean);
+      "Predicted effects, %zu changes of condition: Pearson's r of the predicted change with the real one over all "
+      "%ss, "
+      "mean over labels, is %.2f on average; best in %s \u2192 %s (%.2f), lowest in %s \u2192 %s (%.2f).",
+      n, s->noun, sum / (double)n, s->effects[high].source, s->effects[high].target, highest.mean,
+      s->effects[low].source, s->effects[low].target, lowest.mean);
 }
 
 static void judge_predictions(words *w) {
@@ -317,8 +327,8 @@ static void judge_predictions(words *w) {
   for (size_t e = 0; e < s->n_effects; e++)
     for (size_t l = 0; l < s->effects[e].n_labels; l++) {
       const comp__effect *x = &s->effects[e].labels[l];
-      char text[512];
-      int length = snprintf(text, sizeof text, "%.100s \u2192 %.100s%s%.150s", s->effects[e].source,
+      char text[700];
+      int length = snprintf(text, sizeof text, "%.200s \u2192 %.200s%s%.250s", s->effects[e].source,
                             s->effects[e].target, s->label ? " in " : "", s->label ? x->label : "");
       if (x->n_de && x->mse_de > x->mse_none) add(&worse, text);
       if (!(x->r_change < 0.5)) continue;
@@ -326,10 +336,12 @@ static void judge_predictions(words *w) {
       add(&little, text);
     }
   if (little.count)
-    warn(w, "warning", "The predicted change agrees little with the real one: %s. Do not rely on single genes there.",
-         listed(&little));
+    warn(w, "warning",
+         "The predicted change agrees little with the real one (r of the change over all %ss below 0.5): %s. Do not "
+         "rely on single %ss there.",
+         s->noun, listed(&little), s->noun);
   if (worse.count)
-    warn(w, "warning", "The genes that differ most are predicted worse than by saying that nothing changes: %s.",
+    warn(w, "warning", "The %ss that differ most are predicted worse than by saying that nothing changes: %s.", s->noun,
          listed(&worse));
   if (s->left_out_effects)
     warn(w, "note", "Predictions of %zu more changes of condition are in the data, but not on this page.",
@@ -358,22 +370,35 @@ static secrecy secrecy_of(const words *w, const char *embedding) {
   return x;
 }
 
+/* What a classifier must be above the floor to count: 2 points are as good as nothing, or what chance alone can do to
+ * so few samples, two standard errors. */
+static double margin_of(const secrecy *x) {
+  return fmax(0.02, 1 / sqrt((double)(x->told.samples ? x->told.samples : 1)));
+}
+
 static void say_secrecy(words *w, const secrecy *x) {
   static const char *const how[] = {"can hardly be told from", "can still be told to some degree from",
                                     "is not hidden in"};
   const comp__told *t = &x->told;
   int worst = strcmp(w->hidden, "yes") == 0 ? 0 : strcmp(w->hidden, "partly") == 0 ? 1 : 2;
-  char balanced[256] = "", others[64] = "";
+  char balanced[256] = "", others[64] = "", margin[192] = "";
+  double least = margin_of(x);
+  if (t->samples)
+    snprintf(
+        margin, sizeof margin,
+        " Up to %.1f points above that count as hidden (the larger of 2 points and two standard errors at n = %zu), "
+        "up to 10 as partly hidden.",
+        100 * least, t->samples);
   if (!isnan(t->balanced))
-    snprintf(balanced, sizeof balanced, "; with every value weighing the same, %s %.1f %% (%.1f %% by %s)",
+    snprintf(balanced, sizeof balanced, "; with every value weighing the same, %s %.1f\u00a0%% (%.1f\u00a0%% by %s)",
              strcmp(t->balanced_classifier, t->classifier) == 0 ? "that is"
                                                                 : comp__classifier_words(t->balanced_classifier),
              100 * t->balanced, 100 * x->balanced_floor,
              x->balanced_floor > 1.0001 / (double)(t->levels ? t->levels : 2) ? "the label alone" : "chance");
   if (t->tried > 1) snprintf(others, sizeof others, "the strongest of %zu classifiers, ", t->tried);
-  say(w, "'%s' %s the representation: %s%s, is right for %.1f %% of the samples, %s for %.1f %%%s.%s", t->column,
-      how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,
-      x->by_label ? "the label alone" : "always saying the commonest value", 100 * x->floor, balanced,
+  say(w, "'%s' %s the representation: %s%s, is right for %.1f\u00a0%% of the samples, %s for %.1f\u00a0%%%s.%s%s",
+      t->column, how[worst], others, comp__classifier_words(t->classifier), 100 * t->accuracy,
+      x->by_label ? "the label alone" : "always saying the commonest value", 100 * x->floor, balanced, margin,
       worst == 0 ? " Another classifier may find more than these did." : "");
 }
 
@@ -412,7 +437,8 @@ static void warn_of_order(words *w, const secrecy *x, double margin) {
   }
   if (name)
     warn(w, "note",
-         "Of the classifiers, %s finds '%s' less often than chance would (%.1f %%, by chance %.1f %%, with every value "
+         "Of the classifiers, %s finds '%s' less often than chance would (%.1f\u00a0%%, by chance %.1f\u00a0%%, with "
+         "every value "
          "weighing the same): "
          "a sign that the model laid these very samples between those of other conditions. New samples may be hidden "
          "less well.",
@@ -425,13 +451,12 @@ static void judge_secrecy(words *w) {
   if (!s->condition) return;
   secrecy x = secrecy_of(w, w->embedding);
   if (!x.told.classifier || isnan(x.floor)) return;
-  /* 2 points are as good as nothing, or what chance alone can do to so few samples: two standard errors. */
-  double margin = fmax(0.02, 1 / sqrt((double)(x.told.samples ? x.told.samples : 1)));
+  double margin = margin_of(&x);
   w->hidden = x.over <= margin ? "yes" : x.over <= 0.1 ? "partly" : "no";
   say_secrecy(w, &x);
   secrecy before = secrecy_of(w, "X_pca");
   if (before.told.classifier && w->embedding && strcmp(w->embedding, "X_pca") != 0)
-    say(w, "Before, in X_pca, %s was right for %.1f %%.", comp__classifier_words(before.told.classifier),
+    say(w, "Before, in X_pca, %s was right for %.1f\u00a0%%.", comp__classifier_words(before.told.classifier),
         100 * before.told.accuracy);
   bool wanted = json_array_size(s->scores.fairness) > 0, plain = !(x.told.balanced - x.balanced_floor == x.over);
   if (wanted && strcmp(w->hidden, "yes") != 0)
@@ -447,15 +472,32 @@ static void judge_secrecy(words *w) {
   warn_of_order(w, &x, margin);
 }
 
-static json_t *fairness_of(const words *w, const char *column, const char *embedding) {
+/* The gaps between groups, of the given classifier where that was measured, else of the first that was. */
+static json_t *fairness_of(const words *w, const char *column, const char *embedding, const char *classifier) {
   size_t i;
-  json_t *entry;
+  json_t *entry, *first = NULL;
   json_array_foreach(w->subject->scores.fairness, i, entry) {
     const char *own = json_string_value(json_object_get(entry, "column"));
     const char *on = json_string_value(json_object_get(entry, "embedding"));
-    if (own && on && strcmp(own, column) == 0 && strcmp(on, embedding) == 0) return entry;
+    const char *by = json_string_value(json_object_get(entry, "classifier"));
+    if (!own || !on || strcmp(own, column) != 0 || strcmp(on, embedding) != 0) continue;
+    if (classifier && by && strcmp(by, classifier) == 0) return entry;
+    if (!first) first = entry;
   }
-  return NULL;
+  return first;
+}
+
+/* Which classifier a sentence quotes, with its part in telling the protected attribute. */
+static void put_quoted(char *out, size_t size, const char *by, const comp__told *adversary) {
+  const char *words_of = by ? comp__classifier_words(by) : "a classifier";
+  snprintf(out, size, "%s", words_of);
+  if (!by || !adversary->classifier || adversary->tried < 2) return;
+  if (strcmp(by, adversary->classifier) == 0)
+    snprintf(out, size, "%s (of %zu classifiers the one that tells '%.100s' best)", words_of, adversary->tried,
+             adversary->column);
+  else
+    snprintf(out, size, "%s (the only one measured; %s tells '%.100s' best)", words_of,
+             comp__classifier_words(adversary->classifier), adversary->column);
 }
 
 /* What is left of the target, and how differently groups are treated. */
@@ -464,17 +506,22 @@ static void judge_target(words *w, const char *column) {
   comp__told now = comp__told_find(&s->scores, column, w->embedding);
   comp__told before = comp__told_find(&s->scores, column, "X_pca");
   comp__guess by_target;
-  json_t *gaps = fairness_of(w, column, w->embedding), *gaps_before = fairness_of(w, column, "X_pca");
-  char text[256] = "";
+  comp__told adversary = {0};
+  if (s->condition) adversary = comp__told_find(&s->scores, s->condition, w->embedding);
+  json_t *gaps = fairness_of(w, column, w->embedding, adversary.classifier);
+  const char *by = json_string_value(json_object_get(gaps, "classifier"));
+  json_t *gaps_before = fairness_of(w, column, "X_pca", by);
+  char text[256] = "", quoted[400];
   if (w->status == COMP_OK) w->status = comp__told_guess(&by_target, s, column);
   if (w->status != COMP_OK || !now.classifier) return;
-  if (before.classifier) snprintf(text, sizeof text, " (before, in X_pca: %.1f %%)", 100 * before.accuracy);
+  if (before.classifier) snprintf(text, sizeof text, " (before, in X_pca: %.1f\u00a0%%)", 100 * before.accuracy);
   say(w,
-      "'%s' is told from the representation by %s, which is right for %.1f %% of the samples%s; always saying the "
-      "commonest value is right for %.1f %%.",
+      "'%s' is told from the representation best by %s, which is right for %.1f\u00a0%% of the samples%s; always "
+      "saying the "
+      "commonest value is right for %.1f\u00a0%%.",
       column, comp__classifier_words(now.classifier), 100 * now.accuracy, text, 100 * now.majority);
   if (!gaps) return;
-  const char *by = json_string_value(json_object_get(gaps, "classifier"));
+  put_quoted(quoted, sizeof quoted, by, &adversary);
   text[0] = '\0';
   if (gaps_before)
     snprintf(text, sizeof text, " Before, in X_pca, these were %.1f and %.1f points.",
@@ -484,7 +531,7 @@ static void judge_target(words *w, const char *column) {
       "Where %s predicts '%s', groups of '%s' get a value up to %.1f points more often than others (demographic "
       "parity), "
       "and its rates of true and false positives differ by up to %.1f points (equalised odds).%s",
-      by ? comp__classifier_words(by) : "a classifier", column, s->condition ? s->condition : "condition",
+      quoted, column, s->condition ? s->condition : "condition",
       100 * json_number_value(json_object_get(gaps, "parity_gap")),
       100 * json_number_value(json_object_get(gaps, "odds_gap")), text);
   if (by_target.gap > 0.02)
@@ -529,14 +576,14 @@ static void warn_holes(words *w, const comp_groups *conditions, const comp_group
       present += n > 0;
       if (n > 0) where = c;
       if (n > 0 && n < FEW_IN_GROUP) {
-        char text[400];
-        snprintf(text, sizeof text, "%.120s in %.120s (%zu)", labels->levels[l], conditions->levels[c], n);
+        char text[600];
+        snprintf(text, sizeof text, "%.250s in %.250s (%zu)", labels->levels[l], conditions->levels[c], n);
         add(&small, text);
       }
     }
     if (present == 1) {
-      char text[400];
-      snprintf(text, sizeof text, "%.150s (only in %.150s)", labels->levels[l], conditions->levels[where]);
+      char text[600];
+      snprintf(text, sizeof text, "%.250s (only in %.250s)", labels->levels[l], conditions->levels[where]);
       add(&alone, text);
     }
   }
@@ -609,8 +656,14 @@ static void judge_training(words *w) {
       best = i;
     }
   }
-  if (n >= 10 && best + 1 == n)
-    warn(w, "note", "The validation loss was lowest in the very last of %zu epochs: a longer training might do better.",
+  const char *which = json_object_get(json_array_get(history, 0), "validation") ? "validation" : "training";
+  if (n >= 2 && best == 0)
+    warn(w, "warning",
+         "The %s loss was lowest in the first of %zu epochs: nothing was learned after it. Try a lower learning rate "
+         "(comp train --lr), more samples, or another preparation of the data.",
+         which, n);
+  else if (n >= 10 && best + 1 == n)
+    warn(w, "note", "The %s loss was lowest in the very last of %zu epochs: a longer training might do better.", which,
          n);
 }
 
@@ -637,12 +690,36 @@ static bool is_repeated(words *w, json_t *item, const char *verdict) {
   return false;
 }
 
+/* Whether single counterfactuals were compared with what the samples really are under the other condition. */
+static bool is_compared(const words *w) {
+  const comp__scores *scores = &w->subject->scores;
+  for (size_t i = 0; i < scores->count; i++)
+    if (comp__score_is(&scores->items[i], "rmse_single") && !isnan(scores->items[i].value)) return true;
+  return false;
+}
+
+/* Whether the data holds it, as comp simulate --truth does. */
+static bool has_truth(const words *w) {
+  const comp_dataset *d = w->subject->dataset;
+  for (size_t i = 0; i < comp_dataset_count(d, COMP_SLOT_LAYERS); i++)
+    if (strncmp(comp_dataset_entry_name(d, COMP_SLOT_LAYERS, i), "truth_", 6) == 0) return true;
+  return false;
+}
+
 /* A finding of comp diagnose: a check with its verdict, reason and advice. What passed is not repeated. */
 static void repeat_check(words *w, json_t *item, const char *verdict) {
   const char *reason = json_string_value(json_object_get(item, "reason"));
   const char *advice = json_string_value(json_object_get(item, "advice"));
   const char *question = json_string_value(json_object_get(item, "question"));
+  const char *check = json_string_value(json_object_get(item, "check"));
   if (!reason || strcmp(verdict, "pass") == 0 || is_repeated(w, item, verdict)) return;
+  bool compared = is_compared(w);
+  if (check && strcmp(check, "truth") == 0 && (compared || has_truth(w))) { /* comp diagnose does not look for it */
+    warn(w, "note", "Here it is known what single samples are under another condition (layers truth_VALUE, or pairs)%s",
+         compared ? ": how far their counterfactuals are from it is under Scores, as the error of single samples."
+                  : ", but it was not compared with their counterfactuals: comp score does that.");
+    return;
+  }
   bool serious = strcmp(verdict, "look") == 0 || strcmp(verdict, "fail") == 0, advised = advice && *advice;
   warn(w, serious ? "warning" : "note", "%s \u2013 %s%s%s%s%s", question ? question : "Finding", reason, stop(reason),
        advised ? " What to do: " : "", advised ? advice : "", advised ? stop(advice) : "");

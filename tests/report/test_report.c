@@ -5,7 +5,10 @@
 #include <jansson.h>
 #include <zlib.h>
 
+#include "core/alloc.h"
+#include "prep/record.h"
 #include "report/gather.h"
+#include "report/noun.h"
 #include "report/told.h"
 
 /* The page's data, parsed as the page itself does. It should be released via json_decref(). */
@@ -328,14 +331,14 @@ static void what_classifiers_tell_is_said(void **state) {
        {0.5, 0.51, 0.88},
        true,
        "no",
-       "boosted trees, is right for 90.0 %",
+       "boosted trees, is right for 90.0\u00a0%",
        "more often than one could before"},
       /* No better than the commonest value, and yet each value is found: no false comfort. */
       {{0.6, 0.59, 0.6},
        {0.5, 0.7, 0.5},
        true,
        "no",
-       "a random forest 70.0 % (50.0 % by chance)",
+       "a random forest 70.0\u00a0% (50.0\u00a0% by chance)",
        "every value weighing"},
       /* What is far below chance can be read backwards. */
       {{0.6, 0.4, 0.6}, {0.5, 0.35, 0.5}, false, "yes", "can hardly be told", "less often than chance"},
@@ -350,9 +353,11 @@ static void what_classifiers_tell_is_said(void **state) {
     if (!cases[k].warning) assert_false(says(data, "warnings", "can still be there"));
     assert_int_equal(says(data, "summary", "by up to 25.0 points (equalised odds)"), cases[k].fair);
     assert_int_equal(says(data, "summary",
-                          "'label' is told from the representation by a random forest, which is right "
-                          "for 75.0 %"),
+                          "'label' is told from the representation best by a random forest, which is right "
+                          "for 75.0\u00a0%"),
                      cases[k].fair);
+    assert_true(says(data, "summary", "Up to 2.0 points above that count as hidden"));
+    assert_true(says(data, "summary", "at n = 10000"));
     json_t *told = json_object_get(data, "told");
     assert_int_equal(json_array_size(json_object_get(told, "predict")), cases[k].fair ? 3 : 2);
     assert_int_equal(json_array_size(json_object_get(told, "fairness")), cases[k].fair ? 1 : 0);
@@ -409,6 +414,52 @@ static void changes_stay_apart(void **state) {
   assert_string_equal(scores.items[2].change, "b \u2192 a");
   assert_true(scores.items[1].value == 0.5);
   comp__scores_release(&scores);
+}
+
+/* Losses of two or more epochs, best in the one that is named. */
+static void a_first_epoch_that_is_best_is_warned_of(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  comp_report_options options = COMP_REPORT_OPTIONS_INIT;
+  for (size_t best = 0; best < 3; best++) {
+    comp__subject subject = {.context = context, .dataset = d, .options = &options, .noun = "gene"};
+    subject.history = json_array();
+    for (size_t i = 0; i < 12; i++)
+      json_array_append_new(subject.history, json_pack("{s:{s:f}}", "validation", "total", i == best ? 1.0 : 2.0));
+    json_t *words = NULL, *data = NULL;
+    assert_ok(comp__gather_words(&words, &subject));
+    data = json_pack("{s:o}", "words", words);
+    assert_int_equal(says(data, "warnings", "nothing was learned after it"), best == 0);
+    json_decref(data);
+    json_decref(subject.history);
+  }
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void features_of_a_table_are_no_genes(void **state) {
+  (void)state;
+  char *text = NULL;
+  assert_ok(comp__noun_put(&text, "Genes, a gene's mean; oxygen, general, gene_a", "feature"));
+  assert_string_equal(text, "Features, a feature's mean; oxygen, general, gene_a");
+  comp__free(text);
+  comp_context *context = test_context(1);
+  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
+  json_t *data = scored(d, context, "{\"r_all\": 0.5}");
+  json_t *score = json_array_get(json_object_get(data, "scores"), 0);
+  assert_string_equal(json_string_value(json_object_get(score, "title")), "r of means, all genes");
+  json_decref(data);
+  assert_ok(comp__record_step(d, json_pack("{s:s}", "step", "tabular")));
+  data = scored(d, context, "{\"r_all\": 0.5}");
+  score = json_array_get(json_object_get(data, "scores"), 0);
+  assert_string_equal(json_string_value(json_object_get(data, "noun")), "feature");
+  assert_string_equal(json_string_value(json_object_get(score, "title")), "r of means, all features");
+  assert_null(strstr(json_string_value(json_object_get(score, "summary")), "gene"));
+  assert_false(says(data, "summary", " gene"));
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
 }
 
 static size_t occurrences(const char *text, const char *part) {
@@ -613,6 +664,8 @@ int main(void) {
       cmocka_unit_test(findings_are_repeated),
       cmocka_unit_test(own_scores_are_all_read),
       cmocka_unit_test(names_cannot_break_out),
+      cmocka_unit_test(a_first_epoch_that_is_best_is_warned_of),
+      cmocka_unit_test(features_of_a_table_are_no_genes),
       cmocka_unit_test(values_come_back),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(limits_hold),

@@ -6,7 +6,7 @@ export function h(tag, properties, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key === "class") element.className = value;
-    else if (key === "style") Object.assign(element.style, value);
+    else if (key === "style" && typeof value === "object") Object.assign(element.style, value);
     else if (key === "value") element.value = value;
     else element.setAttribute(key, value === true ? "" : value);
   }
@@ -32,6 +32,12 @@ export function short(value, digits = 3) {
   const text = Number.isInteger(value) ? String(value) : value.toFixed(digits);
   return text.replace("-", "−");
 }
+
+// What features are called: "gene" or "feature", with "genes" or a capital as asked.
+export const nounOf = (data) => {
+  const one = data.noun || "gene";
+  return { one, many: one + "s", title: one[0].toUpperCase() + one.slice(1) };
+};
 
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 

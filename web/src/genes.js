@@ -1,35 +1,31 @@
-// Predicted against real means of genes, label by label; one gene over all labels.
-import { count, css, h, section, short, svg, ticks } from "./dom.js";
+// Predicted against real means of genes (or features), label by label; one of them over all labels.
+import { count, css, h, nounOf, section, short, svg, ticks } from "./dom.js";
+import { cutMiddle, distinct } from "./names.js";
 import { picker } from "./picker.js";
 import { table } from "./table.js";
 
 const PAD = { left: 46, right: 12, top: 12, bottom: 40 };
 
-// A name that is too wide loses its middle: names of one family often differ at their end.
 const ruler = document.createElement("canvas").getContext("2d");
-function fit(name, width) {
+function isAsWide(width) {
   ruler.font = "12.5px system-ui, sans-serif";
-  if (ruler.measureText(name).width <= width) return name;
-  const letters = [...name];
-  let keep = letters.length - 1;
-  const cut = () => letters.slice(0, Math.ceil(keep * 0.6)).join("") + "…" + letters.slice(letters.length - Math.floor(keep * 0.4)).join("");
-  while (keep > 2 && ruler.measureText(cut()).width > width) keep--;
-  return cut();
+  return (text) => ruler.measureText(text).width <= width;
 }
 
 export function genesSection(store, colorByGene) {
   const { genes, changes, total } = store.data.effects;
+  const noun = nounOf(store.data);
   if (!changes.length && store.data.told?.fairness.length) return null; // an attribute that is to be hidden: nothing is predicted
-  if (!changes.length) return { element: section("genes", "Genes", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
+  if (!changes.length) return { element: section("genes", noun.title + "s", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
   const state = { change: 0, label: 0, gene: -1, means: null };
   const canvas = h("canvas", { class: "plot", role: "img", tabindex: "0" });
   const tip = h("div", { class: "tip", hidden: true });
-  const one = h("div", {}, h("p", { class: "quiet" }, "Search a gene, or click a point, to see it in every label."));
+  const one = h("div", {}, h("p", { class: "quiet" }, `Search a ${noun.one}, or click a point, to see it in every label.`));
   const tableBox = h("div");
   const chartTitle = h("h3");
   const labelSelect = h("select", { id: "gene-label", onchange: () => showLabel(Number(labelSelect.value)) });
   const changeSelect = h("select", { id: "gene-change", onchange: () => showChange(Number(changeSelect.value)) }, changes.map((c, k) => h("option", { value: k }, `${c.source} → ${c.target}`)));
-  const find = picker("Find a gene", genes, (k) => showGene(k), `one of ${count(genes.length)}`);
+  const find = picker("Find a " + noun.one, genes, (k) => showGene(k), `one of ${count(genes.length)}`);
   const nameOf = (entry) => entry.label || "all samples";
 
   function frame() {
@@ -82,7 +78,7 @@ export function genesSection(store, colorByGene) {
     c.lineTo(f.x(f.max), f.y(f.max));
     c.stroke();
     c.textAlign = "center";
-    c.fillText(`mean of real ${change.target} samples`, (PAD.left + f.width - PAD.right) / 2, f.height - 8);
+    c.fillText(cutMiddle(`mean of real samples (${change.target})`, (text) => c.measureText(text).width < f.width - PAD.left - PAD.right), (PAD.left + f.width - PAD.right) / 2, f.height - 8);
     c.save();
     c.translate(12, (PAD.top + f.height - PAD.bottom) / 2);
     c.rotate(-Math.PI / 2);
@@ -110,8 +106,8 @@ export function genesSection(store, colorByGene) {
       c.textAlign = x > f.width * 0.7 ? "right" : "left";
       c.fillText(genes[state.gene], x + (x > f.width * 0.7 ? -11 : 11), Math.max(14, y - 6));
     }
-    chartTitle.textContent = `${nameOf(entry)}: r all ${short(entry.r_all)}, r DE ${short(entry.r_de)}, r change ${short(entry.r_change)}`;
-    canvas.setAttribute("aria-label", `Predicted against real means of ${genes.length} genes in ${nameOf(entry)}; ${chartTitle.textContent}`);
+    chartTitle.textContent = `${nameOf(entry)}: r all ${short(entry.r_all)}, r DE ${short(entry.r_de)}, r change ${short(entry.r_change)} (all), ${short(entry.r_change_de)} (DE)`;
+    canvas.setAttribute("aria-label", `Predicted against real means of ${genes.length} ${noun.many} in ${nameOf(entry)}; ${chartTitle.textContent}`);
   }
 
   function nearest(event) {
@@ -150,7 +146,8 @@ export function genesSection(store, colorByGene) {
       return { entry, source: m.source[state.gene], target: m.target[state.gene], predicted: m.predicted[state.gene] };
     }));
     const width = Math.max(260, one.clientWidth);
-    const left = Math.min(170, width * 0.4);
+    const widest = Math.max(...change.labels.map((entry) => { ruler.font = "12.5px system-ui, sans-serif"; return ruler.measureText(nameOf(entry)).width; }));
+    const left = Math.min(widest + 14, width * 0.42);
     const step = 24;
     const height = rows.length * step + 34;
     const values = rows.flatMap((r) => [r.source, r.target, r.predicted]);
@@ -159,19 +156,19 @@ export function genesSection(store, colorByGene) {
     const x = (v) => left + ((v - min) / (max - min)) * (width - left - 12);
     const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${genes[state.gene]} in each label` });
     for (const t of ticks(min, max, 4)) picture.append(svg("line", { x1: x(t), x2: x(t), y1: 0, y2: height - 24, stroke: css("--line") }), svg("text", { x: x(t), y: height - 8, "text-anchor": "middle", "font-size": 12, fill: css("--quiet") }, short(t, 2)));
+    const shown = distinct(rows.map((r) => nameOf(r.entry)), isAsWide(left - 12));
     rows.forEach((r, k) => {
       const y = k * step + 14;
       const name = nameOf(r.entry);
-      const shown = fit(name, left - 12);
-      picture.append(svg("text", { x: left - 8, y: y + 4, "text-anchor": "end", "font-size": 12.5, "font-family": "system-ui, sans-serif", fill: css("--text") }, shown, svg("title", {}, name)),
+      picture.append(svg("text", { x: left - 8, y: y + 4, "text-anchor": "end", "font-size": 12.5, "font-family": "system-ui, sans-serif", fill: css("--text") }, shown[k], svg("title", {}, name)),
         svg("line", { x1: x(r.source), x2: x(r.target), y1: y, y2: y, stroke: css("--grey"), "stroke-width": 2 }),
         svg("circle", { cx: x(r.source), cy: y, r: 4, fill: css("--grey") }),
         svg("circle", { cx: x(r.target), cy: y, r: 5, fill: css("--unmarked") }),
         svg("path", { d: `M${x(r.predicted) - 6} ${y}l6 -6l6 6l-6 6z`, fill: "none", stroke: css("--marked"), "stroke-width": 2.2 }));
     });
-    const key = (color, text, open) => h("span", { style: { display: "inline-flex", gap: ".35rem", alignItems: "center", marginRight: "1rem" } }, h("i", { style: { width: ".7rem", height: ".7rem", borderRadius: open ? "0" : "50%", transform: open ? "rotate(45deg) scale(.8)" : "", background: open ? "none" : color, border: `2px solid ${color}` } }), text);
+    const key = (color, text, open) => h("span", { style: { display: "inline-flex", gap: ".35rem", alignItems: "center", marginRight: "1rem" } }, h("i", { style: { width: ".7rem", height: ".7rem", flex: "none", borderRadius: open ? "0" : "50%", transform: open ? "rotate(45deg) scale(.8)" : "", background: open ? "none" : color, border: `2px solid ${color}` } }), text);
     one.replaceChildren(h("h3", {}, genes[state.gene]), h("p", { class: "small" }, key(css("--grey"), `real ${change.source}`), key(css("--unmarked"), `real ${change.target}`), key(css("--marked"), "predicted", true)), picture,
-      store.data.genes.names.includes(genes[state.gene]) ? h("button", { type: "button", onclick: () => colorByGene(genes[state.gene]) }, "Colour the map by it") : h("p", { class: "quiet small" }, "This gene's values are not in the page, so the map cannot be coloured by it."));
+      store.data.genes.names.includes(genes[state.gene]) ? h("button", { type: "button", onclick: () => colorByGene(genes[state.gene]) }, "Colour the map by it") : h("p", { class: "quiet small" }, `This ${noun.one}'s values are not in the page, so the map cannot be coloured by it.`));
     one.dataset.gene = genes[state.gene];
   }
 
@@ -193,21 +190,22 @@ export function genesSection(store, colorByGene) {
     state.change = index;
     const labels = changes[index].labels;
     labelSelect.replaceChildren(...labels.map((entry, k) => h("option", { value: k }, nameOf(entry))));
+    const [from, to] = distinct([changes[index].source, changes[index].target], (text) => text.length <= 24); // in full in the map's legend
     const number = (title, key) => ({ title, number: true, value: (row) => row[key] });
     tableBox.replaceChildren(table([
-      { title: "Label", class: "name", value: nameOf }, { ...number(`n ${changes[index].source}`, "n_source"), show: (row) => count(row.n_source) }, { ...number(`n ${changes[index].target}`, "n_target"), show: (row) => count(row.n_target) },
-      number("r all", "r_all"), number("r DE", "r_de"), number("r change", "r_change"), number("MSE DE", "mse_de"), number("MSE DE, no change", "mse_none"),
+      { title: "Label", class: "name", value: nameOf }, { ...number(`n ${from}`, "n_source"), show: (row) => count(row.n_source) }, { ...number(`n ${to}`, "n_target"), show: (row) => count(row.n_target) },
+      number("r all", "r_all"), number("r DE", "r_de"), number("r change, all", "r_change"), number("r change, DE", "r_change_de"), number("MSE DE", "mse_de"), number("MSE DE, no change", "mse_none"),
     ], labels, { pick: (row) => showLabel(labels.indexOf(row)), caption: "Predictions by label" }));
     await showLabel(0);
     await drawGene();
   }
 
-  const kept = genes.length < total ? h("p", { class: "quiet small" }, `${count(genes.length)} of ${count(total)} genes are here: the most differing and the most variable ones. r and MSE are over all genes.`) : null;
-  const element = section("genes", "Predicted effects, gene by gene",
-    h("p", {}, "Each gene's mean over the real samples of a condition, against its mean over samples of another condition that the model moved there. On the line: predicted right. Orange: the genes that differ most between the conditions."),
+  const kept = genes.length < total ? h("p", { class: "quiet small" }, `${count(genes.length)} of ${count(total)} ${noun.many} are here: the most differing and the most variable ones. r and MSE are over all of them.`) : null;
+  const element = section("genes", `Predicted effects, ${noun.one} by ${noun.one}`,
+    h("p", {}, `Each ${noun.one}'s mean over the real samples of a condition, against its mean over samples of another condition that the model moved there. On the line: predicted right. Orange: the ${noun.many} that differ most between the conditions (DE).`),
     h("div", { class: "bar" }, h("label", { for: "gene-change" }, "Change", changeSelect), h("label", { for: "gene-label" }, "Label", labelSelect), find.element),
     h("div", { class: "explorer" }, h("div", { class: "chart" }, chartTitle, canvas, tip), h("div", { class: "chart" }, one)),
-    h("h3", {}, "By label"), h("p", { class: "quiet small" }, "r: Pearson's r of predicted and real means over all genes, over the genes that differ most (DE), and of the changes of all genes. MSE: mean squared error over the DE genes; “no change” is what saying that nothing changes would give."), tableBox, kept);
+    h("h3", {}, "By label"), h("p", { class: "quiet small" }, `r: Pearson's r of predicted and real means over all ${noun.many} (r all) and over the ${noun.many} that differ most in the label (r DE); and of the predicted with the real change, likewise. MSE: mean squared error over the DE ${noun.many}; “no change” is what saying that nothing changes would give. The summary quotes the mean of r change over labels.`), tableBox, kept);
   return {
     element,
     async start() {

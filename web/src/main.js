@@ -1,5 +1,5 @@
 // The report: reads its data and builds the page, section by section.
-import { count, h, section } from "./dom.js";
+import { count, h, nounOf, section } from "./dom.js";
 import { Store, readData } from "./data.js";
 import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
@@ -21,7 +21,7 @@ function summarySection(data) {
   const serious = words.warnings.filter((w) => w.kind === "warning").length;
   const chips = h("ul", { class: "chips" }, chip("Conditions aligned?", ALIGNED[words.aligned] || ALIGNED.unknown), chip("Over-corrected?", OVER[words.overcorrected] || OVER.unknown),
     HIDDEN[words.hidden] ? chip(`'${data.condition}' hidden?`, HIDDEN[words.hidden]) : null,
-    chip("Warnings", serious ? ["bad", String(serious)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip("Features", ["", count(data.features)]));
+    chip("Warnings", serious ? ["bad", String(serious)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
   const look = [];
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push("the labels with the lowest r change");
@@ -40,7 +40,7 @@ function warningsSection(data) {
 
 function originSection(data) {
   const p = data.provenance;
-  const rows = [["Data", p.source], ["Values", p.looks], ["Samples × features", `${count(data.samples)} × ${count(data.features)}`], ["Condition", data.condition], ["Label", data.label],
+  const rows = [["Data", p.source], ["Values", p.looks], [`Samples × ${nounOf(data).many}`, `${count(data.samples)} × ${count(data.features)}`], ["Condition", data.condition], ["Label", data.label],
     ["Model", p.model ? `${p.model.model}, latent ${p.model.latent}, hidden ${(p.model.hidden || []).join(", ")}, seed ${p.model.training?.seed}` : null],
     ["Made by", `comp ${p.version}`], ["Libraries", (p.libraries || []).join(", ")], ["Written", p.created]].filter(([, v]) => v);
   const details = [["What was done to the data", p.record], ["All options of the model", p.model], ["Findings of comp diagnose", p.diagnose]].filter(([, v]) => v);
@@ -71,11 +71,11 @@ async function main() {
   const store = new Store(data);
   document.title = data.title;
   document.getElementById("title").textContent = data.title;
-  document.getElementById("subtitle").textContent = `${count(data.samples)} samples, ${count(data.features)} features` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
+  document.getElementById("subtitle").textContent = `${count(data.samples)} samples, ${count(data.features)} ${nounOf(data).many}` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
   const map = mapSection(store);
   const made = [{ element: summarySection(data) }, { element: warningsSection(data) }, map, scoresSection(data), toldSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", told: "Hidden?", genes: "Genes", training: "Training", origin: "Origin" };
+  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", told: data.told?.fairness.length ? "Hidden?" : "Classifiers", genes: nounOf(data).title + "s", training: "Training", origin: "Origin" };
   document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();

@@ -1,5 +1,5 @@
 // The map: samples as points, before and after, coloured by anything; lasso, hover, legend.
-import { count, css, h, section, short } from "./dom.js";
+import { count, css, h, nounOf, section, short } from "./dom.js";
 import { gradient, paletteOf } from "./colors.js";
 import { CanvasScatter, mixed, paint } from "./canvas2d.js";
 import { WebGLScatter, webglKind } from "./webgl.js";
@@ -7,6 +7,7 @@ import { picker } from "./picker.js";
 
 export function mapSection(store) {
   const { data } = store;
+  const noun = nounOf(data);
   if (!data.maps.length) return { element: section("map", "Map", h("p", { class: "quiet" }, "The file holds no map of its samples. comp umap makes one (obsm/X_umap).")) };
 
   const state = { map: Math.max(0, data.maps.findIndex((m) => m.title === "After")), column: null, hidden: new Set(), mode: "pan", selected: [] };
@@ -30,8 +31,8 @@ export function mapSection(store) {
     toggle.append(button);
   });
   const otherMaps = others.length ? h("label", {}, "Other maps", h("select", { onchange: (event) => event.target.value && showMap(Number(event.target.value)) }, h("option", { value: "" }, "–"), others.map((k) => h("option", { value: k }, data.maps[k].title)))) : null;
-  const columnSelect = h("select", { id: "color-by", onchange: () => showColumn(Number(columnSelect.value)) }, data.columns.map((c, k) => h("option", { value: k }, c.name)), h("option", { value: -1, hidden: true }, "a gene"));
-  const genes = picker("…or by gene", data.genes.names, showGene, data.genes.names.length ? `one of ${count(data.genes.names.length)}` : "none");
+  const columnSelect = h("select", { id: "color-by", onchange: () => showColumn(Number(columnSelect.value)) }, data.columns.map((c, k) => h("option", { value: k }, c.name)), h("option", { value: -1, hidden: true }, "a " + noun.one));
+  const genes = picker("…or by " + noun.one, data.genes.names, showGene, data.genes.names.length ? `one of ${count(data.genes.names.length)}` : "none");
   const modeButtons = ["pan", "lasso"].map((mode) => h("button", { type: "button", onclick: () => setMode(mode) }, mode === "pan" ? "Move" : "Lasso"));
   const bar = h("div", { class: "bar" },
     h("div", { class: "field" }, h("span", {}, "Map"), toggle), otherMaps,

@@ -20,7 +20,7 @@ function pivot(scores, key) {
   const rows = new Map();
   for (const score of scores) {
     const id = key(score);
-    if (!rows.has(id)) rows.set(id, { name: score.name, label: score.label, better: score.better, summary: score.summary, note: score.note, values: {}, errors: {} });
+    if (!rows.has(id)) rows.set(id, { name: score.name, title: score.title || score.name, label: score.label, better: score.better, summary: score.summary, note: score.note, values: {}, errors: {} });
     rows.get(id).values[score.method] = score.value;
     rows.get(id).errors[score.method] = score.error;
   }
@@ -35,22 +35,14 @@ function methodColumns(methods) {
   }));
 }
 
-// Names as people write them; what comp score calls them stays beside.
-const TITLES = {
-  kbet: "kBET", m_kbet: "m-kBET", s: "s, local silhouette", s_label: "s~, local silhouette within labels", ilisi: "iLISI", clisi: "cLISI", kbet_label: "kBET accepted, within labels",
-  asw_batch: "silhouette of conditions", asw_label: "silhouette of labels", graph_connectivity: "graph connectivity", pcr: "PC regression", isolated: "isolated labels",
-  nmi_kmeans: "NMI, k-means", ari_kmeans: "ARI, k-means", nmi_leiden: "NMI, Leiden", ari_leiden: "ARI, Leiden", total_batch: "total, mixing", total_bio: "total, labels", total: "total",
-  r_all: "r, all genes", r_de: "r, genes that differ most", r_change_all: "r of the change, all genes", r_change_de: "r of the change, genes that differ most",
-  mse_all: "MSE, all genes", mse_de: "MSE, genes that differ most", r2_all: "R², all genes", r2_de: "R², genes that differ most", e_distance: "energy distance",
-  rmse_truth: "error of single samples against the truth", rmse_pair: "error of single samples against their pair",
-};
-const titleOf = (name) => TITLES[name] || name;
+const sentence = (text) => (/^[a-z][A-Z]/.test(text) ? text : text[0].toUpperCase() + text.slice(1)) + (/[.!?]$/.test(text) ? "" : ".");
 
 function metricCell(row) {
-  const title = titleOf(row.name);
-  return h("div", {}, h("b", {}, title), " ", title === row.name ? null : h("code", { class: "quiet small" }, row.name), " ", HINT[row.better] ? h("span", { class: "quiet small" }, HINT[row.better]) : null,
-    row.summary ? h("small", {}, row.summary) : null, row.note ? h("small", {}, row.note) : null);
+  return h("div", {}, row.title, " ", row.title === row.name ? null : h("code", { class: "quiet small" }, row.name), " ", HINT[row.better] ? h("span", { class: "hint" }, HINT[row.better]) : null,
+    row.summary ? h("small", {}, sentence(row.summary)) : null, row.note ? h("small", {}, row.note) : null);
 }
+
+const bold = (methods) => (methods.length > 1 ? h("p", { class: "quiet small" }, "Bold numbers: the best in their row.") : null);
 
 // One table over all samples, and one by label, of scores that have the same methods to compare.
 function tables(scores, about) {
@@ -59,13 +51,12 @@ function tables(scores, about) {
   const children = [];
   if (whole.length) {
     const methods = unique(whole.map((s) => s.method));
-    children.push(table([{ title: "Metric", class: "name", value: (row) => titleOf(row.name), show: metricCell }, ...methodColumns(methods)], pivot(whole, (s) => s.name), { caption: about + " over all samples" }),
-      methods.length > 1 ? h("p", { class: "quiet small" }, "Bold: the best of a row.") : null);
+    children.push(bold(methods), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods)], pivot(whole, (s) => s.name), { caption: about + " over all samples" }));
   }
   if (parts.length) {
     const methods = unique(parts.map((s) => s.method));
-    children.push(h("details", {}, h("summary", {}, `${about} by label: one that stands out is where to look on the map`), table([
-      { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", value: (row) => titleOf(row.name) }, ...methodColumns(methods),
+    children.push(h("details", {}, h("summary", {}, `${about} by label: one that stands out is where to look on the map`), bold(methods), table([
+      { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", class: "metric", value: (row) => row.title }, ...methodColumns(methods),
     ], pivot(parts, (s) => s.name + "\u0000" + s.label), { caption: about + " by label" })));
   }
   return children;

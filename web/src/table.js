@@ -37,5 +37,5 @@ export function table(columns, rows, { pick, caption } = {}) {
   }
 
   fill(rows);
-  return h("div", { class: rows.length > 25 ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body));
+  return h("div", { class: rows.length > 25 ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, h("table", { style: `--n: ${Math.max(1, columns.filter((c) => c.number).length)}` }, h("thead", {}, h("tr", {}, heads)), body));
 }

@@ -3,9 +3,9 @@ import { count, h, section, short } from "./dom.js";
 import { table } from "./table.js";
 
 const KINDS = {
-  logistic: ["logistic regression", "Weighs the dimensions and draws one straight border: it finds only what a single direction tells."],
-  forest: ["a random forest", "Many decision trees that vote: it finds borders of any shape."],
-  boosted: ["boosted trees", "Trees that mend each other's mistakes: often the strongest on tables."],
+  logistic: ["Logistic regression", "Weighs the dimensions and draws one straight border: it finds only what a single direction tells."],
+  forest: ["Random forest", "Many decision trees that vote: it finds borders of any shape."],
+  boosted: ["Boosted trees", "Trees that mend each other's mistakes: often the strongest on tables."],
 };
 const GAPS = [
   ["parity_gap", "Demographic parity gap", "The largest difference between two groups in how often a value is predicted. 0: the prediction does not depend on the group."],
@@ -20,7 +20,7 @@ const unique = (list) => [...new Set(list)];
 function grid(title, rows, embeddings, caption) {
   const best = Object.fromEntries(embeddings.map((e) => [e, Math.max(...rows.filter((r) => r.rival).map((r) => r.values[e]).filter(known))]));
   return table([
-    { title, class: "name", value: (row) => row.name, show: (row) => h("div", {}, h(row.floor ? "span" : "b", {}, row.name), row.words ? h("small", {}, row.words) : null) },
+    { title, class: "name", value: (row) => row.name, show: (row) => h("div", {}, h("span", { class: row.floor ? "quiet" : "" }, row.name), row.words ? h("small", {}, row.words) : null) },
     ...embeddings.map((e) => ({ title: e, number: true, value: (row) => row.values[e], show: (row) => (known(row.errors?.[e]) ? h("span", {}, short(row.values[e]), h("small", {}, "± " + short(row.errors[e]))) : short(row.values[e])), best: (row) => Boolean(row.rival) && row.values[e] === best[e] })),
   ], rows, { caption });
 }
@@ -34,11 +34,11 @@ function accuracies(entries, guesses) {
   const pick = (kind, key) => Object.fromEntries(entries.map((e) => [e.embedding, e.classifiers.find((c) => c.classifier === kind)?.[key]]));
   const floor = (name, words, value) => ({ name, words, floor: true, values: spread(embeddings, value) });
   const plain = kinds.map((kind) => ({ name: (KINDS[kind] || [kind])[0], words: (KINDS[kind] || [])[1], rival: true, values: pick(kind, "accuracy"), errors: pick(kind, "deviation") }));
-  const majority = { name: "always saying the commonest value", words: "Needs no representation at all: the floor.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
+  const majority = { name: "Always saying the commonest value", words: "Needs no representation at all: the floor.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
   const balanced = kinds.map((kind) => ({ name: (KINDS[kind] || [kind])[0], rival: true, values: pick(kind, "balanced_accuracy") })).filter((r) => Object.values(r.values).some(known));
-  const chance = floor("chance", "What knowing nothing gives: the floor.", 1 / entries[0].levels);
-  const byOther = guesses.filter((g) => g.accuracy > entries[0].majority + 0.005).map((g) => floor(`guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.accuracy));
-  const byOtherBalanced = guesses.filter((g) => g.balanced > 1.01 / entries[0].levels).map((g) => floor(`guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.balanced));
+  const chance = floor("Chance", "What knowing nothing gives: the floor.", 1 / entries[0].levels);
+  const byOther = guesses.filter((g) => g.accuracy > entries[0].majority + 0.005).map((g) => floor(`Guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.accuracy));
+  const byOtherBalanced = guesses.filter((g) => g.balanced > 1.01 / entries[0].levels).map((g) => floor(`Guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.balanced));
   return { embeddings, plain: [...plain, majority, ...byOther], balanced: balanced.length ? [...balanced, chance, ...byOtherBalanced] : [] };
 }
 
@@ -47,7 +47,7 @@ function hiddenPart(data, entries) {
   const protect = data.told.fairness.length > 0;
   return [
     h("h3", {}, `Can '${data.condition}' be told?`),
-    h("p", {}, `Each classifier learns to find '${data.condition}' from a representation, and is tested on samples that it did not see (${entries[0].folds} parts, ± their standard deviation). The nearer to the floor, the better it is hidden. The strongest classifier counts (bold): one that finds nothing proves little.`),
+    h("p", {}, `Each classifier learns to find '${data.condition}' from a representation, and is tested on samples that it did not see (${entries[0].folds} parts, ± their standard deviation). The nearer to the floor, the better it is hidden. The strongest classifier counts, and is in bold: one that finds nothing proves little.`),
     grid("Right for this share of samples", plain, embeddings, `How well ${data.condition} is told`),
     balanced.length ? h("p", {}, "The same with every value weighing the same, however rare it is (the mean of the shares found). Where one value is common, always saying it is right often, and only this shows whether the others are found.") : null,
     balanced.length ? grid("Share found, mean over values", balanced, embeddings, `How well each value of ${data.condition} is found`) : null,
@@ -57,15 +57,24 @@ function hiddenPart(data, entries) {
 
 function targetPart(column, entries) {
   const { embeddings, plain } = accuracies(entries, []);
-  return [h("h3", {}, `Is '${column}' kept?`), h("p", {}, `The same classifiers look for '${column}'. What they still find can be used; higher is better.`), grid("Right for this share of samples", plain, embeddings, `How well ${column} is told`)];
+  return [h("h3", {}, `Is '${column}' kept?`), h("p", {}, `The same classifiers look for '${column}'. What they still find can be used; higher is better. Bold: the best of a column.`), grid("Right for this share of samples", plain, embeddings, `How well ${column} is told`)];
 }
 
-function fairnessPart(data, column, entries) {
+// The classifier that tells the condition best from the representation: the adversary to reckon with.
+function strongest(hidden) {
+  const tried = ((hidden.find((e) => e.embedding === "X_comp") || hidden.at(-1))?.classifiers || []).filter((c) => known(c.accuracy));
+  return tried.length ? tried.reduce((a, b) => (b.accuracy > a.accuracy ? b : a)).classifier : null;
+}
+
+function fairnessPart(data, column, all, adversary) {
+  const used = all.some((e) => e.classifier === adversary) ? adversary : all[0].classifier;
+  const entries = all.filter((e) => e.classifier === used);
   const embeddings = unique(entries.map((e) => e.embedding));
-  const by = (KINDS[entries[0].classifier] || [entries[0].classifier])[0];
+  const nameOf = (kind) => (KINDS[kind] ? KINDS[kind][0].toLowerCase() : kind);
+  const by = `the classifier “${nameOf(used)}”` + (adversary && used === adversary ? `, the one that tells '${data.condition}' best,` : "");
   const rows = GAPS.map(([key, name, words]) => ({ name, words, values: Object.fromEntries(entries.map((e) => [e.embedding, e[key]])) }));
   const real = data.told.guesses.find((g) => g.column === column);
-  if (real) rows.splice(1, 0, { name: "the real difference", words: `The largest difference between two groups in how often a value of '${column}' is there, in the data itself. Where it is not 0, no useful classifier can have both a parity gap and an odds gap of 0.`, floor: true, values: spread(embeddings, real.gap) });
+  if (real) rows.splice(1, 0, { name: "Real difference in the data", words: `The largest difference between two groups in how often a value of '${column}' is there, in the data itself. Where it is not 0, no useful classifier can have both a parity gap and an odds gap of 0.`, floor: true, values: spread(embeddings, real.gap) });
   const groups = unique(entries.flatMap((e) => e.groups.map((g) => g.condition)));
   const groupRows = groups.map((name) => {
     const of = (e) => e.groups.find((g) => g.condition === name);
@@ -73,7 +82,7 @@ function fairnessPart(data, column, entries) {
   });
   return [
     h("h3", {}, `Are groups of '${data.condition}' treated alike?`),
-    h("p", {}, `What ${by} that predicts '${column}' does to each group, on samples that it did not see. 0 is best.`),
+    h("p", {}, `What ${by} does to each group where it predicts '${column}', on samples that it did not see. 0 is best.`),
     grid("Difference between groups", rows, embeddings, "Differences between groups"),
     h("p", { class: "small quiet" }, `How often it is right about '${column}' in each group:`),
     grid("Group", groupRows, embeddings, `Accuracy of ${column} by group`),
@@ -92,7 +101,7 @@ export function toldSection(data) {
   for (const column of others) {
     parts.push(...targetPart(column, of(column)));
     const gaps = told.fairness.filter((e) => e.column === column && e.groups);
-    if (gaps.length) parts.push(...fairnessPart(data, column, gaps));
+    if (gaps.length) parts.push(...fairnessPart(data, column, gaps, strongest(hidden)));
   }
   return { element: section("told", told.fairness.length ? "Hidden, useful, fair?" : "What can be told", ...parts) };
 }

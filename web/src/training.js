@@ -47,11 +47,11 @@ export function trainingSection(data) {
     holder.plot = new uPlot({
       width, height: 200,
       scales: { x: { time: false }, y: { range: () => rangeOf(holder.series) } },
-      axes: [{ ...axis, size: 34 }, { ...axis, size: 58 }],
+      axes: [{ ...axis, size: 34, label: "epoch", labelSize: 18, labelFont: axis.font }, { ...axis, size: 58 }],
       cursor: { drag: { x: true, y: false } },
       legend: { live: true },
-      series: [{ label: "epoch" }, { label: "training", stroke: css("--train"), width: 2, value: (_, v) => short(v), spanGaps: true, points: { show: history.length < 2 } },
-        { label: "validation", stroke: css("--validation"), width: 2, dash: [6, 3], value: (_, v) => short(v), spanGaps: true, show: holder.series[1].some((v) => v !== null), points: { show: history.length < 2 } }],
+      series: [{ label: "epoch" }, { label: "training", stroke: css("--train"), width: 2, value: (_, v) => (v === null || v === undefined ? "" : short(v)), spanGaps: true, points: { show: history.length < 2 } },
+        { label: "validation", stroke: css("--validation"), width: 2, dash: [6, 3], value: (_, v) => (v === null || v === undefined ? "" : short(v)), spanGaps: true, show: holder.series[1].some((v) => v !== null), points: { show: history.length < 2 } }],
     }, [epochs, ...holder.series], holder.box);
   }
 

@@ -232,7 +232,7 @@ test("a file without maps, scores, labels and model opens and says what would sh
 test("what classifiers tell: the strongest is named, floors and gaps are there, with a sentence each", () =>
   withPage("fair.html", { webgl: false }, async (page) => {
     const summary = await page.locator("#summary").innerText();
-    assert.match(summary, /'condition' is not hidden in the representation: the strongest of 2 classifiers, a random forest, is right for 73.4 % of the samples/);
+    assert.match(summary, /'condition' is not hidden in the representation: the strongest of 2 classifiers, a random forest, is right for 73.4\u00a0% of the samples/);
     assert.match(summary, /groups of 'condition' get a value up to 12.5 points more often/);
     assert.match(await page.locator(".chip", { hasText: "hidden?" }).innerText(), /no/);
     assert.match(await page.locator("#warnings").innerText(), /is hidden from logistic regression, but not from a random forest/);
