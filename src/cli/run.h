@@ -31,8 +31,8 @@ typedef struct run_options {
   const char *hvg;
   bool no_hvg, drop_missing;
   const char *model, *preset, *hidden;
-  int64_t epochs, latent, seed, k;
-  double gamma, alpha;
+  int64_t epochs, batch, latent, patience, seed, k;
+  double gamma, beta, scale, rate, alpha;
   bool no_umap, no_correct, no_diagnose, fresh;
   const char *figures; /* "svg", "png", "pdf" */
 } run_options;
@@ -50,6 +50,7 @@ typedef struct run_job {
   const run_options *options;
   comp_read_options read;
   bool table;         /* columns of all kinds, not measurements of genes */
+  bool encoded;       /* a table, or the data set that comp prep made of one */
   const char *format; /* of the input */
 
   /* The folder. */

@@ -288,9 +288,23 @@ static int prepare_counts(run_job *job) {
   return status == COMP_OK ? code : cli_fail_in(job->session, status, o->input.path);
 }
 
+/* Whether the record of a data set says that it was a table. */
+static bool was_table(const comp_dataset *dataset) {
+  json_t *record = json_loads(comp_dataset_record(dataset) ? comp_dataset_record(dataset) : "", 0, NULL), *step;
+  size_t i;
+  bool found = false;
+  json_array_foreach(json_object_get(json_object_get(record, "prep"), "steps"), i, step) {
+    const char *name = json_string_value(json_object_get(step, "step"));
+    found = found || (name && strcmp(name, "tabular") == 0);
+  }
+  json_decref(record);
+  return found;
+}
+
 int run_prepare(run_job *job) {
   int code = job->table ? encode_table(job) : prepare_counts(job);
   if (code) return code;
+  job->encoded = was_table(job->dataset);
   code = run_step_done(job);
   /* Filters may have taken samples away: what is there now counts. */
   comp_groups before = job->conditions;

@@ -47,10 +47,30 @@ static bool parse_hidden(comp_model_options *out, const char *list) {
   }
 }
 
+/* Hiding an attribute of rows of a table takes another recipe than aligning cells. */
+static const char *preset(const run_job *job) {
+  const run_options *o = job->options;
+  return o->preset ? o->preset : o->protect && job->encoded ? "protect" : "default";
+}
+
+/* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. 0: as the
+ * recipe has it. */
+static size_t smaller_batch(const run_job *job, size_t batch) {
+  size_t quarter = job->dataset ? comp_dataset_samples(job->dataset) / 4 : batch;
+  if (job->options->batch != OPT_UNSET_INT || strcmp(preset(job), "protect") != 0 || batch <= quarter) return 0;
+  return quarter < 32 ? 32 : quarter;
+}
+
 static int train_options(comp_train_options *t, run_job *job) {
   const run_options *o = job->options;
-  comp_status status = comp_train_options_init(t, o->model, o->preset);
+  comp_status status = comp_train_options_init(t, o->model, preset(job));
   if (status != COMP_OK) return fail(job, status);
+  if (smaller_batch(job, t->batch)) t->batch = smaller_batch(job, t->batch);
+  if (o->batch != OPT_UNSET_INT) t->batch = (size_t)o->batch;
+  if (o->patience != OPT_UNSET_INT) t->patience = (size_t)o->patience;
+  if (!isnan(o->beta)) t->model.beta = o->beta;
+  if (!isnan(o->scale)) t->model.scale = o->scale;
+  if (!isnan(o->rate)) t->rate = o->rate;
   t->condition = o->condition;
   t->seed = (uint64_t)o->seed;
   t->checkpoint_minutes = 1;
@@ -60,6 +80,8 @@ static int train_options(comp_train_options *t, run_job *job) {
   if (o->hidden && !parse_hidden(&t->model, o->hidden))
     return cli_usage_error(job->session, "--hidden takes up to %d widths, as in 512,512,512, not '%s'", COMP_MAX_HIDDEN,
                            o->hidden);
+  if (!isnan(o->gamma) && t->model.penalty == COMP_PENALTY_NONE) /* comp train refuses it, too */
+    return cli_usage_error(job->session, "--gamma: the model %s has no penalty", o->model);
   if (comp_train_options_check(t) != COMP_OK) return cli_option_error(job->session);
   return 0;
 }
@@ -88,21 +110,39 @@ static int fit(run_job *job, comp_train_options *t) {
   return 0;
 }
 
+/* What --protect changes, and why. */
+static void tell_recipe(run_job *job, const comp_train_options *t) {
+  if (job->options->preset || strcmp(preset(job), "protect") != 0) return;
+  run_say(job,
+          "--protect: posteriors of standard deviation %g, steps of %zu rows, gamma %g, and no stop before the end: "
+          "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s' (--preset default: "
+          "none of this)",
+          t->model.scale, t->batch, t->model.gamma, job->options->condition);
+}
+
 int run_train(run_job *job) {
   const run_options *o = job->options;
   const char *list[2];
-  comp_train_options t;
+  comp_train_options t, recipe;
   int code = train_options(&t, job);
   if (code) return code;
+  if (comp_train_options_init(&recipe, o->model, preset(job)) != COMP_OK) return fail(job, COMP_ERR_ARGUMENT);
+  size_t batch = smaller_batch(job, recipe.batch);
+  tell_recipe(job, &t);
   run_line_start(job, "train", "train");
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-o", "model.safetensors");
   run_line_text(job, "--condition", o->condition);
   if (strcmp(o->model, "comp") != 0) run_line_text(job, "--model", o->model);
-  if (strcmp(o->preset, "default") != 0) run_line_text(job, "--preset", o->preset);
+  if (strcmp(preset(job), "default") != 0) run_line_text(job, "--preset", preset(job));
   run_line_number(job, "--epochs", unset(o->epochs));
+  run_line_number(job, "--batch", batch ? (double)batch : unset(o->batch));
   run_line_number(job, "--latent", unset(o->latent));
   run_line_number(job, "--gamma", o->gamma);
+  run_line_number(job, "--beta", o->beta);
+  run_line_number(job, "--scale", o->scale);
+  run_line_number(job, "--lr", o->rate);
+  run_line_number(job, "--patience", unset(o->patience));
   run_line_text(job, "--hidden", o->hidden);
   run_line_number(job, "--seed", (double)o->seed);
   bool needed = run_step_needed(job, job->prepared, one(list, "model.safetensors"));
@@ -110,8 +150,8 @@ int run_train(run_job *job) {
   if (needed) code = fit(job, &t);
   job->trained = job->fingerprint;
   if (!code) code = run_step_done(job);
-  json_t *recipe = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
-  if (recipe) json_object_set_new(job->record, "model", recipe);
+  json_t *config = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
+  if (config) json_object_set_new(job->record, "model", config);
   return code ? code : run_folder_save(job, false);
 }
 
