@@ -170,13 +170,36 @@ static void add_input(run_job *job) {
   run_line_text(job, "--comment", job->options->input.comment);
 }
 
-/* The fingerprint of the prepared data; it is made anew in every run, since that is quicker than keeping it. */
-static int prepared(run_job *job) {
-  static const char *const none[] = {NULL};
-  uint64_t upstream = run_mix_text(run_mix_text(0, comp_version()), job->digest);
-  run_step_needed(job, upstream, none);
-  job->prepared = job->fingerprint;
-  return 0;
+/* Everything that the preparation depends on, as one number. */
+static uint64_t request(const run_job *job) {
+  const run_options *o = job->options;
+  const comp_read_options *r = &job->read;
+  const char *texts[] = {comp_version(),
+                         job->digest,
+                         job->format,
+                         o->condition,
+                         job->table ? o->label : NULL,
+                         job->table ? o->target : NULL,
+                         o->hvg,
+                         r->layer,
+                         r->names,
+                         r->missing,
+                         o->input.comment,
+                         job->keep_known};
+  const bool flags[] = {job->table,   o->no_hvg,    o->drop_missing,    r->raw,
+                        r->transpose, r->no_header, r->metadata != NULL};
+  uint64_t id = 1;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
+  for (size_t i = 0; i < o->keep.count; i++) id = run_mix_text(id, o->keep.items[i]);
+  id = run_mix_text(id, "");
+  for (size_t i = 0; i < o->drop.count; i++) id = run_mix_text(id, o->drop.items[i]);
+  return run_mix(id, flags, sizeof flags);
+}
+
+/* The command line is complete: shows it, and takes the fingerprint. */
+static void prepared(run_job *job) {
+  static const char *const outputs[] = {"data.h5ad", NULL};
+  run_step_begin(job, run_mix_text(run_mix_text(0, comp_version()), job->digest), outputs);
 }
 
 static int encode_table(run_job *job) {
@@ -301,11 +324,21 @@ static bool was_table(const comp_dataset *dataset) {
   return found;
 }
 
-int run_prepare(run_job *job) {
+/* The data goes to the folder at once: a run that is stopped need not prepare it again. */
+static int prepare_and_save(run_job *job) {
   int code = job->table ? encode_table(job) : prepare_counts(job);
   if (code) return code;
+  run_keep_old_data(job);
+  code = run_save_data(job);
+  if (!code) code = run_step_done(job);
+  return code ? code : run_folder_save(job, false);
+}
+
+int run_prepare(run_job *job) {
+  int code = run_take_prepared(job, request(job)) ? 0 : prepare_and_save(job);
+  if (code) return code;
   job->encoded = was_table(job->dataset);
-  code = run_step_done(job);
+  job->prepared = job->fingerprint;
   /* Filters may have taken samples away: what is there now counts. */
   comp_groups before = job->conditions;
   job->conditions = (comp_groups){0};

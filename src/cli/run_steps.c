@@ -365,8 +365,42 @@ int run_predict(run_job *job) {
   return code;
 }
 
-int run_write_data(run_job *job) {
+bool run_makes(run_job *job, const char *output) {
+  static const char *const maps[] = {"obsm/X_umap", "obsm/X_umap_before"};
+  const run_options *o = job->options;
+  const comp_groups *g = &job->conditions;
+  char name[320] = "layers/";
+  for (size_t i = 0; i < 2; i++)
+    if (strcmp(output, maps[i]) == 0) return !o->no_umap;
+  if (strcmp(output, "obsm/X_pca") == 0 || strcmp(output, "obsm/X_comp") == 0) return true;
+  if (strcmp(output, "layers/corrected") == 0) return job->goal && !o->no_correct;
+  for (size_t l = 0; l < g->n_levels && job->goal; l++) {
+    layer_name(name + strlen("layers/"), sizeof name - strlen("layers/"), g->levels[l]);
+    if (strcmp(output, name) == 0) return !o->to || strcmp(o->to, g->levels[l]) == 0;
+  }
+  bool made = false;
+  for (size_t i = 0; o->compare && i < comp_baseline_count(); i++) {
+    const comp_baseline_method *method = comp_baseline_at(i);
+    if (!is_before(o->compare, strlen(o->compare), method->name)) continue;
+    made = made || strcmp(strchr(output, '/') + 1, method->embedding) == 0 ||
+           (method->layer && strcmp(strchr(output, '/') + 1, method->layer) == 0);
+  }
+  return made;
+}
+
+int run_save_data(run_job *job) {
   comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  const char *path = run_path(job, "data.h5ad");
+  if (job->reused)
+    write.carry_from = path;
+  else if (strcmp(job->format, "h5ad") == 0 && !job->read.raw)
+    write.carry_from = job->options->input.path;
+  job->data_changed++;
+  comp_status status = comp_dataset_write(job->context, job->dataset, path, &write);
+  return status == COMP_OK ? 0 : fail(job, status);
+}
+
+int run_write_data(run_job *job) {
   bool there = access(run_path(job, "data.h5ad"), F_OK) == 0;
   /* Matrices of the earlier file that nobody took over are of steps that are not wanted any more. */
   size_t left = 0;
@@ -376,13 +410,14 @@ int run_write_data(run_job *job) {
         if (!comp_dataset_get(job->dataset, (comp_slot)slot,
                               comp_dataset_entry_name(job->old_data, (comp_slot)slot, i)))
           left++;
-  if (!there || job->data_changed > 0 || left > 0) {
-    if (strcmp(job->format, "h5ad") == 0 && !job->read.raw) write.carry_from = job->options->input.path;
-    comp_status status = comp_dataset_write(job->context, job->dataset, run_path(job, "data.h5ad"), &write);
-    if (status != COMP_OK) return fail(job, status);
-  }
+  int code = !there || job->data_changed > 0 || left > 0 ? run_save_data(job) : 0;
   comp_dataset_free(job->old_data);
-  job->old_data = NULL;
+  comp_dataset_free(job->dataset);
+  job->old_data = job->dataset = NULL;
+  if (code) return code;
+  comp_status status = comp_dataset_read(&job->dataset, job->context, run_path(job, "data.h5ad"), NULL);
+  if (status != COMP_OK) return fail(job, status);
+  json_object_set_new(job->record, "content", run_content_list(job->dataset));
   return run_folder_save(job, false);
 }
 
@@ -526,8 +561,12 @@ static int diagnose(run_job *job) {
     d.seed = (uint64_t)job->options->seed;
     comp_status status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, &d);
     if (status == COMP_OK) {
-      const char *text = comp_diagnosis_json(diagnosis);
-      status = comp_file_write(run_path(job, "diagnose.json"), text, strlen(text));
+      cli_output output; /* as comp diagnose writes it */
+      status = cli_output_open(&output, run_path(job, "diagnose.json")) ? COMP_OK : COMP_ERR_IO;
+      if (status == COMP_OK) {
+        fprintf(output.file, "%s\n", comp_diagnosis_json(diagnosis));
+        if (!cli_output_commit(&output)) status = COMP_ERR_IO;
+      }
     }
     comp_diagnosis_free(diagnosis);
     if (status == COMP_ERR_DATA) {
@@ -670,6 +709,11 @@ static int page(run_job *job) {
   if (checked) run_line_path(job, "--diagnose", "diagnose.json");
   run_line_text(job, "--condition", o->condition);
   run_line_text(job, "--label", o->label);
+  run_line_text(job, "--source", o->input.path);
+  if (o->no_umap) {
+    run_line_text(job, "--before", "X_pca");
+    run_line_text(job, "--after", "X_comp");
+  }
   run_line_path(job, "-o", "report.html");
   if (run_step_needed(job, job->measured, one(list, "report.html"))) {
     r.source = o->input.path;
