@@ -321,6 +321,8 @@ static int train_and_save(cli_session *session, const train_options *o, const co
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, t);
   int code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input);
+  if (status == COMP_ERR_INTERRUPTED && !session->common.quiet)
+    fputs("the same command with --resume goes on from there\n", stderr);
   if (model && (status == COMP_OK || access(output, F_OK) != 0)) {
     comp_status saved = comp_model_save(model, output);
     if (saved != COMP_OK && code == 0) code = cli_fail(session, saved);

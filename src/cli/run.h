@@ -59,7 +59,8 @@ typedef struct run_job {
   char folder[3072], work[3100];
   char paths[4][4096];
   int next_path;
-  int lock; /* file descriptor */
+  int lock;  /* file descriptor */
+  bool made; /* the folder was not there before */
   json_t *record;
   json_t *old; /* record of what is in `work`; NULL: nothing */
   comp_dataset *old_data;

@@ -348,6 +348,7 @@ static void link_earlier(run_job *job, json_t *record) {
 int run_folder_open(run_job *job) {
   static const char *const ours[] = {"data.h5ad", "model.safetensors", "scores.json", "report.html"};
   char path[4096];
+  job->made = access(job->folder, F_OK) != 0;
   int code = make_folder(job, job->folder);
   if (code) return code;
   json_t *earlier = read_record(job->folder);
@@ -468,6 +469,7 @@ static void clear_work(run_job *job) {
   if (access(run_path(job, "run.json"), F_OK) == 0) return;
   if (access(run_path(job, "model.checkpoint"), F_OK) == 0) return;
   json_object_foreach(json_object_get(job->old, "files"), name, file) unlink(run_path(job, name));
+  unlink(run_path(job, "data.h5ad"));
   unlink(run_path(job, "lock"));
   rmdir(run_path(job, "figures"));
   rmdir(job->work);
@@ -479,6 +481,7 @@ void run_folder_close(run_job *job) {
     clear_work(job);
     close(job->lock);
   }
+  if (job->made) rmdir(job->folder); /* which an empty one allows only */
   json_decref(job->outputs);
   json_decref(job->old);
   json_decref(job->record);

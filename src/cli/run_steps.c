@@ -24,7 +24,9 @@ static const char *const *one(const char *list[2], const char *output) {
 }
 
 static int fail(run_job *job, comp_status status) {
-  return cli_fail(job->session, status);
+  int code = cli_fail(job->session, status);
+  if (status == COMP_ERR_INTERRUPTED) run_say(job, "give the same command again to go on from here");
+  return code;
 }
 
 static void in_place(run_job *job) {
@@ -99,11 +101,6 @@ static int fit(run_job *job, comp_train_options *t) {
     t->resume = false;
     status = comp_train(&job->model, job->context, job->dataset, t);
   }
-  if (status == COMP_ERR_INTERRUPTED) {
-    int code = fail(job, status);
-    run_say(job, "the same command goes on from here");
-    return code;
-  }
   if (status == COMP_OK) status = comp_model_save(job->model, model);
   if (status != COMP_OK) return fail(job, status);
   unlink(checkpoint);
@@ -118,6 +115,27 @@ static void tell_recipe(run_job *job, const comp_train_options *t) {
           "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s' (--preset default: "
           "none of this)",
           t->model.scale, t->batch, t->model.gamma, job->options->condition);
+}
+
+/* How the training ended, for the record; says so when it was not as one would expect. */
+static void record_training(run_job *job, json_t *config) {
+  json_t *history = json_loads(comp_model_history(job->model), 0, NULL), *entry;
+  json_int_t planned = json_integer_value(json_object_get(json_object_get(config, "training"), "epochs"));
+  size_t i, best = 0, epochs = json_array_size(history);
+  double lowest = INFINITY;
+  bool validated = false;
+  json_array_foreach(history, i, entry) {
+    json_t *loss = json_object_get(json_object_get(entry, "validation"), "total");
+    validated = validated || loss;
+    if (loss && json_number_value(loss) < lowest) {
+      lowest = json_number_value(loss);
+      best = i + 1;
+    }
+  }
+  json_t *told = json_pack("{s:I, s:I}", "epochs", (json_int_t)epochs, "planned", planned);
+  if (validated) json_object_set_new(told, "best", json_integer((json_int_t)best));
+  json_object_set_new(job->record, "training", told);
+  json_decref(history);
 }
 
 int run_train(run_job *job) {
@@ -151,7 +169,10 @@ int run_train(run_job *job) {
   job->trained = job->fingerprint;
   if (!code) code = run_step_done(job);
   json_t *config = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
-  if (config) json_object_set_new(job->record, "model", config);
+  if (config) {
+    record_training(job, config);
+    json_object_set_new(job->record, "model", config);
+  }
   return code ? code : run_folder_save(job, false);
 }
 
