@@ -299,9 +299,12 @@ static int encode_table(run_job *job) {
   run_say(job, "a table: names become one feature each, and all features get mean 0 and variance 1");
   prepared(job);
   status = comp_tabular_encode(&job->dataset, job->context, table, &t);
+  bool lacking = status == COMP_ERR_DATA && strstr(comp_error_message(), "has no value") != NULL;
   free(drop);
   comp_table_free(table);
-  return status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);
+  int code = status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);
+  if (lacking) run_say(job, "--drop-missing leaves such rows out, --drop COL a column");
+  return code;
 }
 
 /* What to do with values that look like this, and why. */

@@ -103,7 +103,7 @@ static void put_change(json_t *change, bool table) {
     int digits;
   } rows[] = {{"r_all", "  r of means, all %s", 3},
               {"r_change_all", "  r of changes, all %s (the report's r)", 3},
-              {"r_de", "  r of means, the 50 %s that differ most", 3},
+              {"r_de", "  r of means, the %s that differ most (to 50)", 3},
               {"r_change_de", "  r of changes, these %s", 3},
               {"mse_de", "  mean squared error of these %s", 4},
               {"rmse_truth", "  error of single samples against the truth", 4}};
