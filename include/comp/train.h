@@ -47,7 +47,8 @@ typedef struct comp_train_options {
   char preset[32];       /* recipe that these options started from */
   const char *condition; /* obs column */
   uint64_t seed;
-  size_t epochs; /* 0: chosen by the size of the data */
+  size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
+  size_t steps;  /* of little data fewer, lest an epoch is too small a part; without effect where `epochs` is not 0 */
   size_t batch;  /* samples a step, at most */
   double rate;   /* learning rate of Adam */
   comp_schedule schedule;
@@ -70,7 +71,7 @@ typedef struct comp_train_options {
   const char *log;                      /* file that gets one line of JSON an epoch; NULL: none */
 } comp_train_options;
 
-/* The presets, by name: "default" and the recipes of the paper. */
+/* The presets, by name: "default", "protect" (hides an attribute of rows of a table) and the recipes of the paper. */
 COMP_API size_t comp_preset_count(void);
 COMP_API const char *comp_preset_name(size_t index);
 COMP_API const char *comp_preset_summary(size_t index);

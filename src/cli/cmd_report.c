@@ -37,8 +37,10 @@ static const opt_spec options[] = {
      .help = "map in obsm of the data as it was", .unset = "AFTER_before, else X_pca, if any"},
     {"after", .kind = OPT_STRING, FIELD(report.after), .metavar = "NAME", .group = "Page",
      .help = "map in obsm of the representation", .unset = "X_umap, else another one that is there"},
+    {"source", .kind = OPT_STRING, FIELD(report.source), .metavar = "TEXT", .group = "Page",
+     .help = "where the data came from, as the page names it", .unset = "the name of IN"},
     {"title", .kind = OPT_STRING, FIELD(report.title), .metavar = "TEXT", .group = "Page", .help = "the page's title",
-     .unset = "made from the file and the condition"},
+     .unset = "made from the source and the condition"},
     {"max-samples", .kind = OPT_INT, FIELD(max_samples), .metavar = "N", .group = "Page", .min = 1, .max = 1e9,
      .help = "samples on the map; more are thinned out at random"},
     {"gene-size", .kind = OPT_SIZE, FIELD(report.max_gene_bytes), .metavar = "SIZE", .group = "Page",
@@ -89,7 +91,7 @@ static int run(cli_session *session, const void *values) {
   comp_report_options report = o->report;
   char created[64];
   report.created = now(created, sizeof created);
-  report.source = o->input.path;
+  if (!report.source) report.source = o->input.path;
   report.max_samples = (size_t)o->max_samples;
   report.n_de = (size_t)o->n_de;
   report.scores = (const char *const *)o->scores.items;

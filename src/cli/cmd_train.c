@@ -328,6 +328,8 @@ static int train_and_save(cli_session *session, const train_options *o, const co
                      comp_error_message(), output);
   else if (status != COMP_OK)
     code = cli_fail_in(session, status, o->input);
+  if (status == COMP_ERR_INTERRUPTED && !session->common.quiet)
+    fputs("the same command with --resume goes on from there\n", stderr);
   if (save) {
     comp_status saved = comp_model_save(model, output);
     if (saved != COMP_OK) code = cli_fail(session, saved);

@@ -2,12 +2,14 @@
  * run.h: the parts of `comp run`: from a data file to a folder with everything in it.
  *
  * cmd_run.c has the options and the order of the steps; run_look.c looks at the data and decides how it is prepared;
- * run_steps.c does the steps; run_folder.c keeps the folder and its record; run_summary.c prints what came out.
+ * run_steps.c does the steps; run_folder.c keeps the folder and its record; run_content.c tells whether data.h5ad holds
+ * what it held; run_summary.c prints what came out.
  *
  * Work is done in DIR/.unfinished, and what is complete there takes its place in DIR at the end: a run that fails
  * leaves an earlier one as it was, and the same command goes on where it stopped. Every step has a fingerprint: of its
  * options and of the steps that it builds upon. A step whose fingerprint is in the record of the last run is not done
- * again.
+ * again, if what it made is there with the same content. From data.h5ad on, all steps read what commands that are run
+ * alone would read: so both give the same bytes.
  *
  * Functions give 0, or an exit code after a message.
  */
@@ -31,8 +33,8 @@ typedef struct run_options {
   const char *hvg;
   bool no_hvg, drop_missing;
   const char *model, *preset, *hidden;
-  int64_t epochs, latent, seed, k;
-  double gamma, alpha;
+  int64_t epochs, batch, latent, patience, seed, k;
+  double gamma, beta, scale, rate, alpha;
   bool no_umap, no_correct, no_diagnose, fresh;
   const char *figures; /* "svg", "png", "pdf" */
 } run_options;
@@ -50,17 +52,21 @@ typedef struct run_job {
   const run_options *options;
   comp_read_options read;
   bool table;         /* columns of all kinds, not measurements of genes */
+  bool encoded;       /* a table, or the data set that comp prep made of one */
   const char *format; /* of the input */
 
   /* The folder. */
   char folder[3072], work[3100];
   char paths[4][4096];
   int next_path;
-  int lock; /* file descriptor */
+  int lock;  /* file descriptor */
+  bool made; /* the folder was not there before */
   json_t *record;
   json_t *old; /* record of what is in `work`; NULL: nothing */
   comp_dataset *old_data;
   bool old_data_read;
+  uint64_t request; /* what was asked of the preparation */
+  bool reused;      /* the data set was read from data.h5ad, with the results of the earlier run in it */
 
   /* The data. */
   char digest[65];
@@ -120,12 +126,38 @@ void run_line_number(run_job *job, const char *option, double value); /* NaN: no
  * "scores.json"; up to NULL) of the same step are not there. When they are, matrices are put into the data set. */
 bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs);
 
+/* The same for a step that is done whatever is there. */
+void run_step_begin(run_job *job, uint64_t upstream, const char *const *outputs);
+
 /* The step was done, or found: into the record. */
 int run_step_done(run_job *job);
+
+/* The preparation of the data, as an earlier run with the same `request` did it: its step is shown and recorded as it
+ * was, and the data is read from data.h5ad. False: it has to be done, also when data.h5ad holds results that this run
+ * does not make: they could not be told from the user's own. */
+bool run_take_prepared(run_job *job, uint64_t request);
+
+/* Before data.h5ad is written anew: what it holds of steps that may not have to be done again is kept in memory. */
+void run_keep_old_data(run_job *job);
+
+/* The fingerprint of a file's bytes; 0 when it cannot be read. */
+uint64_t run_file_digest(const char *path);
+
+/* 16 digits. */
+void run_hex(char out[20], uint64_t value);
 
 /* Mixes words and numbers into a fingerprint. */
 uint64_t run_mix(uint64_t seed, const void *data, size_t size);
 uint64_t run_mix_text(uint64_t seed, const char *text);
+
+/* ---- run_content.c ---- */
+
+/* Of X, the tables of samples and features, and the record; of one matrix. */
+uint64_t run_content_prepared(const comp_dataset *dataset);
+uint64_t run_content_matrix(const comp_matrix *matrix);
+
+/* An object: "prepared", and every matrix of obsm and layers as "obsm/NAME". NULL: out of memory. */
+json_t *run_content_list(const comp_dataset *dataset);
 
 /* ---- run_look.c ---- */
 
@@ -143,9 +175,13 @@ int run_check_options(run_job *job);
 int run_train(run_job *job);
 int run_represent(run_job *job);  /* pca, embed, maps, compared methods */
 int run_predict(run_job *job);    /* counterfactuals, correction */
-int run_write_data(run_job *job); /* data.h5ad */
+int run_write_data(run_job *job); /* data.h5ad; afterwards the data set is what a reader of it gets */
+int run_save_data(run_job *job);  /* the data set as it is, to data.h5ad */
 int run_measure(run_job *job);    /* scores.json, diagnose.json */
 int run_draw(run_job *job);       /* figures and the page */
+
+/* Whether this run will make such a matrix ("obsm/X_comp"), by its options. */
+bool run_makes(run_job *job, const char *output);
 
 /* ---- run_summary.c ---- */
 

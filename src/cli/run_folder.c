@@ -112,7 +112,7 @@ static const char *text_of(json_t *object, const char *name) {
   return text ? text : "";
 }
 
-static void hex(char out[20], uint64_t value) {
+void run_hex(char out[20], uint64_t value) {
   snprintf(out, 20, "%016llx", (unsigned long long)value);
 }
 
@@ -120,23 +120,68 @@ static json_t *old_step(run_job *job, uint64_t fingerprint) {
   char wanted[20];
   size_t i;
   json_t *step;
-  hex(wanted, fingerprint);
+  run_hex(wanted, fingerprint);
   json_array_foreach(json_object_get(job->old, "steps"), i, step) {
     if (strcmp(text_of(step, "fingerprint"), wanted) == 0) return step;
   }
   return NULL;
 }
 
-/* Whether a file of the folder is what the record says. */
-static bool file_is_intact(const char *folder, json_t *record, const char *name) {
-  char path[4096];
+uint64_t run_file_digest(const char *path) {
+  static const size_t block = 1 << 16;
+  uint64_t id = 1;
+  FILE *file = fopen(path, "rb");
+  unsigned char *bytes = file ? malloc(block) : NULL;
+  for (size_t n = 1; bytes && n > 0;) {
+    n = fread(bytes, 1, block, file);
+    id = run_mix(id, bytes, n);
+  }
+  if (!bytes || ferror(file)) id = 0;
+  if (file) fclose(file);
+  free(bytes);
+  return id;
+}
+
+static bool is_digest(json_t *object, const char *name, uint64_t value) {
+  char text[20];
+  run_hex(text, value);
+  return strcmp(text_of(object, name), text) == 0;
+}
+
+/* Whether a file of the folder was not touched since the record was made. */
+static bool file_is_untouched(const char *path, json_t *file) {
   struct stat info;
-  json_t *file = json_object_get(json_object_get(record, "files"), name);
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (!file || stat(path, &info) != 0) return false;
-  return json_integer_value(json_object_get(file, "bytes")) == (json_int_t)info.st_size &&
+  return file && stat(path, &info) == 0 &&
+         json_integer_value(json_object_get(file, "bytes")) == (json_int_t)info.st_size &&
          json_integer_value(json_object_get(file, "modified")) ==
              (json_int_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+}
+
+/* Whether a file of the folder is what the record says: not touched, or of the same content. */
+static bool file_is_intact(const char *folder, json_t *record, const char *name) {
+  char path[4096];
+  json_t *file = json_object_get(json_object_get(record, "files"), name);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return file && (file_is_untouched(path, file) || is_digest(file, "digest", run_file_digest(path)));
+}
+
+/* The same of data.h5ad, which may have other bytes and yet hold the same. */
+static bool data_is_intact(run_job *job, const char *folder, json_t *record) {
+  char path[4096];
+  const char *name;
+  json_t *value, *content = json_object_get(record, "content");
+  comp_dataset *dataset = NULL;
+  snprintf(path, sizeof path, "%s/data.h5ad", folder);
+  if (file_is_untouched(path, json_object_get(json_object_get(record, "files"), "data.h5ad"))) return true;
+  if (!content || comp_dataset_read(&dataset, job->context, path, NULL) != COMP_OK) return false;
+  json_t *found = run_content_list(dataset);
+  bool same = found != NULL;
+  json_object_foreach(content, name, value) {
+    if (same) same = strcmp(text_of(found, name), json_string_value(value) ? json_string_value(value) : "") == 0;
+  }
+  json_decref(found);
+  comp_dataset_free(dataset);
+  return same;
 }
 
 static bool is_matrix(const char *output, comp_slot *slot, const char **name) {
@@ -149,7 +194,7 @@ static bool is_matrix(const char *output, comp_slot *slot, const char **name) {
 static comp_dataset *old_data(run_job *job) {
   if (job->old_data_read) return job->old_data;
   job->old_data_read = true;
-  if (!file_is_intact(job->work, job->old, "data.h5ad")) return NULL;
+  if (!job->old || access(run_path(job, "data.h5ad"), F_OK) != 0) return NULL;
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.skip_x = true;
   if (comp_dataset_read(&job->old_data, job->context, run_path(job, "data.h5ad"), &read) != COMP_OK) return NULL;
@@ -161,21 +206,63 @@ static comp_dataset *old_data(run_job *job) {
   return job->old_data;
 }
 
+void run_keep_old_data(run_job *job) {
+  old_data(job);
+}
+
+/* Whether all matrices that steps of the earlier run made are made by this one, too. */
+static bool makes_all(run_job *job) {
+  size_t i, k;
+  json_t *step, *output;
+  bool all = true;
+  json_array_foreach(json_object_get(job->old, "steps"), i, step) {
+    json_array_foreach(json_object_get(step, "outputs"), k, output) {
+      comp_slot slot;
+      const char *name;
+      if (is_matrix(json_string_value(output), &slot, &name)) all = all && run_makes(job, json_string_value(output));
+    }
+  }
+  return all;
+}
+
+bool run_take_prepared(run_job *job, uint64_t request) {
+  json_t *step = json_array_get(json_object_get(job->old, "steps"), 0);
+  job->request = request;
+  if (job->options->fresh || !is_digest(step, "request", request) || !makes_all(job)) return false;
+  const char *path = run_path(job, "data.h5ad");
+  bool untouched = file_is_untouched(path, json_object_get(json_object_get(job->old, "files"), "data.h5ad"));
+  if (comp_dataset_read(&job->dataset, job->context, path, NULL) != COMP_OK) return false;
+  json_t *content = json_object_get(job->old, "content");
+  if (!untouched && !is_digest(content, "prepared", run_content_prepared(job->dataset))) {
+    comp_dataset_free(job->dataset);
+    job->dataset = NULL;
+    return false;
+  }
+  job->reused = true;
+  run_say(job, "$ %s    # as before", text_of(step, "command"));
+  job->fingerprint = strtoull(text_of(step, "fingerprint"), NULL, 16);
+  job->all = run_mix(job->all, &job->fingerprint, sizeof job->fingerprint);
+  json_array_append(json_object_get(job->record, "steps"), step);
+  return true;
+}
+
 static bool take_over(run_job *job, const char *output) {
   comp_slot slot;
   const char *name;
   comp_matrix *copy = NULL;
   if (!is_matrix(output, &slot, &name)) return file_is_intact(job->work, job->old, output);
-  comp_dataset *old = old_data(job);
+  comp_dataset *old = job->reused ? job->dataset : old_data(job);
   const comp_matrix *matrix = old ? comp_dataset_get(old, slot, name) : NULL;
+  if (matrix && !is_digest(json_object_get(job->old, "content"), output, run_content_matrix(matrix))) return false;
+  if (matrix && job->reused) return true;
   if (!matrix || comp_matrix_select(&copy, job->context, matrix, NULL, 0, NULL, 0) != COMP_OK) return false;
   comp_dataset_remove(old, slot, name); /* it is not needed twice */
   return comp_dataset_set(job->dataset, slot, name, copy) == COMP_OK;
 }
 
-bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs) {
+/* Lists the outputs and takes the fingerprint. */
+static void take_fingerprint(run_job *job, uint64_t upstream, const char *const *outputs) {
   run_line *l = &job->line;
-  bool found;
   json_decref(job->outputs);
   job->outputs = json_array();
   for (const char *const *o = outputs; *o; o++) json_array_append_new(job->outputs, json_string(*o));
@@ -183,9 +270,22 @@ bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs
   if (l->key) fflush(l->key);
   job->fingerprint = run_mix(0xcbf29ce484222325u, &upstream, sizeof upstream);
   job->fingerprint = run_mix_text(run_mix_text(job->fingerprint, job->id), l->key_text);
-  found = outputs[0] && !job->options->fresh && old_step(job, job->fingerprint) != NULL;
+}
+
+static void show(run_job *job, const char *note) {
+  run_say(job, "$ %s%s", job->line.shown_text ? job->line.shown_text : "comp", note);
+}
+
+void run_step_begin(run_job *job, uint64_t upstream, const char *const *outputs) {
+  take_fingerprint(job, upstream, outputs);
+  show(job, "");
+}
+
+bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs) {
+  take_fingerprint(job, upstream, outputs);
+  bool found = !job->options->fresh && old_step(job, job->fingerprint) != NULL;
   for (const char *const *o = outputs; *o && found; o++) found = take_over(job, *o);
-  run_say(job, "$ %s%s", l->shown_text ? l->shown_text : "comp", found ? "    # as before" : "");
+  show(job, found ? "    # as before" : "");
   for (const char *const *o = outputs; *o && !found; o++) {
     comp_slot slot;
     const char *name;
@@ -196,10 +296,14 @@ bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs
 
 int run_step_done(run_job *job) {
   char fingerprint[20];
-  hex(fingerprint, job->fingerprint);
+  run_hex(fingerprint, job->fingerprint);
   json_t *step = json_pack("{s:s, s:s, s:s, s:f, s:O}", "name", job->id, "command",
                            job->line.shown_text ? job->line.shown_text : "", "fingerprint", fingerprint, "seconds",
                            round(1000 * (cli_now() - job->started)) / 1000, "outputs", job->outputs);
+  if (step && strcmp(job->id, "prep") == 0) {
+    run_hex(fingerprint, job->request);
+    json_object_set_new(step, "request", json_string(fingerprint));
+  }
   bool good = step && json_array_append_new(json_object_get(job->record, "steps"), step) == 0;
   job->all = run_mix(job->all, &job->fingerprint, sizeof job->fingerprint);
   release_line(&job->line);
@@ -244,6 +348,7 @@ static void link_earlier(run_job *job, json_t *record) {
 int run_folder_open(run_job *job) {
   static const char *const ours[] = {"data.h5ad", "model.safetensors", "scores.json", "report.html"};
   char path[4096];
+  job->made = access(job->folder, F_OK) != 0;
   int code = make_folder(job, job->folder);
   if (code) return code;
   json_t *earlier = read_record(job->folder);
@@ -284,10 +389,14 @@ static void list_files(run_job *job) {
       const char *name, *file = json_string_value(output);
       struct stat info;
       if (is_matrix(file, &slot, &name)) file = "data.h5ad";
-      if (stat(run_path(job, file), &info) != 0) continue;
-      json_object_set_new(files, file,
-                          json_pack("{s:I, s:I}", "bytes", (json_int_t)info.st_size, "modified",
-                                    (json_int_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec));
+      if (json_object_get(files, file) || stat(run_path(job, file), &info) != 0) continue;
+      json_t *entry = json_pack("{s:I, s:I}", "bytes", (json_int_t)info.st_size, "modified",
+                                (json_int_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec);
+      json_object_set_new(files, file, entry);
+      if (strcmp(file, "data.h5ad") == 0) continue; /* its content is listed */
+      char digest[20];
+      run_hex(digest, run_file_digest(run_path(job, file)));
+      json_object_set_new(entry, "digest", json_string(digest));
     }
   }
   json_object_set_new(job->record, "files", files);
@@ -306,11 +415,13 @@ bool run_folder_is_complete(run_job *job, uint64_t identity) {
   char wanted[20];
   const char *name;
   json_t *file, *record = read_record(job->folder);
-  hex(wanted, identity);
+  run_hex(wanted, identity);
   bool complete = !job->options->fresh && record && json_is_true(json_object_get(record, "finished")) &&
                   strcmp(text_of(record, "identity"), wanted) == 0;
   json_object_foreach(json_object_get(record, "files"), name, file) {
-    if (complete) complete = file_is_intact(job->folder, record, name);
+    if (complete)
+      complete = strcmp(name, "data.h5ad") == 0 ? data_is_intact(job, job->folder, record)
+                                                : file_is_intact(job->folder, record, name);
   }
   if (complete) {
     json_decref(job->record);
@@ -358,6 +469,7 @@ static void clear_work(run_job *job) {
   if (access(run_path(job, "run.json"), F_OK) == 0) return;
   if (access(run_path(job, "model.checkpoint"), F_OK) == 0) return;
   json_object_foreach(json_object_get(job->old, "files"), name, file) unlink(run_path(job, name));
+  unlink(run_path(job, "data.h5ad"));
   unlink(run_path(job, "lock"));
   rmdir(run_path(job, "figures"));
   rmdir(job->work);
@@ -369,6 +481,7 @@ void run_folder_close(run_job *job) {
     clear_work(job);
     close(job->lock);
   }
+  if (job->made) rmdir(job->folder); /* which an empty one allows only */
   json_decref(job->outputs);
   json_decref(job->old);
   json_decref(job->record);

@@ -57,10 +57,9 @@ static int check_condition(run_job *job, const comp_table *obs) {
     return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %zu different values: that is no condition", path,
                      o->condition, g->n_levels);
   size_t known = 0;
-  bool all_read = job->dataset || o->keep.count == 0; /* --keep may take small ones away */
   for (size_t l = 0; l < g->n_levels; l++) {
     known += g->counts[l];
-    if (all_read && g->counts[l] < FEWEST_SAMPLES)
+    if (g->counts[l] < FEWEST_SAMPLES)
       return cli_error(
           job->session, EXIT_FAILED,
           "%s: too few samples have '%s' in column '%s': %zu, where %d are needed; leave it out or merge it", path,
@@ -111,6 +110,39 @@ static int choose_change(run_job *job) {
   return 0;
 }
 
+/* Whether row i has one of the values of "COL=A,B". */
+static bool is_kept(const comp_table *obs, size_t column, const char *values, size_t i) {
+  char buffer[256];
+  const char *text = comp_table_format(obs, column, i, buffer, sizeof buffer);
+  size_t length = strlen(text);
+  for (const char *at = values;; at += strcspn(at, ",") + 1) {
+    if (strcspn(at, ",") == length && strncmp(at, text, length) == 0) return true;
+    if (!at[strcspn(at, ",")]) return false;
+  }
+}
+
+/* The rows that --keep leaves. *out should be freed via comp_table_free(). */
+static comp_status keep_rows(comp_table **out, const run_job *job, const comp_table *obs) {
+  const opt_list *keep = &job->options->keep;
+  size_t n = 0, column, *rows = malloc((comp_table_rows(obs) + 1) * sizeof *rows);
+  comp_status status = rows ? COMP_OK : COMP_ERR_MEMORY;
+  for (size_t i = 0; rows && i < comp_table_rows(obs); i++) rows[n++] = i;
+  for (size_t k = 0; k < keep->count && status == COMP_OK; k++) {
+    const char *equals = strchr(keep->items[k], '=');
+    if (!equals) continue; /* comp_prep_options_check() says so */
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)(equals - keep->items[k]), keep->items[k]);
+    status = comp_table_require(&column, obs, name);
+    size_t left = 0;
+    for (size_t i = 0; i < n && status == COMP_OK; i++)
+      if (is_kept(obs, column, equals + 1, rows[i])) rows[left++] = rows[i];
+    n = left;
+  }
+  if (status == COMP_OK) status = comp_table_select(out, obs, rows, n);
+  free(rows);
+  return status;
+}
+
 static int check_obs(run_job *job, const comp_table *obs) {
   const run_options *o = job->options;
   int code = check_condition(job, obs);
@@ -149,7 +181,10 @@ int run_check_data(run_job *job) {
   read.skip_x = !text; /* a text table is told apart by its values */
   read.layer = NULL;
   status = comp_dataset_read(&names, job->context, o->input.path, &read);
-  code = status == COMP_OK ? check_obs(job, comp_dataset_obs(names)) : cli_fail_in(job->session, status, o->input.path);
+  comp_table *kept = NULL;
+  if (status == COMP_OK) status = keep_rows(&kept, job, comp_dataset_obs(names));
+  code = status == COMP_OK ? check_obs(job, kept) : cli_fail_in(job->session, status, o->input.path);
+  comp_table_free(kept);
   comp_dataset_free(names);
   return code;
 }
@@ -170,13 +205,72 @@ static void add_input(run_job *job) {
   run_line_text(job, "--comment", job->options->input.comment);
 }
 
-/* The fingerprint of the prepared data; it is made anew in every run, since that is quicker than keeping it. */
-static int prepared(run_job *job) {
-  static const char *const none[] = {NULL};
-  uint64_t upstream = run_mix_text(run_mix_text(0, comp_version()), job->digest);
-  run_step_needed(job, upstream, none);
-  job->prepared = job->fingerprint;
-  return 0;
+/* Everything that the preparation depends on, as one number. */
+static uint64_t request(const run_job *job) {
+  const run_options *o = job->options;
+  const comp_read_options *r = &job->read;
+  const char *texts[] = {comp_version(),
+                         job->digest,
+                         job->format,
+                         o->condition,
+                         job->table ? o->label : NULL,
+                         job->table ? o->target : NULL,
+                         o->hvg,
+                         r->layer,
+                         r->names,
+                         r->missing,
+                         o->input.comment,
+                         job->keep_known};
+  const bool flags[] = {job->table,   o->no_hvg,    o->drop_missing,    r->raw,
+                        r->transpose, r->no_header, r->metadata != NULL};
+  uint64_t id = 1;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
+  for (size_t i = 0; i < o->keep.count; i++) id = run_mix_text(id, o->keep.items[i]);
+  id = run_mix_text(id, "");
+  for (size_t i = 0; i < o->drop.count; i++) id = run_mix_text(id, o->drop.items[i]);
+  return run_mix(id, flags, sizeof flags);
+}
+
+/* The command line is complete: shows it, and takes the fingerprint. */
+static void prepared(run_job *job) {
+  static const char *const outputs[] = {"data.h5ad", NULL};
+  run_step_begin(job, run_mix_text(run_mix_text(0, comp_version()), job->digest), outputs);
+}
+
+/* Columns of text whose values are nearly all different are names of rows: a feature for each of them says nothing. */
+static bool is_identifier(const comp_table *table, size_t column) {
+  comp_groups g = {0};
+  size_t known = 0;
+  comp_column_kind kind = comp_table_kind(table, column);
+  if (kind != COMP_COLUMN_STRING && kind != COMP_COLUMN_CATEGORICAL) return false;
+  if (comp_table_groups(&g, table, column) != COMP_OK) return false;
+  for (size_t l = 0; l < g.n_levels; l++) known += g.counts[l];
+  bool found = g.n_levels > 20 && (double)g.n_levels > 0.9 * (double)known;
+  comp_groups_release(&g);
+  return found;
+}
+
+static bool is_in(const char *const *names, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+/* The columns to leave out: the user's, and those that name rows. *out should be freed via free(). */
+static comp_status list_dropped(const char ***out, size_t *count, run_job *job, const comp_table *table,
+                                const comp_tabular_options *t) {
+  const opt_list *given = &job->options->drop;
+  *count = 0;
+  *out = calloc(given->count + comp_table_columns(table) + 1, sizeof **out);
+  if (!*out) return COMP_ERR_MEMORY;
+  for (size_t i = 0; i < given->count; i++) (*out)[(*count)++] = given->items[i];
+  for (size_t c = 0; c < comp_table_columns(table); c++) {
+    const char *name = comp_table_name(table, c);
+    if (is_in(t->obs, t->n_obs, name) || is_in(*out, *count, name) || !is_identifier(table, c)) continue;
+    (*out)[(*count)++] = name;
+    run_say(job, "column '%s' is left out: nearly every row has a value of its own, as names of rows have", name);
+  }
+  return COMP_OK;
 }
 
 static int encode_table(run_job *job) {
@@ -188,8 +282,14 @@ static int encode_table(run_job *job) {
   obs[t.n_obs++] = o->condition;
   if (o->label) obs[t.n_obs++] = o->label;
   if (o->target && (!o->label || strcmp(o->label, o->target) != 0)) obs[t.n_obs++] = o->target;
-  t.drop = o->drop.items;
-  t.n_drop = o->drop.count;
+  const char **drop = NULL;
+  comp_status status = comp_table_read(&table, job->context, o->input.path, &job->read);
+  if (status == COMP_OK) status = list_dropped(&drop, &t.n_drop, job, table, &t);
+  if (status != COMP_OK) {
+    comp_table_free(table);
+    return cli_fail_in(job->session, status, o->input.path);
+  }
+  t.drop = drop;
   t.missing = o->drop_missing ? COMP_MISSING_DROP : COMP_MISSING_REFUSE;
   run_line_start(job, "prep", "prep");
   add_input(job);
@@ -198,10 +298,13 @@ static int encode_table(run_job *job) {
   if (o->drop_missing) run_line_flag(job, "--drop-missing");
   run_say(job, "a table: names become one feature each, and all features get mean 0 and variance 1");
   prepared(job);
-  comp_status status = comp_table_read(&table, job->context, o->input.path, &job->read);
-  if (status == COMP_OK) status = comp_tabular_encode(&job->dataset, job->context, table, &t);
+  status = comp_tabular_encode(&job->dataset, job->context, table, &t);
+  bool lacking = status == COMP_ERR_DATA && strstr(comp_error_message(), "has no value") != NULL;
+  free(drop);
   comp_table_free(table);
-  return status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);
+  int code = status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);
+  if (lacking) run_say(job, "--drop-missing leaves such rows out, --drop COL a column");
+  return code;
 }
 
 /* What to do with values that look like this, and why. */
@@ -288,10 +391,35 @@ static int prepare_counts(run_job *job) {
   return status == COMP_OK ? code : cli_fail_in(job->session, status, o->input.path);
 }
 
-int run_prepare(run_job *job) {
+/* Whether the record of a data set says that it was a table. */
+static bool was_table(const comp_dataset *dataset) {
+  json_t *record = json_loads(comp_dataset_record(dataset) ? comp_dataset_record(dataset) : "", 0, NULL), *step;
+  size_t i;
+  bool found = false;
+  json_array_foreach(json_object_get(json_object_get(record, "prep"), "steps"), i, step) {
+    const char *name = json_string_value(json_object_get(step, "step"));
+    found = found || (name && strcmp(name, "tabular") == 0);
+  }
+  json_decref(record);
+  return found;
+}
+
+/* The data goes to the folder at once: a run that is stopped need not prepare it again. */
+static int prepare_and_save(run_job *job) {
   int code = job->table ? encode_table(job) : prepare_counts(job);
   if (code) return code;
-  code = run_step_done(job);
+  run_keep_old_data(job);
+  code = run_save_data(job);
+  if (!code) code = run_step_done(job);
+  return code ? code : run_folder_save(job, false);
+}
+
+int run_prepare(run_job *job) {
+  int code = run_take_prepared(job, request(job)) ? 0 : prepare_and_save(job);
+  if (code) return code;
+  job->encoded = was_table(job->dataset);
+  json_object_set_new(json_object_get(job->record, "input"), "kind", json_string(job->encoded ? "table" : "omics"));
+  job->prepared = job->fingerprint;
   /* Filters may have taken samples away: what is there now counts. */
   comp_groups before = job->conditions;
   job->conditions = (comp_groups){0};

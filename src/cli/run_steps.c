@@ -24,7 +24,9 @@ static const char *const *one(const char *list[2], const char *output) {
 }
 
 static int fail(run_job *job, comp_status status) {
-  return cli_fail(job->session, status);
+  int code = cli_fail(job->session, status);
+  if (status == COMP_ERR_INTERRUPTED) run_say(job, "give the same command again to go on from here");
+  return code;
 }
 
 static void in_place(run_job *job) {
@@ -47,10 +49,30 @@ static bool parse_hidden(comp_model_options *out, const char *list) {
   }
 }
 
+/* Hiding an attribute of rows of a table takes another recipe than aligning cells. */
+static const char *preset(const run_job *job) {
+  const run_options *o = job->options;
+  return o->preset ? o->preset : o->protect && job->encoded ? "protect" : "default";
+}
+
+/* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. 0: as the
+ * recipe has it. */
+static size_t smaller_batch(const run_job *job, size_t batch) {
+  size_t quarter = job->dataset ? comp_dataset_samples(job->dataset) / 4 : batch;
+  if (job->options->batch != OPT_UNSET_INT || strcmp(preset(job), "protect") != 0 || batch <= quarter) return 0;
+  return quarter < 32 ? 32 : quarter;
+}
+
 static int train_options(comp_train_options *t, run_job *job) {
   const run_options *o = job->options;
-  comp_status status = comp_train_options_init(t, o->model, o->preset);
+  comp_status status = comp_train_options_init(t, o->model, preset(job));
   if (status != COMP_OK) return fail(job, status);
+  if (smaller_batch(job, t->batch)) t->batch = smaller_batch(job, t->batch);
+  if (o->batch != OPT_UNSET_INT) t->batch = (size_t)o->batch;
+  if (o->patience != OPT_UNSET_INT) t->patience = (size_t)o->patience;
+  if (!isnan(o->beta)) t->model.beta = o->beta;
+  if (!isnan(o->scale)) t->model.scale = o->scale;
+  if (!isnan(o->rate)) t->rate = o->rate;
   t->condition = o->condition;
   t->seed = (uint64_t)o->seed;
   t->checkpoint_minutes = 1;
@@ -60,6 +82,8 @@ static int train_options(comp_train_options *t, run_job *job) {
   if (o->hidden && !parse_hidden(&t->model, o->hidden))
     return cli_usage_error(job->session, "--hidden takes up to %d widths, as in 512,512,512, not '%s'", COMP_MAX_HIDDEN,
                            o->hidden);
+  if (!isnan(o->gamma) && t->model.penalty == COMP_PENALTY_NONE) /* comp train refuses it, too */
+    return cli_usage_error(job->session, "--gamma: the model %s has no penalty", o->model);
   if (comp_train_options_check(t) != COMP_OK) return cli_option_error(job->session);
   return 0;
 }
@@ -77,32 +101,66 @@ static int fit(run_job *job, comp_train_options *t) {
     t->resume = false;
     status = comp_train(&job->model, job->context, job->dataset, t);
   }
-  if (status == COMP_ERR_INTERRUPTED) {
-    int code = fail(job, status);
-    run_say(job, "the same command goes on from here");
-    return code;
-  }
   if (status == COMP_OK) status = comp_model_save(job->model, model);
   if (status != COMP_OK) return fail(job, status);
   unlink(checkpoint);
   return 0;
 }
 
+/* What --protect changes, and why. */
+static void tell_recipe(run_job *job, const comp_train_options *t) {
+  if (job->options->preset || strcmp(preset(job), "protect") != 0) return;
+  run_say(job,
+          "--protect: posteriors of standard deviation %g, steps of %zu rows, gamma %g, and no stop before the end: "
+          "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s' (--preset default: "
+          "none of this)",
+          t->model.scale, t->batch, t->model.gamma, job->options->condition);
+}
+
+/* How the training ended, for the record; says so when it was not as one would expect. */
+static void record_training(run_job *job, json_t *config) {
+  json_t *history = json_loads(comp_model_history(job->model), 0, NULL), *entry;
+  json_int_t planned = json_integer_value(json_object_get(json_object_get(config, "training"), "epochs"));
+  size_t i, best = 0, epochs = json_array_size(history);
+  double lowest = INFINITY;
+  bool validated = false;
+  json_array_foreach(history, i, entry) {
+    json_t *loss = json_object_get(json_object_get(entry, "validation"), "total");
+    validated = validated || loss;
+    if (loss && json_number_value(loss) < lowest) {
+      lowest = json_number_value(loss);
+      best = i + 1;
+    }
+  }
+  json_t *told = json_pack("{s:I, s:I}", "epochs", (json_int_t)epochs, "planned", planned);
+  if (validated) json_object_set_new(told, "best", json_integer((json_int_t)best));
+  json_object_set_new(job->record, "training", told);
+  json_decref(history);
+}
+
 int run_train(run_job *job) {
   const run_options *o = job->options;
   const char *list[2];
-  comp_train_options t;
+  comp_train_options t, recipe;
   int code = train_options(&t, job);
   if (code) return code;
+  if (comp_train_options_init(&recipe, o->model, preset(job)) != COMP_OK) return fail(job, COMP_ERR_ARGUMENT);
+  size_t batch = smaller_batch(job, recipe.batch);
+  tell_recipe(job, &t);
   run_line_start(job, "train", "train");
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-o", "model.safetensors");
   run_line_text(job, "--condition", o->condition);
   if (strcmp(o->model, "comp") != 0) run_line_text(job, "--model", o->model);
-  if (strcmp(o->preset, "default") != 0) run_line_text(job, "--preset", o->preset);
+  if (strcmp(preset(job), "default") != 0) run_line_text(job, "--preset", preset(job));
   run_line_number(job, "--epochs", unset(o->epochs));
+  run_line_number(job, "--batch", batch ? (double)batch : unset(o->batch));
   run_line_number(job, "--latent", unset(o->latent));
   run_line_number(job, "--gamma", o->gamma);
+  run_line_number(job, "--beta", o->beta);
+  run_line_number(job, "--scale", o->scale);
+  run_line_number(job, "--lr", o->rate);
+  run_line_number(job, "--patience", unset(o->patience));
   run_line_text(job, "--hidden", o->hidden);
   run_line_number(job, "--seed", (double)o->seed);
   bool needed = run_step_needed(job, job->prepared, one(list, "model.safetensors"));
@@ -110,8 +168,11 @@ int run_train(run_job *job) {
   if (needed) code = fit(job, &t);
   job->trained = job->fingerprint;
   if (!code) code = run_step_done(job);
-  json_t *recipe = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
-  if (recipe) json_object_set_new(job->record, "model", recipe);
+  json_t *config = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
+  if (config) {
+    record_training(job, config);
+    json_object_set_new(job->record, "model", config);
+  }
   return code ? code : run_folder_save(job, false);
 }
 
@@ -325,8 +386,42 @@ int run_predict(run_job *job) {
   return code;
 }
 
-int run_write_data(run_job *job) {
+bool run_makes(run_job *job, const char *output) {
+  static const char *const maps[] = {"obsm/X_umap", "obsm/X_umap_before"};
+  const run_options *o = job->options;
+  const comp_groups *g = &job->conditions;
+  char name[320] = "layers/";
+  for (size_t i = 0; i < 2; i++)
+    if (strcmp(output, maps[i]) == 0) return !o->no_umap;
+  if (strcmp(output, "obsm/X_pca") == 0 || strcmp(output, "obsm/X_comp") == 0) return true;
+  if (strcmp(output, "layers/corrected") == 0) return job->goal && !o->no_correct;
+  for (size_t l = 0; l < g->n_levels && job->goal; l++) {
+    layer_name(name + strlen("layers/"), sizeof name - strlen("layers/"), g->levels[l]);
+    if (strcmp(output, name) == 0) return !o->to || strcmp(o->to, g->levels[l]) == 0;
+  }
+  bool made = false;
+  for (size_t i = 0; o->compare && i < comp_baseline_count(); i++) {
+    const comp_baseline_method *method = comp_baseline_at(i);
+    if (!is_before(o->compare, strlen(o->compare), method->name)) continue;
+    made = made || strcmp(strchr(output, '/') + 1, method->embedding) == 0 ||
+           (method->layer && strcmp(strchr(output, '/') + 1, method->layer) == 0);
+  }
+  return made;
+}
+
+int run_save_data(run_job *job) {
   comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  const char *path = run_path(job, "data.h5ad");
+  if (job->reused)
+    write.carry_from = path;
+  else if (strcmp(job->format, "h5ad") == 0 && !job->read.raw)
+    write.carry_from = job->options->input.path;
+  job->data_changed++;
+  comp_status status = comp_dataset_write(job->context, job->dataset, path, &write);
+  return status == COMP_OK ? 0 : fail(job, status);
+}
+
+int run_write_data(run_job *job) {
   bool there = access(run_path(job, "data.h5ad"), F_OK) == 0;
   /* Matrices of the earlier file that nobody took over are of steps that are not wanted any more. */
   size_t left = 0;
@@ -336,13 +431,14 @@ int run_write_data(run_job *job) {
         if (!comp_dataset_get(job->dataset, (comp_slot)slot,
                               comp_dataset_entry_name(job->old_data, (comp_slot)slot, i)))
           left++;
-  if (!there || job->data_changed > 0 || left > 0) {
-    if (strcmp(job->format, "h5ad") == 0 && !job->read.raw) write.carry_from = job->options->input.path;
-    comp_status status = comp_dataset_write(job->context, job->dataset, run_path(job, "data.h5ad"), &write);
-    if (status != COMP_OK) return fail(job, status);
-  }
+  int code = !there || job->data_changed > 0 || left > 0 ? run_save_data(job) : 0;
   comp_dataset_free(job->old_data);
-  job->old_data = NULL;
+  comp_dataset_free(job->dataset);
+  job->old_data = job->dataset = NULL;
+  if (code) return code;
+  comp_status status = comp_dataset_read(&job->dataset, job->context, run_path(job, "data.h5ad"), NULL);
+  if (status != COMP_OK) return fail(job, status);
+  json_object_set_new(job->record, "content", run_content_list(job->dataset));
   return run_folder_save(job, false);
 }
 
@@ -486,8 +582,12 @@ static int diagnose(run_job *job) {
     d.seed = (uint64_t)job->options->seed;
     comp_status status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, &d);
     if (status == COMP_OK) {
-      const char *text = comp_diagnosis_json(diagnosis);
-      status = comp_file_write(run_path(job, "diagnose.json"), text, strlen(text));
+      cli_output output; /* as comp diagnose writes it */
+      status = cli_output_open(&output, run_path(job, "diagnose.json")) ? COMP_OK : COMP_ERR_IO;
+      if (status == COMP_OK) {
+        fprintf(output.file, "%s\n", comp_diagnosis_json(diagnosis));
+        if (!cli_output_commit(&output)) status = COMP_ERR_IO;
+      }
     }
     comp_diagnosis_free(diagnosis);
     if (status == COMP_ERR_DATA) {
@@ -630,6 +730,11 @@ static int page(run_job *job) {
   if (checked) run_line_path(job, "--diagnose", "diagnose.json");
   run_line_text(job, "--condition", o->condition);
   run_line_text(job, "--label", o->label);
+  run_line_text(job, "--source", o->input.path);
+  if (o->no_umap) {
+    run_line_text(job, "--before", "X_pca");
+    run_line_text(job, "--after", "X_comp");
+  }
   run_line_path(job, "-o", "report.html");
   if (run_step_needed(job, job->measured, one(list, "report.html"))) {
     r.source = o->input.path;

@@ -96,15 +96,16 @@ static void put_fairness(json_t *root) {
 }
 
 /* The three predictions of another condition. */
-static void put_change(json_t *change) {
+static void put_change(json_t *change, bool table) {
   static const char *const predictors[] = {"prediction", "no_change", "mean_shift"};
   static const struct {
-    const char *key, *words;
+    const char *key, *words; /* %s: "genes" */
     int digits;
-  } rows[] = {{"r_all", "  r of mean expression, all genes", 3},
-              {"r_de", "  r, the 50 genes that differ most", 3},
-              {"r_change_de", "  r of their change", 3},
-              {"mse_de", "  mean squared error of these genes", 4},
+  } rows[] = {{"r_all", "  r of means, all %s", 3},
+              {"r_change_all", "  r of changes, all %s (the report's r)", 3},
+              {"r_de", "  r of means, the %s that differ most (to 50)", 3},
+              {"r_change_de", "  r of changes, these %s", 3},
+              {"mse_de", "  mean squared error of these %s", 4},
               {"rmse_truth", "  error of single samples against the truth", 4}};
   char words[160];
   json_t *mean = json_object_get(change, "mean");
@@ -117,7 +118,10 @@ static void put_change(json_t *change) {
     double values[3];
     for (int p = 0; p < 3; p++) values[p] = number(json_object_get(json_object_get(mean, predictors[p]), rows[r].key));
     if (isnan(values[0])) continue;
-    put_name(rows[r].words, NAME);
+    const char *mark = strstr(rows[r].words, "%s");
+    snprintf(words, sizeof words, "%.*s%s%s", mark ? (int)(mark - rows[r].words) : NAME, rows[r].words,
+             mark ? table ? "features" : "genes" : "", mark ? mark + 2 : "");
+    put_name(words, NAME);
     for (int p = 0; p < 3; p++) put_value(values[p], rows[r].digits);
     putchar('\n');
   }
@@ -140,6 +144,8 @@ static void put_verdict(json_t *root, const char *condition, double told) {
   json_t *item, *kind;
   double over = -INFINITY, margin = 2;
   const char *strongest = NULL, *floor = "";
+  double right = 0, reference = 0; /* what the points are the difference of */
+  bool by_value = false;           /* as a mean over the values, not over the samples */
   json_array_foreach(json_object_get(root, "predict"), i, item) {
     size_t k;
     if (strcmp(json_string_value(json_object_get(item, "column")), condition) != 0 ||
@@ -148,12 +154,16 @@ static void put_verdict(json_t *root, const char *condition, double told) {
     double majority = number(json_object_get(item, "majority")), levels = number(json_object_get(item, "levels"));
     bool by_label = told > majority;
     margin = fmax(2, 100 / sqrt(number(json_object_get(item, "samples")))); /* two standard errors */
-    floor = by_label ? "what the label alone tells" : "chance";
+    floor = by_label ? "what the label alone tells" : "guessing";
     json_array_foreach(json_object_get(item, "classifiers"), k, kind) {
       double points = 100 * (number(json_object_get(kind, "accuracy")) - (by_label ? told : majority));
       double balanced = 100 * (number(json_object_get(kind, "balanced_accuracy")) - 1 / levels);
-      if (!by_label && balanced > points) points = balanced;
+      bool more = !by_label && balanced > points;
+      if (more) points = balanced;
       if (!(points > over)) continue;
+      by_value = more;
+      right = number(json_object_get(kind, more ? "balanced_accuracy" : "accuracy"));
+      reference = more ? 1 / levels : by_label ? told : majority;
       over = points;
       strongest = json_string_value(json_object_get(kind, "classifier"));
     }
@@ -167,8 +177,9 @@ static void put_verdict(json_t *root, const char *condition, double told) {
     printf("'%s' can hardly be told from the representation: the best classifier, %s, is within %.0f points of %s.\n",
            condition, words, ceil(margin), floor);
   else
-    printf("'%s' %s: the best classifier, %s, is %.1f points above %s%s.\n", condition,
+    printf("'%s' %s: the best classifier, %s, is %.1f points above %s (%s %.3f, against %.3f)%s.\n", condition,
            over > 10 ? "is not hidden" : "can still be told to some degree", words, over, floor,
+           by_value ? "balanced accuracy, the mean over the values of the share found:" : "accuracy", right, reference,
            over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
 }
 
@@ -188,6 +199,26 @@ static void put_warning(json_t *embeddings) {
   double nmi = value_of(embeddings, "X_pca", "nmi_kmeans") - value_of(embeddings, "X_comp", "nmi_kmeans");
   if (lisi > 0.1 || nmi > 0.1)
     puts("Labels are less apart than before: more --epochs or a smaller --gamma may keep them; look at the report.");
+}
+
+static const char *kind_of_data(const run_job *job) {
+  const char *kind = json_string_value(json_object_get(json_object_get(job->record, "input"), "kind"));
+  return kind ? kind : "omics";
+}
+
+/* How the training ended, where that needs a word. */
+static void put_training(json_t *record) {
+  json_t *training = json_object_get(record, "training");
+  long long epochs = json_integer_value(json_object_get(training, "epochs"));
+  long long planned = json_integer_value(json_object_get(training, "planned"));
+  json_t *best = json_object_get(training, "best");
+  if (epochs > 0 && epochs < planned)
+    printf("Training stopped after %lld of %lld epochs: the validation loss was lowest in epoch %lld and did not fall "
+           "again (--patience 0 goes on to the end).\n",
+           epochs, planned, (long long)json_integer_value(best));
+  if (best && epochs > 1 && json_integer_value(best) == 1)
+    puts("Warning: the validation loss was lowest in the first epoch: the model has hardly learned anything. Try a "
+         "smaller --lr, or look for very large values in the data.");
 }
 
 int run_summary(run_job *job) {
@@ -222,11 +253,13 @@ int run_summary(run_job *job) {
     put_fairness(root);
   }
   change = json_object_get(root, "counterfactual");
-  if (change) put_change(change);
+  bool table = strcmp(kind_of_data(job), "table") == 0;
+  if (change) put_change(change, table);
   json_t *more = json_object_get(root, "more_counterfactuals");
-  if (json_array_size(more) == 1) put_change(json_array_get(more, 0));
+  if (json_array_size(more) == 1) put_change(json_array_get(more, 0), table);
   if (json_array_size(more) > 1) printf("%zu more changes of condition are in scores.json\n", json_array_size(more));
   putchar('\n');
+  put_training(job->record);
   put_verdict(root, o->condition, told);
   put_warning(embeddings);
   printf("report: %s/report.html\n", job->folder);

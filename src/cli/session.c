@@ -95,9 +95,21 @@ int cli_fail(cli_session *session, comp_status status) {
                    library_message(message, sizeof message, session, status));
 }
 
+/* Whether a warning is shown for the first time; several parts of a command may look at the same data. */
+static bool is_new(cli_session *session, const char *message) {
+  uint64_t digest = 0xcbf29ce484222325u;
+  for (const char *c = message; *c; c++) digest = (digest ^ (unsigned char)*c) * 0x100000001b3u;
+  for (size_t i = 0; i < session->n_warned; i++)
+    if (session->warned[i] == digest) return false;
+  if (session->n_warned < sizeof session->warned / sizeof *session->warned)
+    session->warned[session->n_warned++] = digest;
+  return true;
+}
+
 static void show_message(void *user, comp_log_level level, const char *message) {
   cli_session *session = user;
   char text[2048];
+  if (level == COMP_LOG_WARNING && !is_new(session, message)) return;
   snprintf(text, sizeof text, "%s", message);
   cli_progress_clear(&session->progress);
   fprintf(stderr, "%s%s\n", level == COMP_LOG_WARNING ? "comp: warning: " : "", text_clean(text));

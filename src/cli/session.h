@@ -5,6 +5,8 @@
 #define CLI_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "cli/opt.h"
 #include "cli/progress.h"
@@ -28,6 +30,8 @@ typedef struct cli_session {
   comp_context *context; /* NULL unless the command computes */
   cli_progress progress;
   double started;
+  uint64_t warned[64]; /* digests of the warnings that were shown: each is shown once */
+  size_t n_warned;
 } cli_session;
 
 /* Creates the context, with messages and progress going to stderr, and lets SIGINT and SIGTERM interrupt it.

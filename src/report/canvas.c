@@ -6,6 +6,7 @@
 #include <cairo.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -48,7 +49,9 @@ static comp_status cairo_problem(cairo_status_t status) {
 comp_status comp__canvas_init(comp__canvas *out, const comp_figure_options *options, double width_mm) {
   *out = (comp__canvas){
       .width = (options->width > 0 ? options->width : width_mm) * COMP__MM, .font = options->font, .dpi = options->dpi};
-  cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);
+  /* Without bounds, cairo 1.16 reads bounds that it never set, and writes what was in memory there into the file. */
+  const cairo_rectangle_t bounds = {0, 0, out->width, 1e5};
+  cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, &bounds);
   out->cr = cairo_create(surface);
   cairo_surface_destroy(surface);
   cairo_font_options_t *font = cairo_font_options_create();
@@ -79,6 +82,37 @@ static cairo_status_t take(void *closure, const unsigned char *data, unsigned in
   return CAIRO_STATUS_SUCCESS;
 }
 
+/* cairo numbers surfaces through the life of the process: "surface41". Here they are numbered within the file, from 1,
+ * so that a figure is the same bytes whatever was drawn before. A number never grows by that, and there are few. */
+static void renumber_surfaces(bytes *b) {
+  static const char word[] = "surface";
+  enum { LENGTH = sizeof word - 1, MOST = 64 };
+  unsigned long known[MOST];
+  size_t n = 0, to = 0;
+  for (size_t from = 0; from < b->used;) {
+    char digits[16];
+    size_t end = from + LENGTH, length = 0, k = 0;
+    bool name =
+        from > 0 && strchr("\"#", b->data[from - 1]) && end < b->used && memcmp(b->data + from, word, LENGTH) == 0;
+    while (name && end < b->used && length < 15 && b->data[end] >= '0' && b->data[end] <= '9')
+      digits[length++] = (char)b->data[end++];
+    digits[length] = '\0';
+    unsigned long number = strtoul(digits, NULL, 10);
+    while (k < n && known[k] != number) k++;
+    if (length == 0 || k == MOST) {
+      b->data[to++] = b->data[from++];
+      continue;
+    }
+    if (k == n) known[n++] = number;
+    char text[40];
+    size_t size = (size_t)snprintf(text, sizeof text, "%s%zu", word, k + 1);
+    memcpy(b->data + to, text, size);
+    to += size;
+    from = end;
+  }
+  b->used = to;
+}
+
 comp_status comp__canvas_save(comp__canvas *canvas, const char *path) {
   comp_status status = cairo_problem(cairo_status(canvas->cr));
   if (status != COMP_OK) return status;
@@ -105,6 +139,7 @@ comp_status comp__canvas_save(comp__canvas *canvas, const char *path) {
   if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(surface);
   cairo_surface_destroy(surface);
   status = cairo_problem(drawn);
+  if (status == COMP_OK && kind == KIND_SVG) renumber_surfaces(&content);
   if (status == COMP_OK) status = comp_file_write(path, content.data, content.used);
   comp__free(content.data);
   return status;

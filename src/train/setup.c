@@ -15,8 +15,8 @@
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 
-/* Steps that the default recipe aims for, and the bounds of its epochs. */
-enum { AIM_STEPS = 1400, LEAST_EPOCHS = 15, MOST_EPOCHS = 400 };
+/* Bounds of the epochs that are chosen by the size of the data; the upper one is for 1,400 steps. */
+enum { LEAST_EPOCHS = 15, MOST_EPOCHS = 400, MOST_EPOCHS_STEPS = 1400 };
 
 /* Values beyond this are no expression data; their squares would not fit in f32 sums. */
 static const float LARGEST_VALUE = 1e6f;
@@ -200,8 +200,9 @@ static bool choose_bf16(comp_context *context, const comp_train_options *o) {
 
 static size_t choose_epochs(const comp_train_options *o, size_t batches) {
   if (o->epochs > 0) return o->epochs;
-  size_t epochs = (AIM_STEPS + batches - 1) / batches;
-  return epochs < LEAST_EPOCHS ? LEAST_EPOCHS : epochs > MOST_EPOCHS ? MOST_EPOCHS : epochs;
+  size_t epochs = (o->steps + batches - 1) / batches, most = o->steps * MOST_EPOCHS / MOST_EPOCHS_STEPS;
+  if (epochs > most) epochs = most;
+  return epochs < LEAST_EPOCHS ? LEAST_EPOCHS : epochs;
 }
 
 /* Decides what the options leave open. */

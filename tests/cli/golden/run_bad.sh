@@ -18,6 +18,10 @@ for arguments in '-c bach -o out' '-c same -o out' '-c id -o out' '-c batch -l t
 done
 try -i few.csv -c batch -o out
 try -i no.csv -c batch -o out
+try -i cells.csv --as omics -c batch --keep batch=u -o out
+try -i cells.csv -c batch --model vae --gamma 2 -o out
+sed 's/^c7,u,p/c7,u,/' cells.csv >lacking.csv
+try -i lacking.csv -c batch -o out
 ls
 mkdir theirs
 : >theirs/data.h5ad

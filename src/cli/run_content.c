@@ -1,0 +1,62 @@
+/* run_content.c: what data.h5ad of `comp run` holds, as numbers. A step that is repeated alone writes the same values
+ * into a file of other bytes and another time: the values decide whether later steps are still good. */
+#include <string.h>
+
+#include "cli/run.h"
+
+static uint64_t mix_words(uint64_t seed, const void *data, size_t size) {
+  const unsigned char *p = data;
+  for (; size >= 8; size -= 8, p += 8) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    seed = (seed ^ word) * 0x9e3779b97f4a7c15u;
+    seed ^= seed >> 29;
+  }
+  return run_mix(seed, p, size);
+}
+
+static uint64_t mix_matrix(uint64_t seed, const comp_matrix *m) {
+  size_t shape[] = {comp_matrix_rows(m), comp_matrix_cols(m), comp_matrix_nnz(m), (size_t)comp_matrix_get_kind(m)};
+  seed = mix_words(seed, shape, sizeof shape);
+  seed = mix_words(seed, comp_matrix_const_values(m), shape[2] * sizeof(float));
+  if (comp_matrix_get_kind(m) != COMP_CSR) return seed;
+  seed = mix_words(seed, comp_matrix_const_indptr(m), (shape[0] + 1) * sizeof(int64_t));
+  return mix_words(seed, comp_matrix_const_indices(m), shape[2] * sizeof(int32_t));
+}
+
+static uint64_t mix_table(uint64_t seed, const comp_table *table) {
+  char buffer[64];
+  for (size_t c = 0; c < comp_table_columns(table); c++) {
+    seed = run_mix_text(seed, comp_table_name(table, c));
+    for (size_t i = 0; i < comp_table_rows(table); i++)
+      seed = run_mix_text(seed, comp_table_format(table, c, i, buffer, sizeof buffer));
+  }
+  return seed;
+}
+
+uint64_t run_content_prepared(const comp_dataset *dataset) {
+  uint64_t id = mix_matrix(1, comp_dataset_x(dataset));
+  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) id = run_mix_text(id, comp_dataset_obs_name(dataset, i));
+  for (size_t j = 0; j < comp_dataset_features(dataset); j++) id = run_mix_text(id, comp_dataset_var_name(dataset, j));
+  id = mix_table(mix_table(id, comp_dataset_obs(dataset)), comp_dataset_var(dataset));
+  return run_mix_text(id, comp_dataset_record(dataset));
+}
+
+uint64_t run_content_matrix(const comp_matrix *matrix) {
+  return mix_matrix(2, matrix);
+}
+
+json_t *run_content_list(const comp_dataset *dataset) {
+  static const char *const slots[] = {[COMP_SLOT_OBSM] = "obsm", [COMP_SLOT_LAYERS] = "layers"};
+  char name[512], text[20];
+  run_hex(text, run_content_prepared(dataset));
+  json_t *list = json_pack("{s:s}", "prepared", text);
+  for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
+    for (size_t i = 0; i < comp_dataset_count(dataset, (comp_slot)s); i++) {
+      const char *entry = comp_dataset_entry_name(dataset, (comp_slot)s, i);
+      snprintf(name, sizeof name, "%s/%s", slots[s], entry);
+      run_hex(text, run_content_matrix(comp_dataset_get(dataset, (comp_slot)s, entry)));
+      if (list) json_object_set_new(list, name, json_string(text));
+    }
+  return list;
+}
