@@ -16,20 +16,26 @@ RECIPE = ["--latent", str(DIMS), "--hidden", "128", "--gamma", "5", "--beta", "0
           "--select", "last", "--patience", "0", "--validation", "0"]
 STEPS = 2000
 BATCH = 2000
+THREADS = []  # set by arguments()
 
 
-def arguments(what):
+def arguments(what, sizes=None):
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--out", default="theory-out", help="folder for data, models and the plot")
     parser.add_argument("--steps", type=int, default=STEPS, help="of training")
     parser.add_argument("--seeds", type=int, default=3, help="models to train")
+    parser.add_argument("--threads", type=int, default=0, help="of the program; 0: all")
+    if sizes:
+        parser.add_argument("--sizes", type=lambda text: [int(n) for n in text.split(",")], default=list(sizes),
+                            help="numbers of samples, increasing")
     options = parser.parse_args()
+    THREADS[:] = ["--threads", str(options.threads)]
     os.makedirs(options.out, exist_ok=True)
     return options
 
 
 def comp(*words):
-    done = subprocess.run([COMP, *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([COMP, *map(str, words), *THREADS], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"comp {' '.join(map(str, words))}: {done.stderr}")
     return done.stdout

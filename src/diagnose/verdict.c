@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "diagnose/results.h"
 
-#define DEPENDENCE_LOOK 0.2 /* |correlation| of the squares of two components */
+#define DEPENDENCE_SAID 0.2 /* |correlation| of the squares of two components: above it is said */
 /* Share of H(c) that z holds, estimated from below, and gain of the best classifier over chance. */
 #define INFORMATION_LOOK 0.1
 #define INFORMATION_FAIL 0.3
@@ -188,21 +188,56 @@ static void judge_components(judge *j) {
     return;
   }
   comp_verdict verdict = COMP_VERDICT_PASS;
-  bool dependent = c->dependence > DEPENDENCE_LOOK;
-  if (c->normal > 1 || dependent || !c->converged) verdict = COMP_VERDICT_LOOK;
+  bool unique = c->found_again >= 1;
+  if (c->normal > 1 || !c->converged || !unique) verdict = COMP_VERDICT_LOOK;
   if (c->normal > 1 && 2 * c->normal >= c->count) verdict = COMP_VERDICT_FAIL;
-  char more[200] = "";
-  if (dependent)
+  char more[300] = "", other[200] = "";
+  if (!c->converged)
+    snprintf(other, sizeof other, "; the search for components did not converge, others may exist");
+  else if (!unique)
+    snprintf(other, sizeof other,
+             "; they are not unique (another search, as good, has %.0f %% of them): maps of z that the next line does "
+             "not try may leave it as it is",
+             100 * c->found_again);
+  /* What decides is symmetry, which does not need independence where the components are unique (docs/theory.md). */
+  if (c->dependence > DEPENDENCE_SAID)
     snprintf(more, sizeof more,
-             "; components as independent as can be found are still not independent (squares of two correlate %.2f), "
-             "as the theorem wants them",
+             "; they are not quite independent, as the theorem has them (squares of two correlate "
+             "%.2f): the line on symmetry looks at all of them together",
              c->dependence);
   find(j, COMP_QUESTION_IDENTIFIABLE, "components", verdict, (double)c->normal, measure,
        verdict == COMP_VERDICT_PASS ? ""
                                     : "fewer latent dimensions, or more data; trust averages more than single samples",
-       "of %zu components %zu may be normal%s%s%s", c->count, c->normal,
+       "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
        c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
-       c->converged ? "" : "; the search for components did not converge, others may exist", more);
+       other, more);
+}
+
+/* What is known of maps of single components. */
+static void symmetry_text(char *text, size_t size, const comp__identify *i) {
+  const comp__symmetries *m = &i->components.symmetries;
+  size_t count = i->components.count, used = 0;
+  text[0] = 0;
+  if (!i->has_components) return;
+  if (m->mirrored)
+    used += (size_t)snprintf(text + used, size - used,
+                             "; z may stay as it is when %zu of its %zu components are mirrored, one at a time",
+                             m->mirrored, count);
+  if (m->together)
+    used += (size_t)snprintf(text + used, size - used,
+                             "; z may stay as it is when several of its components are mirrored at once");
+  if (m->alike)
+    used += (size_t)snprintf(text + used, size - used,
+                             "; z may stay as it is when two components are exchanged (%zu of %zu pairs)", m->alike,
+                             count * (count - 1) / 2);
+  if (m->untested)
+    used += (size_t)snprintf(text + used, size - used, "; %zu of these maps were too many to test", m->untested);
+  if (used == 0 && m->mirrored_alone + m->alike_alone)
+    snprintf(text, size,
+             "; it also differs from what mirroring or exchanging its components makes of it, although "
+             "some of them, taken alone, may equal their mirror images or each other");
+  else if (used == 0)
+    snprintf(text, size, "; no component equals its mirror image or another component");
 }
 
 static void judge_symmetry(judge *j) {
@@ -230,20 +265,16 @@ static void judge_symmetry(judge *j) {
          i->symmetry_rows);
     return;
   }
-  bool parts = i->has_components && (c->mirrored > 0 || c->alike > 0);
+  const comp__symmetries *m = &c->symmetries;
+  bool parts = i->has_components && (m->mirrored || m->together || m->alike);
   comp_verdict verdict = rotated ? COMP_VERDICT_FAIL : mirrored || parts ? COMP_VERDICT_LOOK : COMP_VERDICT_PASS;
-  char mirror_text[100] = "", alike_text[100] = "";
-  if (parts && c->mirrored)
-    snprintf(mirror_text, sizeof mirror_text, "; %zu of %zu components may equal %s mirror image%s", c->mirrored,
-             c->count, c->mirrored == 1 ? "its" : "their", plural(c->mirrored));
-  if (parts && c->alike)
-    snprintf(alike_text, sizeof alike_text, "; %zu of %zu pairs of components may be alike", c->alike,
-             c->count * (c->count - 1) / 2);
+  char text[600];
+  symmetry_text(text, sizeof text, i);
   find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", verdict, fmax(i->rotation.p, i->mirror.p), measure,
        verdict == COMP_VERDICT_PASS ? "" : SYMMETRY,
-       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
+       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s",
        mirrored ? "may be distributed like" : "differs from", i->mirror.p,
-       rotated ? "may be distributed like" : "differs from", i->rotation.p, mirror_text, alike_text);
+       rotated ? "may be distributed like" : "differs from", i->rotation.p, text);
 }
 
 /* ---- independent ---- */

@@ -221,7 +221,7 @@ static comp__results good_results(const comp_model *model, size_t *counts) {
   r.identify = (comp__identify){.dims = 3, .active = 3, .rows = 1000, .symmetry_rows = 1000, .has_components = true};
   r.identify.symmetry_permutations = 99;
   r.identify.mirror.p = r.identify.rotation.p = 0.01;
-  r.identify.components = (comp__components){.count = 3, .converged = true};
+  r.identify.components = (comp__components){.count = 3, .converged = true, .found_again = 1};
   r.independence.entropy = 0.69;
   r.independence.information.value = 0.02;
   r.null = (comp__null){.deviation = 0.02, .p = 0.5, .rows = 1000, .shuffles = 19};
@@ -379,10 +379,30 @@ static void odd_models(void **state) {
   assert_verdict(&r, "components", COMP_VERDICT_PASS);
   r.identify.components.converged = false;
   assert_verdict(&r, "components", COMP_VERDICT_LOOK);
-  r.identify.components.mirrored = r.identify.components.alike = 1;
+  r.identify.components.converged = true;
+  r.identify.components.found_again = 0.67;
+  assert_verdict(&r, "components", COMP_VERDICT_LOOK);
+  assert_non_null(strstr(JUDGED(&r, "components").reason, "not unique"));
+  r.identify.components.found_again = 1;
+  r.identify.components.dependence = 0.4;
+  assert_verdict(&r, "components", COMP_VERDICT_PASS);
+  assert_non_null(strstr(JUDGED(&r, "components").reason, "squares of two correlate 0.40"));
+  /* Symmetry: of components on their own it is said, of z it counts. */
+  comp__symmetries *m = &r.identify.components.symmetries;
+  m->mirrored_alone = m->alike_alone = 1;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_PASS);
+  assert_non_null(strstr(JUDGED(&r, "symmetry").reason, "taken alone"));
+  m->together = 1;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_LOOK);
+  m->together = 0;
+  m->alike = 1;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_LOOK);
+  m->mirrored = 1;
+  m->untested = 2;
   said = JUDGED(&r, "symmetry").reason;
-  assert_non_null(
-      strstr(said, "1 of 3 components may equal its mirror image; 1 of 3 pairs of components may be alike"));
+  assert_non_null(strstr(said, "1 of its 3 components are mirrored"));
+  assert_non_null(strstr(said, "(1 of 3 pairs)"));
+  assert_non_null(strstr(said, "2 of these maps"));
   /* Features that the data lacks. */
   r.missing = 6;
   assert_verdict(&r, "features", COMP_VERDICT_LOOK);
