@@ -133,8 +133,9 @@ static json_t *stability(const comp__results *r) {
     json_array_append_new(genes, json_pack("{s:s, s:o, s:o}", "name", comp_model_feature(r->model, gene), "spread",
                                            number(s->gene_spread[gene]), "size", number(s->gene_size[gene])));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "models", integer(s->models), "r2", r2, "cka", cka, "changes", changes,
-                   "least_stable_features", genes);
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "models", integer(s->models), "settings_that_differ",
+                   integer(r->settings.differences), "r2", r2, "cka", cka, "changes", changes, "least_stable_features",
+                   genes);
 }
 
 static json_t *kept(const comp__results *r) {

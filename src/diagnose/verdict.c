@@ -393,6 +393,13 @@ static void judge_stability(judge *j) {
          "one model was given");
     return;
   }
+  const comp__settings *other = &j->r->settings;
+  if (other->models)
+    find(j, COMP_QUESTION_STABLE, "settings", COMP_VERDICT_LOOK, (double)other->differences,
+         "settings in which models differ", "give models that differ in their --seed only",
+         "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. What differs "
+         "below may come from that",
+         other->models, s->models, other->models == 1 ? "was" : "were", other->text);
   comp_verdict verdict = below(s->least_r2, R2_LOOK, R2_FAIL);
   find(j, COMP_QUESTION_STABLE, "latents", verdict, s->least_r2, "smallest R2 of a linear map between latents",
        verdict == COMP_VERDICT_PASS ? "" : "longer training, more data, or fewer latent dimensions",
@@ -621,7 +628,7 @@ static void reconcile(judge *j) {
   bool disagree = false;
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->findings[i];
-    disagree = disagree || (f->question == COMP_QUESTION_STABLE &&
+    disagree = disagree || (f->question == COMP_QUESTION_STABLE && strcmp(f->check, "settings") != 0 &&
                             (f->verdict == COMP_VERDICT_LOOK || f->verdict == COMP_VERDICT_FAIL));
   }
   for (size_t i = 0; i < j->out->count; i++) {

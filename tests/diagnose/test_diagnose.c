@@ -300,6 +300,42 @@ static void no_power(void **state) {
   comp_context_free(context);
 }
 
+/* Models that differ in more than the seed are compared, and it is said. */
+static void settings(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
+  comp_model *a = make_model(context, d, 0, 5), *b = make_model(context, d, 1, 7), *c = make_model(context, d, 2, 5);
+  comp__settings s = {0};
+  comp__settings_compare(&s, a, c, "c");
+  assert_int_equal(s.models, 0);
+  assert_int_equal(s.differences, 0);
+  comp__settings_compare(&s, a, b, "'b.comp'");
+  assert_int_equal(s.models, 1);
+  assert_string_equal(s.text, "gamma 7.0 in place of 5.0 in 'b.comp'");
+  for (int many = 0; many < 40; many++) comp__settings_compare(&s, a, b, "'b.comp'");
+  assert_int_equal(s.differences, 41);
+  assert_string_equal(s.text + strlen(s.text) - 9, " and more");
+  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  for (int differ = 0; differ < 2; differ++) {
+    comp_diagnosis *diagnosis;
+    const char *said = NULL;
+    assert_ok(comp_diagnose(&diagnosis, context, d, (const comp_model *const[]){a, differ ? b : c}, 2, &o));
+    for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
+      const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
+      if (strcmp(f->check, "settings") == 0 && f->verdict == COMP_VERDICT_LOOK) said = f->reason;
+    }
+    assert_true(!said == !differ);
+    if (said) assert_non_null(strstr(said, "1 of the 2 models was trained with other settings"));
+    comp_diagnosis_free(diagnosis);
+  }
+  comp_model_free(a);
+  comp_model_free(b);
+  comp_model_free(c);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 /* What to do must fit all lines. */
 static void advice(void **state) {
   (void)state;
@@ -598,6 +634,7 @@ int main(void) {
       cmocka_unit_test(odd_models),
       cmocka_unit_test(odd_labels),
       cmocka_unit_test(floors),
+      cmocka_unit_test(settings),
       cmocka_unit_test(wrong_models),
       cmocka_unit_test(one_model),
       cmocka_unit_test(bad_input),
