@@ -13,7 +13,11 @@ typedef struct comparison {
 
 /* A setting as it is written in the model file; "none" when it is not there. */
 static void show(char *text, size_t size, const json_t *value) {
-  char *dump = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+  if (json_is_real(value)) {
+    snprintf(text, size, "%g", json_real_value(value));
+    return;
+  }
+  char *dump = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
   const char *from = dump ? dump : "none";
   size_t length = strlen(from), quoted = length > 1 && from[0] == '"' ? 1 : 0;
   snprintf(text, size, "%.*s", (int)(length - 2 * quoted), from + quoted);

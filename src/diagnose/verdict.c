@@ -168,10 +168,15 @@ static void judge_normality(judge *j) {
          i->rows, i->active, i->dims);
     return;
   }
+  char p[32];
+  if (i->least_p < 1e-99)
+    snprintf(p, sizeof p, "below 1e-99");
+  else
+    snprintf(p, sizeof p, "%.2g", i->least_p);
   find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_PASS, i->least_p, measure, "",
-       "z is not normal: of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
+       "z is not normal (p %s): of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
        "Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g (%zu of %zu dimensions in use)",
-       i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
+       p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
        i->largest_kurtosis, i->active, i->dims);
 }
 
@@ -202,7 +207,7 @@ static void judge_components(judge *j) {
   /* What decides is symmetry, which does not need independence where the components are unique (docs/theory.md). */
   if (c->dependence > DEPENDENCE_SAID)
     snprintf(more, sizeof more,
-             "; they are not quite independent, as the theorem has them (squares of two correlate "
+             "; the components are not quite independent, as the theorem has them (squares of two correlate "
              "%.2f): the line on symmetry looks at all of them together",
              c->dependence);
   find(j, COMP_QUESTION_IDENTIFIABLE, "components", verdict, (double)c->normal, measure,
@@ -272,9 +277,12 @@ static void judge_symmetry(judge *j) {
   symmetry_text(text, sizeof text, i);
   find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", verdict, fmax(i->rotation.p, i->mirror.p), measure,
        verdict == COMP_VERDICT_PASS ? "" : SYMMETRY,
-       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s",
+       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
        mirrored ? "may be distributed like" : "differs from", i->mirror.p,
-       rotated ? "may be distributed like" : "differs from", i->rotation.p, text);
+       rotated ? "may be distributed like" : "differs from", i->rotation.p, text,
+       verdict == COMP_VERDICT_PASS
+           ? ""
+           : ". What leaves z as it is leaves counterfactuals open: done in one condition only, the fit is as good");
 }
 
 /* ---- independent ---- */
@@ -324,7 +332,8 @@ static void judge_divergence(judge *j) {
   double least_p = 1 / (double)(n->shuffles + 1);
   comp_verdict verdict = weigh(j, n->excess, DIVERGENCE_LOOK, DIVERGENCE_FAIL, n->deviation, n->p, least_p);
   find(j, COMP_QUESTION_INDEPENDENT, "divergence", verdict, n->excess, measure, weighed_advice(verdict),
-       "%ssum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats beyond %zu shuffles of the conditions, whose standard "
+       "%show far z of one condition lies from z of the others, sum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats "
+       "beyond %zu shuffles of the conditions, whose standard "
        "deviation is %.2g (p %.2g)%s. Another estimate, too high on average, with all posteriors as mixture: %.3g +- "
        "%.1g; the training bound at a batch of %zu: %.3g",
        verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", n->excess, n->shuffles,
@@ -373,10 +382,11 @@ static void judge_prediction(judge *j) {
   const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
   find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, weighed_advice(verdict),
        "%sbalanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), "
-       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g, where chance alone makes some %.2g (p %.2g)",
+       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g, where chance alone makes some %.2g (p %.2g)%s",
        verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", m[0].balanced,
        d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels,
-       best->gain, best->deviation, best->p);
+       best->gain, best->deviation, best->p,
+       verdict == COMP_VERDICT_PASS && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
 
 /* ---- stable ---- */
@@ -437,13 +447,12 @@ static void judge_stability(judge *j) {
     return;
   }
   verdict = below(odd->single, SINGLE_LOOK, SINGLE_FAIL);
-  find(j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
-       "smallest correlation of predictions of single samples between models",
-       verdict == COMP_VERDICT_PASS ? ""
-                                    : "use averages over samples; do not rely on counterfactuals of single samples",
-       "within a label, predictions of single samples agree least for %s to %s: r %.3f over samples and features less "
-       "their means",
-       label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single);
+  find(
+      j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
+      "smallest correlation of predictions of single samples between models",
+      verdict == COMP_VERDICT_PASS ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
+      "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f",
+      label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single);
 }
 
 /* ---- kept ---- */
@@ -453,11 +462,15 @@ static void judge_shared(judge *j) {
   const char *measure = "largest mixing of a label of one condition";
   name_list list = {0};
   double worst = 0;
-  size_t count = 0, small = 0;
+  size_t count = 0, small = 0, shared = 0;
   comp_verdict verdict = COMP_VERDICT_PASS;
   for (size_t d = 0; d < f->n_labels; d++) {
     const comp__label_fate *l = &f->labels[d];
-    if (l->in > 1 || l->looked_at == 0) continue;
+    if (l->looked_at == 0) continue;
+    if (l->in > 1) {
+      shared++;
+      continue;
+    }
     if (l->looked_at < LEAST_OF_LABEL) {
       small++;
       continue;
@@ -474,9 +487,13 @@ static void judge_shared(judge *j) {
   if (small)
     snprintf(few, sizeof few, "; %zu label%s with fewer than %d samples %s left out", small, plural(small),
              LEAST_OF_LABEL, small == 1 ? "is" : "are");
-  if (count == 0)
+  if (count + shared == 0)
+    find(j, COMP_QUESTION_KEPT, "shared labels", COMP_VERDICT_NOT_CHECKED, NAN, measure,
+         "give a column of fewer, larger kinds with --label",
+         "no label has %d samples, or samples in several conditions", LEAST_OF_LABEL);
+  else if (count == 0)
     find(j, COMP_QUESTION_KEPT, "shared labels", verdict, 0, measure, "",
-         "every label has samples in several conditions%s", few);
+         "every %slabel has samples in several conditions%s", small ? "other " : "", few);
   else
     find(j, COMP_QUESTION_KEPT, "shared labels", verdict, worst, measure,
          verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
@@ -506,7 +523,7 @@ static void judge_neighbours(judge *j) {
          "no label has samples in two conditions");
   else if (verdict == COMP_VERDICT_PASS)
     find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", "",
-         "neighbours in other conditions are mostly of the own label, for every label");
+         "for every label, the commonest label among its nearest samples in other conditions is its own");
   else
     find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", LESS_PENALTY,
          "labels whose nearest samples in other conditions are mostly of another label (share of the own): %s",
@@ -585,7 +602,7 @@ static void judge_reconstruction(judge *j) {
   comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
   find(j, COMP_QUESTION_KEPT, "reconstruction", verdict, lost, measure,
        verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
-       "explained variance of the data: %.3f, without the penalty %.3f", own, other);
+       "explained variance of the data: %.3f, without the penalty %.3f: a share of %.2f is lost", own, other, lost);
 }
 
 /* ---- beyond ---- */
