@@ -16,20 +16,28 @@ RECIPE = ["--latent", str(DIMS), "--hidden", "128", "--gamma", "5", "--beta", "0
           "--select", "last", "--patience", "0", "--validation", "0"]
 STEPS = 2000
 BATCH = 2000
+THREADS, REUSE = [], []  # set by arguments()
 
 
-def arguments(what):
+def arguments(what, sizes=None):
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--out", default="theory-out", help="folder for data, models and the plot")
     parser.add_argument("--steps", type=int, default=STEPS, help="of training")
     parser.add_argument("--seeds", type=int, default=3, help="models to train")
+    parser.add_argument("--threads", type=int, default=0, help="of the program; 0: all")
+    parser.add_argument("--reuse", action="store_true", help="do not train models again that are in --out")
+    if sizes:
+        parser.add_argument("--sizes", type=lambda text: [int(n) for n in text.split(",")], default=list(sizes),
+                            help="numbers of samples, increasing")
     options = parser.parse_args()
+    THREADS[:] = ["--threads", str(options.threads)]
+    REUSE[:] = [True] if options.reuse else []
     os.makedirs(options.out, exist_ok=True)
     return options
 
 
 def comp(*words):
-    done = subprocess.run([COMP, *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([COMP, *map(str, words), *THREADS], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"comp {' '.join(map(str, words))}: {done.stderr}")
     return done.stdout
@@ -81,10 +89,16 @@ def train(data, model, seed, n, steps, batch=BATCH):
     log = model + ".log"
     batch = min(batch, n)
     epochs = max(1, round(steps * batch / n))
-    comp("train", "-q", "-i", data, "-o", model, "-c", "c", "--seed", seed, "--epochs", epochs, "--log", log, "--batch",
-         batch, *RECIPE)
-    with open(log) as lines:
-        return json.loads(lines.readlines()[-1])["train"]["total"]
+    if not (REUSE and os.path.exists(model)):
+        comp("train", "-q", "-i", data, "-o", model, "-c", "c", "--seed", seed, "--epochs", epochs, "--log", log,
+             "--batch", batch, *RECIPE)
+    return last_epoch(model)["total"]
+
+
+def last_epoch(model):
+    """What training logged at its end: total, likelihood, kl, penalty, all to be made small."""
+    with open(model + ".log") as lines:
+        return json.loads(lines.readlines()[-1])["train"]
 
 
 def counterfactuals(data, model, to):
@@ -92,6 +106,13 @@ def counterfactuals(data, model, to):
     comp("counterfactual", "-q", "-i", data, "-m", model, "-o", model + ".h5ad", "--to", to, "--key", "cf")
     comp("convert", "-q", "-i", model + ".h5ad", "--layer", "cf", "-o", model + ".npy")
     return np.load(model + ".npy")
+
+
+def explained(data, model):
+    """The share of the variance that decoding under the own condition explains, by comp diagnose."""
+    comp("diagnose", "-q", "-i", data, "-m", model, "--json", model + ".json")
+    with open(model + ".json") as text:
+        return json.load(text)["kept"]["explained_variance"]
 
 
 def linear_map(x, y):

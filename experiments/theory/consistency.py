@@ -13,15 +13,16 @@ import numpy as np
 import common
 
 SIZES = (250, 500, 1000, 2000, 4000)
-options = common.arguments(__doc__)
+options = common.arguments(__doc__, sizes=SIZES)
+sizes = options.sizes
 world = common.World(1)
-x, c = world.draw(max(SIZES), common.sources)
+x, c = world.draw(max(*SIZES, *sizes), common.sources)  # the same samples whatever sizes are asked for
 test, test_c = world.draw(4000, common.sources)
 test_path = os.path.join(options.out, "consistency-test.csv")
 common.write(test_path, test, test_c)
-errors = np.zeros((len(SIZES), options.seeds))
+errors = np.zeros((len(sizes), options.seeds))
 objectives = np.zeros_like(errors)
-for i, n in enumerate(SIZES):
+for i, n in enumerate(sizes):
     data = os.path.join(options.out, f"consistency{n}.csv")
     common.write(data, x[:n], c[:n])
     for seed in range(options.seeds):
@@ -31,13 +32,13 @@ for i, n in enumerate(SIZES):
         predicted = common.counterfactuals(test_path, model, "b")[test_c == 0]
         errors[i, seed] = common.error(common.linear_map(test[test_c == 0], predicted), world.map)
         print(f"n = {n}, seed {seed}: objective {objectives[i, seed]:.3f}, error {errors[i, seed]:.1%}", flush=True)
-best = errors[np.arange(len(SIZES)), objectives.argmin(1)]
-print("error of the model with the lowest objective:", ", ".join(f"{n}: {e:.1%}" for n, e in zip(SIZES, best)))
+best = errors[np.arange(len(sizes)), objectives.argmin(1)]
+print("error of the model with the lowest objective:", ", ".join(f"{n}: {e:.1%}" for n, e in zip(sizes, best)))
 
 figure, axis = plt.subplots(figsize=(5, 3.6), constrained_layout=True)
 for seed in range(options.seeds):
-    axis.plot(SIZES, errors[:, seed], ".", color="grey")
-axis.plot(SIZES, best, "o-")
+    axis.plot(sizes, errors[:, seed], ".", color="grey")
+axis.plot(sizes, best, "o-")
 axis.set(xscale="log", yscale="log", xlabel="samples", ylabel="error of the map",
          title="a normal prior, a truth that is not normal")
 figure.savefig(os.path.join(options.out, "consistency.svg"))

@@ -78,6 +78,11 @@ static void print_table(const comp_diagnosis *d) {
   int width = text_columns(STDOUT_FILENO, 120);
   if (width < 80) width = 80;
   size_t counts[4] = {0};
+  print_text(
+      0, 0, width, "",
+      "z is what the model keeps of a sample; a counterfactual is z decoded under another condition. Each line has "
+      "the verdict, the check, the number that decided, and why; -> what to do.");
+  putchar('\n');
   for (size_t i = 0; i < comp_diagnosis_findings(d); i++) {
     const comp_finding *f = comp_diagnosis_finding(d, i);
     if (i == 0 || f->question != comp_diagnosis_finding(d, i - 1)->question)

@@ -14,16 +14,17 @@
 #include <stdint.h>
 
 #include "comp/context.h"
+#include "diagnose/symmetry.h"
 
 typedef struct comp__components {
   size_t count;      /* of components */
   size_t iterations; /* of FastICA */
   bool converged;
-  double *p;         /* [count]: Anderson-Darling, adjusted by Holm, on the half that did not choose them */
-  size_t normal;     /* components that may be normal: adjusted p > alpha */
-  size_t mirrored;   /* components that may be distributed like their negatives */
-  size_t alike;      /* pairs of components that may have one distribution, up to sign */
-  double dependence; /* largest |correlation| between the squares of two components: 0 when they are independent */
+  double found_again; /* smallest share of the components that another search, as good, has too; 1: they are unique */
+  double *p;          /* [count]: Anderson-Darling, adjusted by Holm, on the half that did not choose them */
+  size_t normal;      /* components that may be normal: adjusted p > alpha */
+  double dependence;  /* largest |correlation| between the squares of two components: 0 when they are independent */
+  comp__symmetries symmetries; /* changes of signs and exchanges that may leave z as it is */
 } comp__components;
 
 /* Components of whitened y [n, dims], whose rows are in random order. It should be released via
@@ -32,8 +33,9 @@ comp_status comp__components_find(comp__components *out, comp_context *context, 
                                   double alpha, uint64_t seed);
 void comp__components_release(comp__components *components);
 
-/* The two-sample Kolmogorov-Smirnov p-value (limit distribution) of sorted a [n] and b [m]; with `negate` of a and -b.
- */
-double comp__smirnov_p(const double *a, size_t n, const double *b, size_t m, bool negate);
+/* FastICA: w [dims, dims], one component a row, of whitened y [n, dims]; w comes in as the place to start from. At most
+ * `most` iterations. */
+comp_status comp__fast_ica(double *w, size_t *iterations, bool *converged, comp_context *context, const double *y,
+                           size_t n, size_t dims, size_t most);
 
 #endif

@@ -345,6 +345,8 @@ comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const com
   comp__results r = {.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
   COMP__TRY(comp_diagnose_options_check(options));
   COMP__TRY(check_models(context, models, n_models, options));
+  for (size_t m = 1; m < n_models; m++)
+    comp__settings_compare(&r.settings, models[0], models[m], name_model(models, m, options).name);
   r.model = models[0];
   r.n = comp_dataset_samples(dataset);
   r.dims = comp_model_get_options(models[0])->latent;

@@ -32,6 +32,22 @@ static json_t *integer(size_t value) {
   return json_integer((json_int_t)value);
 }
 
+static json_t *components(const comp__components *c) {
+  const comp__symmetries *m = &c->symmetries;
+  json_t *root =
+      json_pack("{s:o, s:o, s:b, s:o, s:o}", "count", integer(c->count), "may_be_normal", integer(c->normal),
+                "converged", (int)c->converged, "found_again", number(c->found_again), "p", numbers(c->p, c->count));
+  json_object_set_new(root, "largest_correlation_of_squares", number(c->dependence));
+  json_object_set_new(root, "may_be_mirrored", integer(m->mirrored));
+  json_object_set_new(root, "may_be_mirrored_at_once", integer(m->together));
+  json_object_set_new(root, "pairs_may_be_alike", integer(m->alike));
+  json_object_set_new(root, "mirrored_alone", integer(m->mirrored_alone));
+  json_object_set_new(root, "pairs_alike_alone", integer(m->alike_alone));
+  json_object_set_new(root, "maps_tested", integer(m->tests));
+  json_object_set_new(root, "maps_not_tested", integer(m->untested));
+  return root;
+}
+
 static json_t *identify(const comp__identify *i) {
   json_t *root =
       json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "dimensions", integer(i->dims), "active", integer(i->active),
@@ -49,13 +65,7 @@ static json_t *identify(const comp__identify *i) {
                                 integer(i->projections), "rejected_anderson_darling", integer(i->rejected[0]),
                                 "rejected_lilliefors", integer(i->rejected[1]), "rejected_shapiro_wilk",
                                 integer(i->rejected[2])));
-  const comp__components *c = &i->components;
-  if (i->has_components)
-    json_object_set_new(root, "components",
-                        json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "count", integer(c->count), "may_be_normal",
-                                  integer(c->normal), "may_be_mirrored", integer(c->mirrored), "pairs_may_be_alike",
-                                  integer(c->alike), "largest_correlation_of_squares", number(c->dependence),
-                                  "converged", (int)c->converged, "p", numbers(c->p, c->count)));
+  if (i->has_components) json_object_set_new(root, "components", components(&i->components));
   json_object_set_new(root, "symmetry",
                       json_pack("{s:o, s:o, s:o, s:o}", "samples", integer(i->symmetry_rows), "permutations",
                                 integer(i->symmetry_permutations), "mirror", test(i->mirror), "rotation",
@@ -123,8 +133,9 @@ static json_t *stability(const comp__results *r) {
     json_array_append_new(genes, json_pack("{s:s, s:o, s:o}", "name", comp_model_feature(r->model, gene), "spread",
                                            number(s->gene_spread[gene]), "size", number(s->gene_size[gene])));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "models", integer(s->models), "r2", r2, "cka", cka, "changes", changes,
-                   "least_stable_features", genes);
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "models", integer(s->models), "settings_that_differ",
+                   integer(r->settings.differences), "r2", r2, "cka", cka, "changes", changes, "least_stable_features",
+                   genes);
 }
 
 static json_t *kept(const comp__results *r) {

@@ -9,6 +9,7 @@
 #include "diagnose/identify.h"
 #include "diagnose/independence.h"
 #include "diagnose/predict.h"
+#include "diagnose/settings.h"
 #include "diagnose/stability.h"
 
 typedef struct comp__results {
@@ -25,7 +26,8 @@ typedef struct comp__results {
   comp__estimate bound;       /* over batches as in training */
   size_t batch;               /* their size */
   comp__prediction_check condition_means, condition_draws;
-  bool stable; /* whether several models were compared */
+  bool stable;             /* whether several models were compared */
+  comp__settings settings; /* in which the models differ, besides the seed */
   comp__stability stability;
   comp__fates fates;
   comp__prediction_check label_before, label_after; /* from principal components of the data, and from z */

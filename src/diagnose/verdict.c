@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "diagnose/results.h"
 
-#define DEPENDENCE_LOOK 0.2 /* |correlation| of the squares of two components */
+#define DEPENDENCE_SAID 0.2 /* |correlation| of the squares of two components: above it is said */
 /* Share of H(c) that z holds, estimated from below, and gain of the best classifier over chance. */
 #define INFORMATION_LOOK 0.1
 #define INFORMATION_FAIL 0.3
@@ -168,10 +168,15 @@ static void judge_normality(judge *j) {
          i->rows, i->active, i->dims);
     return;
   }
+  char p[32];
+  if (i->least_p < 1e-99)
+    snprintf(p, sizeof p, "below 1e-99");
+  else
+    snprintf(p, sizeof p, "%.2g", i->least_p);
   find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_PASS, i->least_p, measure, "",
-       "z is not normal: of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
+       "z is not normal (p %s): of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
        "Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g (%zu of %zu dimensions in use)",
-       i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
+       p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
        i->largest_kurtosis, i->active, i->dims);
 }
 
@@ -188,21 +193,56 @@ static void judge_components(judge *j) {
     return;
   }
   comp_verdict verdict = COMP_VERDICT_PASS;
-  bool dependent = c->dependence > DEPENDENCE_LOOK;
-  if (c->normal > 1 || dependent || !c->converged) verdict = COMP_VERDICT_LOOK;
+  bool unique = c->found_again >= 1;
+  if (c->normal > 1 || !c->converged || !unique) verdict = COMP_VERDICT_LOOK;
   if (c->normal > 1 && 2 * c->normal >= c->count) verdict = COMP_VERDICT_FAIL;
-  char more[200] = "";
-  if (dependent)
+  char more[300] = "", other[200] = "";
+  if (!c->converged)
+    snprintf(other, sizeof other, "; the search for components did not converge, others may exist");
+  else if (!unique)
+    snprintf(other, sizeof other,
+             "; they are not unique (another search, as good, has %.0f %% of them): maps of z that the next line does "
+             "not try may leave it as it is",
+             100 * c->found_again);
+  /* What decides is symmetry, which does not need independence where the components are unique (docs/theory.md). */
+  if (c->dependence > DEPENDENCE_SAID)
     snprintf(more, sizeof more,
-             "; components as independent as can be found are still not independent (squares of two correlate %.2f), "
-             "as the theorem wants them",
+             "; the components are not quite independent, as the theorem has them (squares of two correlate "
+             "%.2f): the line on symmetry looks at all of them together",
              c->dependence);
   find(j, COMP_QUESTION_IDENTIFIABLE, "components", verdict, (double)c->normal, measure,
        verdict == COMP_VERDICT_PASS ? ""
                                     : "fewer latent dimensions, or more data; trust averages more than single samples",
-       "of %zu components %zu may be normal%s%s%s", c->count, c->normal,
+       "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
        c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
-       c->converged ? "" : "; the search for components did not converge, others may exist", more);
+       other, more);
+}
+
+/* What is known of maps of single components. */
+static void symmetry_text(char *text, size_t size, const comp__identify *i) {
+  const comp__symmetries *m = &i->components.symmetries;
+  size_t count = i->components.count, used = 0;
+  text[0] = 0;
+  if (!i->has_components) return;
+  if (m->mirrored)
+    used += (size_t)snprintf(text + used, size - used,
+                             "; z may stay as it is when %zu of its %zu components are mirrored, one at a time",
+                             m->mirrored, count);
+  if (m->together)
+    used += (size_t)snprintf(text + used, size - used,
+                             "; z may stay as it is when several of its components are mirrored at once");
+  if (m->alike)
+    used += (size_t)snprintf(text + used, size - used,
+                             "; z may stay as it is when two components are exchanged (%zu of %zu pairs)", m->alike,
+                             count * (count - 1) / 2);
+  if (m->untested)
+    used += (size_t)snprintf(text + used, size - used, "; %zu of these maps were too many to test", m->untested);
+  if (used == 0 && m->mirrored_alone + m->alike_alone)
+    snprintf(text, size,
+             "; it also differs from what mirroring or exchanging its components makes of it, although "
+             "some of them, taken alone, may equal their mirror images or each other");
+  else if (used == 0)
+    snprintf(text, size, "; no component equals its mirror image or another component");
 }
 
 static void judge_symmetry(judge *j) {
@@ -230,20 +270,19 @@ static void judge_symmetry(judge *j) {
          i->symmetry_rows);
     return;
   }
-  bool parts = i->has_components && (c->mirrored > 0 || c->alike > 0);
+  const comp__symmetries *m = &c->symmetries;
+  bool parts = i->has_components && (m->mirrored || m->together || m->alike);
   comp_verdict verdict = rotated ? COMP_VERDICT_FAIL : mirrored || parts ? COMP_VERDICT_LOOK : COMP_VERDICT_PASS;
-  char mirror_text[100] = "", alike_text[100] = "";
-  if (parts && c->mirrored)
-    snprintf(mirror_text, sizeof mirror_text, "; %zu of %zu components may equal %s mirror image%s", c->mirrored,
-             c->count, c->mirrored == 1 ? "its" : "their", plural(c->mirrored));
-  if (parts && c->alike)
-    snprintf(alike_text, sizeof alike_text, "; %zu of %zu pairs of components may be alike", c->alike,
-             c->count * (c->count - 1) / 2);
+  char text[600];
+  symmetry_text(text, sizeof text, i);
   find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", verdict, fmax(i->rotation.p, i->mirror.p), measure,
        verdict == COMP_VERDICT_PASS ? "" : SYMMETRY,
        "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
        mirrored ? "may be distributed like" : "differs from", i->mirror.p,
-       rotated ? "may be distributed like" : "differs from", i->rotation.p, mirror_text, alike_text);
+       rotated ? "may be distributed like" : "differs from", i->rotation.p, text,
+       verdict == COMP_VERDICT_PASS
+           ? ""
+           : ". What leaves z as it is leaves counterfactuals open: done in one condition only, the fit is as good");
 }
 
 /* ---- independent ---- */
@@ -293,7 +332,8 @@ static void judge_divergence(judge *j) {
   double least_p = 1 / (double)(n->shuffles + 1);
   comp_verdict verdict = weigh(j, n->excess, DIVERGENCE_LOOK, DIVERGENCE_FAIL, n->deviation, n->p, least_p);
   find(j, COMP_QUESTION_INDEPENDENT, "divergence", verdict, n->excess, measure, weighed_advice(verdict),
-       "%ssum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats beyond %zu shuffles of the conditions, whose standard "
+       "%show far z of one condition lies from z of the others, sum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats "
+       "beyond %zu shuffles of the conditions, whose standard "
        "deviation is %.2g (p %.2g)%s. Another estimate, too high on average, with all posteriors as mixture: %.3g +- "
        "%.1g; the training bound at a batch of %zu: %.3g",
        verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", n->excess, n->shuffles,
@@ -342,10 +382,11 @@ static void judge_prediction(judge *j) {
   const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
   find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, weighed_advice(verdict),
        "%sbalanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), "
-       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g, where chance alone makes some %.2g (p %.2g)",
+       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g, where chance alone makes some %.2g (p %.2g)%s",
        verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", m[0].balanced,
        d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels,
-       best->gain, best->deviation, best->p);
+       best->gain, best->deviation, best->p,
+       verdict == COMP_VERDICT_PASS && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
 
 /* ---- stable ---- */
@@ -362,6 +403,13 @@ static void judge_stability(judge *j) {
          "one model was given");
     return;
   }
+  const comp__settings *other = &j->r->settings;
+  if (other->models)
+    find(j, COMP_QUESTION_STABLE, "settings", COMP_VERDICT_LOOK, (double)other->differences,
+         "settings in which models differ", "give models that differ in their --seed only",
+         "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. What differs "
+         "below may come from that",
+         other->models, s->models, other->models == 1 ? "was" : "were", other->text);
   comp_verdict verdict = below(s->least_r2, R2_LOOK, R2_FAIL);
   find(j, COMP_QUESTION_STABLE, "latents", verdict, s->least_r2, "smallest R2 of a linear map between latents",
        verdict == COMP_VERDICT_PASS ? "" : "longer training, more data, or fewer latent dimensions",
@@ -399,13 +447,12 @@ static void judge_stability(judge *j) {
     return;
   }
   verdict = below(odd->single, SINGLE_LOOK, SINGLE_FAIL);
-  find(j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
-       "smallest correlation of predictions of single samples between models",
-       verdict == COMP_VERDICT_PASS ? ""
-                                    : "use averages over samples; do not rely on counterfactuals of single samples",
-       "within a label, predictions of single samples agree least for %s to %s: r %.3f over samples and features less "
-       "their means",
-       label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single);
+  find(
+      j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
+      "smallest correlation of predictions of single samples between models",
+      verdict == COMP_VERDICT_PASS ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
+      "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f",
+      label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single);
 }
 
 /* ---- kept ---- */
@@ -415,11 +462,15 @@ static void judge_shared(judge *j) {
   const char *measure = "largest mixing of a label of one condition";
   name_list list = {0};
   double worst = 0;
-  size_t count = 0, small = 0;
+  size_t count = 0, small = 0, shared = 0;
   comp_verdict verdict = COMP_VERDICT_PASS;
   for (size_t d = 0; d < f->n_labels; d++) {
     const comp__label_fate *l = &f->labels[d];
-    if (l->in > 1 || l->looked_at == 0) continue;
+    if (l->looked_at == 0) continue;
+    if (l->in > 1) {
+      shared++;
+      continue;
+    }
     if (l->looked_at < LEAST_OF_LABEL) {
       small++;
       continue;
@@ -436,9 +487,13 @@ static void judge_shared(judge *j) {
   if (small)
     snprintf(few, sizeof few, "; %zu label%s with fewer than %d samples %s left out", small, plural(small),
              LEAST_OF_LABEL, small == 1 ? "is" : "are");
-  if (count == 0)
+  if (count + shared == 0)
+    find(j, COMP_QUESTION_KEPT, "shared labels", COMP_VERDICT_NOT_CHECKED, NAN, measure,
+         "give a column of fewer, larger kinds with --label",
+         "no label has %d samples, or samples in several conditions", LEAST_OF_LABEL);
+  else if (count == 0)
     find(j, COMP_QUESTION_KEPT, "shared labels", verdict, 0, measure, "",
-         "every label has samples in several conditions%s", few);
+         "every %slabel has samples in several conditions%s", small ? "other " : "", few);
   else
     find(j, COMP_QUESTION_KEPT, "shared labels", verdict, worst, measure,
          verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
@@ -468,7 +523,7 @@ static void judge_neighbours(judge *j) {
          "no label has samples in two conditions");
   else if (verdict == COMP_VERDICT_PASS)
     find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", "",
-         "neighbours in other conditions are mostly of the own label, for every label");
+         "for every label, the commonest label among its nearest samples in other conditions is its own");
   else
     find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", LESS_PENALTY,
          "labels whose nearest samples in other conditions are mostly of another label (share of the own): %s",
@@ -547,7 +602,7 @@ static void judge_reconstruction(judge *j) {
   comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
   find(j, COMP_QUESTION_KEPT, "reconstruction", verdict, lost, measure,
        verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
-       "explained variance of the data: %.3f, without the penalty %.3f", own, other);
+       "explained variance of the data: %.3f, without the penalty %.3f: a share of %.2f is lost", own, other, lost);
 }
 
 /* ---- beyond ---- */
@@ -590,7 +645,7 @@ static void reconcile(judge *j) {
   bool disagree = false;
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->findings[i];
-    disagree = disagree || (f->question == COMP_QUESTION_STABLE &&
+    disagree = disagree || (f->question == COMP_QUESTION_STABLE && strcmp(f->check, "settings") != 0 &&
                             (f->verdict == COMP_VERDICT_LOOK || f->verdict == COMP_VERDICT_FAIL));
   }
   for (size_t i = 0; i < j->out->count; i++) {

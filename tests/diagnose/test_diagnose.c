@@ -221,7 +221,7 @@ static comp__results good_results(const comp_model *model, size_t *counts) {
   r.identify = (comp__identify){.dims = 3, .active = 3, .rows = 1000, .symmetry_rows = 1000, .has_components = true};
   r.identify.symmetry_permutations = 99;
   r.identify.mirror.p = r.identify.rotation.p = 0.01;
-  r.identify.components = (comp__components){.count = 3, .converged = true};
+  r.identify.components = (comp__components){.count = 3, .converged = true, .found_again = 1};
   r.independence.entropy = 0.69;
   r.independence.information.value = 0.02;
   r.null = (comp__null){.deviation = 0.02, .p = 0.5, .rows = 1000, .shuffles = 19};
@@ -297,6 +297,42 @@ static void no_power(void **state) {
   assert_verdict(&r, "divergence", COMP_VERDICT_NOT_CHECKED);
   assert_non_null(strstr(JUDGED(&r, "information").reason, "4 of 'yes'"));
   comp_model_free(model);
+  comp_context_free(context);
+}
+
+/* Models that differ in more than the seed are compared, and it is said. */
+static void settings(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
+  comp_model *a = make_model(context, d, 0, 5), *b = make_model(context, d, 1, 7), *c = make_model(context, d, 2, 5);
+  comp__settings s = {0};
+  comp__settings_compare(&s, a, c, "c");
+  assert_int_equal(s.models, 0);
+  assert_int_equal(s.differences, 0);
+  comp__settings_compare(&s, a, b, "'b.comp'");
+  assert_int_equal(s.models, 1);
+  assert_string_equal(s.text, "gamma 7 in place of 5 in 'b.comp'");
+  for (int many = 0; many < 40; many++) comp__settings_compare(&s, a, b, "'b.comp'");
+  assert_int_equal(s.differences, 41);
+  assert_string_equal(s.text + strlen(s.text) - 9, " and more");
+  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  for (int differ = 0; differ < 2; differ++) {
+    comp_diagnosis *diagnosis;
+    const char *said = NULL;
+    assert_ok(comp_diagnose(&diagnosis, context, d, (const comp_model *const[]){a, differ ? b : c}, 2, &o));
+    for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
+      const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
+      if (strcmp(f->check, "settings") == 0 && f->verdict == COMP_VERDICT_LOOK) said = f->reason;
+    }
+    assert_true(!said == !differ);
+    if (said) assert_non_null(strstr(said, "1 of the 2 models was trained with other settings"));
+    comp_diagnosis_free(diagnosis);
+  }
+  comp_model_free(a);
+  comp_model_free(b);
+  comp_model_free(c);
+  comp_dataset_free(d);
   comp_context_free(context);
 }
 
@@ -379,10 +415,30 @@ static void odd_models(void **state) {
   assert_verdict(&r, "components", COMP_VERDICT_PASS);
   r.identify.components.converged = false;
   assert_verdict(&r, "components", COMP_VERDICT_LOOK);
-  r.identify.components.mirrored = r.identify.components.alike = 1;
+  r.identify.components.converged = true;
+  r.identify.components.found_again = 0.67;
+  assert_verdict(&r, "components", COMP_VERDICT_LOOK);
+  assert_non_null(strstr(JUDGED(&r, "components").reason, "not unique"));
+  r.identify.components.found_again = 1;
+  r.identify.components.dependence = 0.4;
+  assert_verdict(&r, "components", COMP_VERDICT_PASS);
+  assert_non_null(strstr(JUDGED(&r, "components").reason, "squares of two correlate 0.40"));
+  /* Symmetry: of components on their own it is said, of z it counts. */
+  comp__symmetries *m = &r.identify.components.symmetries;
+  m->mirrored_alone = m->alike_alone = 1;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_PASS);
+  assert_non_null(strstr(JUDGED(&r, "symmetry").reason, "taken alone"));
+  m->together = 1;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_LOOK);
+  m->together = 0;
+  m->alike = 1;
+  assert_verdict(&r, "symmetry", COMP_VERDICT_LOOK);
+  m->mirrored = 1;
+  m->untested = 2;
   said = JUDGED(&r, "symmetry").reason;
-  assert_non_null(
-      strstr(said, "1 of 3 components may equal its mirror image; 1 of 3 pairs of components may be alike"));
+  assert_non_null(strstr(said, "1 of its 3 components are mirrored"));
+  assert_non_null(strstr(said, "(1 of 3 pairs)"));
+  assert_non_null(strstr(said, "2 of these maps"));
   /* Features that the data lacks. */
   r.missing = 6;
   assert_verdict(&r, "features", COMP_VERDICT_LOOK);
@@ -578,6 +634,7 @@ int main(void) {
       cmocka_unit_test(odd_models),
       cmocka_unit_test(odd_labels),
       cmocka_unit_test(floors),
+      cmocka_unit_test(settings),
       cmocka_unit_test(wrong_models),
       cmocka_unit_test(one_model),
       cmocka_unit_test(bad_input),

@@ -149,7 +149,8 @@ static void components(void **state) {
   }
   assert_int_equal(first.count, WIDTH);
   assert_int_equal(first.normal, 3);
-  assert_int_equal(first.mirrored, 5); /* all but the skewed one */
+  assert_int_equal(first.symmetries.mirrored, 5); /* all but the skewed one */
+  assert_int_equal(first.symmetries.alike, 3);    /* the normal ones */
   assert_true(first.dependence < 0.2);
   comp__components_release(&first);
   free(x);
