@@ -74,7 +74,7 @@ static const opt_spec options[] = {
     {"model", .kind = OPT_CHOICE, FIELD(model), .metavar = "NAME", .choices_from = model_names, .group = "Training",
      .help = "the model"},
     {"preset", .kind = OPT_CHOICE, FIELD(preset), .metavar = "NAME", .choices_from = preset_names, .group = "Training",
-     .unset = "default; protect for a table with --protect",
+     .unset = "default; protect for a table of 20 or more features with --protect",
      .help = "the recipe (see comp help train); what follows changes parts of it"},
     {"epochs", .kind = OPT_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
      .unset = "by the size of the data", .help = "passes over the data"},

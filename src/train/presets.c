@@ -101,7 +101,8 @@ static void follow_recipe(comp_train_options *o, const recipe *r) {
 }
 
 /* For tables of people and the like, from runs on census data (docs/experiments.md). Where posteriors are narrow, those
- * of two rows hardly overlap, and the penalty draws all rows together without mixing the conditions; where batches are
+ * of two rows hardly overlap, and the penalty draws all rows together without mixing the conditions; where they are
+ * wide, it is stable without a row's own posterior in its mixture, and free of the bias of that term. Where batches are
  * small, it sees too few rows of the other condition. A better validation loss says little of what is hidden: the
  * likelihood is most of it. */
 static void follow_protect(comp_train_options *o) {
@@ -111,6 +112,7 @@ static void follow_protect(comp_train_options *o) {
   m->latent = 16;
   m->scale = 1.0;
   m->beta = 1.0;
+  if (m->penalty == COMP_PENALTY_COMP) m->include_self = false;
   o->batch = 2048;
   o->steps = 3000;
   o->patience = 0;
