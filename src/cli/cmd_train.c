@@ -144,7 +144,9 @@ static const opt_spec options[] = {
      .unset = "as the model has it",
      .help = "where an mmd penalty attaches: at z, or at the decoder's first hidden layer"},
     {"leave-self-out", .kind = OPT_FLAG, FIELD(leave_self_out), .group = "Objective",
-     .help = "a sample's own posterior is not part of its own mixture (needs tiny learning rates)"},
+     .help =
+         "a sample's own posterior is not part of its own mixture (needs wide posteriors, as of --scale 1, or a tiny "
+         "learning rate)"},
     {"mmd-scale", .kind = OPT_REAL, FIELD(mmd_scale), .metavar = "L", .group = "Objective", .min = 1e-6, .max = 1e6,
      .unset = "the model's scale, or 19 scales at once", .help = "a single kernel scale for mmd"},
     {"elbo-reduction", .kind = OPT_CHOICE, FIELD(reduction), .metavar = "HOW", .group = "Objective",
