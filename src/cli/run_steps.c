@@ -49,8 +49,9 @@ static bool parse_hidden(comp_model_options *out, const char *list) {
   }
 }
 
-/* Hiding an attribute of rows of a table takes another recipe than aligning cells. Few features leave dimensions of wide
- * posteriors unused, and in these a trace of the attribute stays that the penalty does not see and a classifier does. */
+/* Hiding an attribute of rows of a table takes another recipe than aligning cells. Few features leave dimensions of
+ * wide posteriors unused, and in these a trace of the attribute stays that the penalty does not see and a classifier
+ * does. */
 static const char *preset(const run_job *job) {
   enum { LEAST_FEATURES = 20 };
   const run_options *o = job->options;
@@ -113,11 +114,12 @@ static int fit(run_job *job, comp_train_options *t) {
 /* What --protect changes, and why. */
 static void tell_recipe(run_job *job, const comp_train_options *t) {
   if (job->options->preset || strcmp(preset(job), "protect") != 0) return;
-  run_say(job,
-          "--protect: posteriors of standard deviation %g, steps of %zu rows, gamma %g, and no stop before the end: "
-          "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
-          "not part of its mixture (--preset default: none of this)",
-          t->model.scale, t->batch, t->model.gamma, job->options->condition);
+  run_say(
+      job,
+      "--protect: posteriors of standard deviation %g, steps of %zu rows, gamma %g, and no stop before the end: "
+      "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
+      "not part of its mixture (--preset default: none of this)",
+      t->model.scale, t->batch, t->model.gamma, job->options->condition);
 }
 
 /* How the training ended, for the record; says so when it was not as one would expect. */

@@ -301,8 +301,8 @@ comp_status comp__run_all(comp__run *run) {
   if (status == COMP_ERR_INTERRUPTED && run->options->checkpoint) {
     comp_status saved = comp__checkpoint_save(run);
     if (saved != COMP_OK) return saved;
-    comp__info(run->context, "stopped after %llu steps; the state is in %s",
-               (unsigned long long)run->now.step, run->options->checkpoint);
+    comp__info(run->context, "stopped after %llu steps; the state is in %s", (unsigned long long)run->now.step,
+               run->options->checkpoint);
     comp__check_interrupt(run->context); /* sets the message again */
   }
   run->model->finished = status == COMP_OK && finished(run);
