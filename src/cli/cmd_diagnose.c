@@ -81,7 +81,7 @@ static void print_table(const comp_diagnosis *d) {
   print_text(
       0, 0, width, "",
       "z is what the model keeps of a sample; a counterfactual is z decoded under another condition. Each line has "
-      "the verdict, the check, the number that decided, and why; -> what to do.");
+      "the verdict, the check, a number, and why; -> what to do.");
   putchar('\n');
   for (size_t i = 0; i < comp_diagnosis_findings(d); i++) {
     const comp_finding *f = comp_diagnosis_finding(d, i);

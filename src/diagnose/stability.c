@@ -140,14 +140,19 @@ static double single_agreement(const float *a, const float *b, size_t n, size_t 
 
 static void summarise(comp__change *c, comp__stability *out, const change_work *w, size_t genes) {
   size_t models = out->models;
-  double pairs = 0, sum = 0, single = 0;
+  /* The smallest: a mean over pairs would hide one model that differs, and two groups of models that agree within. */
+  c->agreement = c->single = NAN;
   for (size_t a = 0; a < models; a++)
-    for (size_t b = 0; b < a; b++, pairs++) {
-      sum += pearson(w->change + a * genes, w->change + b * genes, genes);
-      single += single_agreement(w->single + a * SINGLES * genes, w->single + b * SINGLES * genes, w->singles, genes);
+    for (size_t b = 0; b < a; b++) {
+      double r = pearson(w->change + a * genes, w->change + b * genes, genes);
+      if (!(c->agreement <= r)) c->agreement = r;
+      if (w->singles < 2) continue;
+      r = single_agreement(w->single + a * SINGLES * genes, w->single + b * SINGLES * genes, w->singles, genes);
+      if (c->single <= r) continue;
+      c->single = r;
+      c->odd[0] = b;
+      c->odd[1] = a;
     }
-  c->agreement = pairs > 0 ? sum / pairs : NAN;
-  c->single = pairs > 0 && w->singles > 1 ? single / pairs : NAN;
   for (size_t g = 0; g < genes; g++) {
     double mean = 0, squares = 0, size = 0;
     for (size_t m = 0; m < models; m++) mean += w->predicted[m * genes + g] / (double)models;

@@ -16,10 +16,12 @@ comp_status comp__linear_agreement(comp__linear_fit *out, const float *a, size_t
 typedef struct comp__change {
   size_t label, to; /* `label` is 0 when there are no labels */
   size_t samples;
-  double agreement; /* of the change: Pearson's r over the features, mean over pairs of models */
-  double single; /* of predictions of single samples, each feature less its mean: r over all of them, mean over pairs */
-  double spread; /* of the prediction over models: root mean square over the features of its standard deviation */
-  double size;   /* of the change: root mean square over the features, mean over models */
+  double agreement; /* of the change: Pearson's r over the features, smallest over pairs of models */
+  double single;    /* of predictions of single samples, each feature less its mean: r over all of them, smallest over
+                       pairs */
+  size_t odd[2];    /* the pair that has it */
+  double spread;    /* of the prediction over models: root mean square over the features of its standard deviation */
+  double size;      /* of the change: root mean square over the features, mean over models */
 } comp__change;
 
 /* Zero-initialise to start. */

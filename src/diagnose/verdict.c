@@ -355,12 +355,12 @@ static void judge_information(judge *j) {
   if (low.value <= high.value)
     find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, measure, advice,
          "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g, of the "
-         "%.3g nats of the condition",
+         "%.3g nats of the condition (the number: the first of these over the last)",
          low.value, low.error, fmin(high.value, r->independence.entropy), high.error, r->independence.entropy);
   else
     find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, measure, advice,
          "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g: %s, of "
-         "the %.3g nats of the condition",
+         "the %.3g nats of the condition (the number: the first of these over the last)",
          low.value, low.error, high.value, high.error,
          low.value - high.value <= 2 * error ? "they agree within their errors"
                                              : "they cross by more than their errors, which leave out the choice of "
@@ -382,7 +382,8 @@ static void judge_prediction(judge *j) {
   const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
   find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, weighed_advice(verdict),
        "%sbalanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), "
-       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g, where chance alone makes some %.2g (p %.2g)%s",
+       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g (0: chance, 1: always right), where chance alone makes "
+       "some %.2g (p %.2g)%s",
        verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", m[0].balanced,
        d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels,
        best->gain, best->deviation, best->p,
@@ -429,12 +430,13 @@ static void judge_stability(judge *j) {
   for (size_t g = 0; g < 5 && g < comp_model_features(j->r->model); g++)
     append(&genes, comp_model_feature(j->r->model, s->gene_order[g]), "%.2g", s->gene_spread[s->gene_order[g]]);
   find(j, COMP_QUESTION_STABLE, "counterfactuals", verdict, worst->agreement,
-       "smallest mean correlation of a predicted change between models",
+       "smallest correlation of a predicted change between two models",
        verdict == COMP_VERDICT_PASS ? ""
                                     : "compare the objectives of the seeds (comp train --log): one that is worse is "
                                       "stuck; where they are alike, do not rely on "
                                       "what differs",
-       "predicted changes agree least for %s to %s: r %.3f over features (%zu sample%s). Least stable features "
+       "predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
+       "stable features "
        "(standard deviation over models): %s",
        label_name(j, worst->label), comp_model_level(j->r->model, worst->to), worst->agreement, worst->samples,
        plural(worst->samples), finish_list(&genes));
@@ -451,8 +453,9 @@ static void judge_stability(judge *j) {
       j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
       "smallest correlation of predictions of single samples between models",
       verdict == COMP_VERDICT_PASS ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
-      "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f",
-      label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single);
+      "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f "
+      "(models %zu and %zu of those given)",
+      label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single, odd->odd[0] + 1, odd->odd[1] + 1);
 }
 
 /* ---- kept ---- */

@@ -59,6 +59,8 @@ static comp_status make_graph(comp__graph *out, comp_umap_info *info, comp_conte
   const size_t n = comp_matrix_rows(points);
   comp_neighbors_options search = COMP_NEIGHBORS_OPTIONS_INIT;
   search.k = options->neighbors - 1 < n - 1 ? options->neighbors - 1 : n - 1;
+  if (options->neighbors > n)
+    comp__warn(context, "neighbors: %zu, but there are %zu points: all of them are taken", options->neighbors, n);
   search.metric = options->metric;
   search.search = options->search;
   comp_neighbors *neighbors = NULL;
