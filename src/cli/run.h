@@ -65,6 +65,7 @@ typedef struct run_job {
   json_t *old; /* record of what is in `work`; NULL: nothing */
   comp_dataset *old_data;
   bool old_data_read;
+  bool stopped;     /* the last run did not come to its end, and nothing of it was taken over yet */
   uint64_t request; /* what was asked of the preparation */
   bool reused;      /* the data set was read from data.h5ad, with the results of the earlier run in it */
 

@@ -225,6 +225,12 @@ static bool makes_all(run_job *job) {
   return all;
 }
 
+/* Before the first step that is taken over from a run that was stopped. Training itself tells of its checkpoint. */
+static void tell_stopped(run_job *job) {
+  if (job->stopped) run_say(job, "going on where the last run stopped");
+  job->stopped = false;
+}
+
 bool run_take_prepared(run_job *job, uint64_t request) {
   json_t *step = json_array_get(json_object_get(job->old, "steps"), 0);
   job->request = request;
@@ -239,6 +245,7 @@ bool run_take_prepared(run_job *job, uint64_t request) {
     return false;
   }
   job->reused = true;
+  tell_stopped(job);
   run_say(job, "$ %s    # as before", text_of(step, "command"));
   job->fingerprint = strtoull(text_of(step, "fingerprint"), NULL, 16);
   job->all = run_mix(job->all, &job->fingerprint, sizeof job->fingerprint);
@@ -285,6 +292,7 @@ bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs
   take_fingerprint(job, upstream, outputs);
   bool found = !job->options->fresh && old_step(job, job->fingerprint) != NULL;
   for (const char *const *o = outputs; *o && found; o++) found = take_over(job, *o);
+  if (found) tell_stopped(job);
   show(job, found ? "    # as before" : "");
   for (const char *const *o = outputs; *o && !found; o++) {
     comp_slot slot;
@@ -373,7 +381,7 @@ int run_folder_open(run_job *job) {
     link_earlier(job, earlier);
     job->old = json_incref(earlier);
   }
-  if (!fresh_work && job->old) run_say(job, "going on where the last run stopped");
+  job->stopped = !fresh_work && job->old;
 done:
   json_decref(earlier);
   return code;

@@ -50,9 +50,11 @@ static int check_condition(run_job *job, const comp_table *obs) {
   comp_status status = comp_table_require(&column, obs, o->condition);
   if (status == COMP_OK) status = comp_table_groups(g, obs, column);
   if (status != COMP_OK) return cli_fail_in(job->session, status, path);
+  if (g->rows == 0 && o->keep.count) return cli_error(job->session, EXIT_FAILED, "%s: --keep leaves no sample", path);
   if (g->n_levels < 2)
-    return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %s: a condition needs two values at least", path,
-                     o->condition, g->n_levels ? "one value only" : "no values");
+    return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %s%s: a condition needs two values at least", path,
+                     o->condition, g->n_levels ? "one value only" : "no values",
+                     o->keep.count ? " in the samples that --keep leaves" : "");
   if (g->n_levels > MOST_CONDITIONS)
     return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %zu different values: that is no condition", path,
                      o->condition, g->n_levels);
@@ -90,6 +92,25 @@ static int check_groups(run_job *job, const comp_table *obs, const char *option,
   return code;
 }
 
+/* Predictions of two conditions may not go by the same name. */
+static int check_layers(run_job *job) {
+  const comp_groups *g = &job->conditions;
+  char first[COMP_LAYER_NAME_SIZE], second[COMP_LAYER_NAME_SIZE];
+  for (size_t a = 0; a < g->n_levels; a++) {
+    comp_counterfactual_layer(first, g->levels[a]);
+    for (size_t b = a + 1; b < g->n_levels; b++) {
+      comp_counterfactual_layer(second, g->levels[b]);
+      if (strcmp(first, second) == 0)
+        return cli_error(
+            job->session, EXIT_FAILED,
+            "%s: the predictions for '%s' and '%s' of column '%s' would both be the layer '%s': rename one "
+            "of the two values",
+            job->options->input.path, g->levels[a], g->levels[b], job->options->condition, first);
+    }
+  }
+  return 0;
+}
+
 /* From which condition to which predictions are shown first. */
 static int choose_change(run_job *job) {
   const run_options *o = job->options;
@@ -107,7 +128,7 @@ static int choose_change(run_job *job) {
   job->source = o->from;
   for (size_t l = 0; l < g->n_levels && !job->source; l++)
     if (strcmp(g->levels[l], job->goal) != 0) job->source = g->levels[l];
-  return 0;
+  return check_layers(job);
 }
 
 /* Whether row i has one of the values of "COL=A,B". */

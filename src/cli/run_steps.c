@@ -341,13 +341,6 @@ int run_represent(run_job *job) {
 
 /* ---- Predictions ----------------------------------------------------------------------------------------------- */
 
-/* The layer of a prediction, as comp counterfactual names it. */
-static void layer_name(char *out, size_t size, const char *level) {
-  snprintf(out, size, "counterfactual_%s", level);
-  for (char *c = out; *c; c++)
-    if (*c == '/') *c = '_';
-}
-
 static int predict(run_job *job, const char *to, const char *layer, bool correct) {
   const char *list[2];
   char output[320], id[320];
@@ -382,8 +375,8 @@ int run_predict(run_job *job) {
   for (size_t l = 0; l < g->n_levels; l++) {
     if (g->counts[l] > g->counts[largest]) largest = l;
     if (!job->goal || (job->options->to && strcmp(job->options->to, g->levels[l]) != 0)) continue;
-    char layer[256];
-    layer_name(layer, sizeof layer, g->levels[l]);
+    char layer[COMP_LAYER_NAME_SIZE];
+    comp_counterfactual_layer(layer, g->levels[l]);
     if (!code) code = predict(job, g->levels[l], layer, false);
   }
   if (!code && job->goal && !job->options->no_correct) code = predict(job, g->levels[largest], "corrected", true);
@@ -395,14 +388,15 @@ bool run_makes(run_job *job, const char *output) {
   static const char *const maps[] = {"obsm/X_umap", "obsm/X_umap_before"};
   const run_options *o = job->options;
   const comp_groups *g = &job->conditions;
-  char name[320] = "layers/";
+  char name[COMP_LAYER_NAME_SIZE];
   for (size_t i = 0; i < 2; i++)
     if (strcmp(output, maps[i]) == 0) return !o->no_umap;
   if (strcmp(output, "obsm/X_pca") == 0 || strcmp(output, "obsm/X_comp") == 0) return true;
   if (strcmp(output, "layers/corrected") == 0) return job->goal && !o->no_correct;
   for (size_t l = 0; l < g->n_levels && job->goal; l++) {
-    layer_name(name + strlen("layers/"), sizeof name - strlen("layers/"), g->levels[l]);
-    if (strcmp(output, name) == 0) return !o->to || strcmp(o->to, g->levels[l]) == 0;
+    comp_counterfactual_layer(name, g->levels[l]);
+    if (strncmp(output, "layers/", 7) == 0 && strcmp(output + 7, name) == 0)
+      return !o->to || strcmp(o->to, g->levels[l]) == 0;
   }
   bool made = false;
   for (size_t i = 0; o->compare && i < comp_baseline_count(); i++) {
@@ -460,7 +454,7 @@ enum { MOST_CHANGES = 64 };
 /* The changes of condition whose predictions are scored, the one that is shown first at the front. */
 typedef struct change_list {
   cli_change changes[MOST_CHANGES];
-  char layers[MOST_CHANGES][256];
+  char layers[MOST_CHANGES][COMP_LAYER_NAME_SIZE];
   size_t n, left; /* left: those that are not in the list, for lack of room */
 } change_list;
 
@@ -479,7 +473,7 @@ static void list_changes(change_list *list, const run_job *job) {
           list->left++;
           continue;
         }
-        layer_name(list->layers[list->n], sizeof list->layers[list->n], to);
+        comp_counterfactual_layer(list->layers[list->n], to);
         list->changes[list->n] = (cli_change){.layer = list->layers[list->n], .from = from, .to = to};
         list->n++;
       }

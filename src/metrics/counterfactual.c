@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "comp/prep.h"
+#include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -538,10 +539,8 @@ done:
 }
 
 static comp_status name_score(comp_counterfactual_score *s, const comp_counterfactual_score_options *o) {
-  char layer[256];
-  snprintf(layer, sizeof layer, "counterfactual_%s", o->to);
-  for (char *c = layer; *c; c++)
-    if (*c == '/') *c = '_';
+  char layer[COMP_LAYER_NAME_SIZE];
+  comp_counterfactual_layer(layer, o->to);
   comp_status status = comp__strdup(&s->layer, o->layer ? o->layer : layer);
   if (status == COMP_OK) status = comp__strdup(&s->from, o->from);
   if (status == COMP_OK) status = comp__strdup(&s->to, o->to);

@@ -6,19 +6,15 @@
 #include <string.h>
 
 #include "comp/prep.h"
+#include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 
-static const char prefix[] = "counterfactual_";
-
 const comp_matrix *comp__counterfactual_layer(const comp_dataset *dataset, const char *target) {
-  for (size_t i = 0; i < comp_dataset_count(dataset, COMP_SLOT_LAYERS); i++) {
-    const char *name = comp_dataset_entry_name(dataset, COMP_SLOT_LAYERS, i);
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0 && strcmp(name + sizeof prefix - 1, target) == 0)
-      return comp_dataset_get(dataset, COMP_SLOT_LAYERS, name);
-  }
-  return NULL;
+  char name[COMP_LAYER_NAME_SIZE];
+  comp_counterfactual_layer(name, target);
+  return comp_dataset_get(dataset, COMP_SLOT_LAYERS, name);
 }
 
 /* Adds a row to sums; false when it holds something that is no number, as rows that were not predicted may. */
@@ -141,12 +137,15 @@ static comp_status choose_pair(comp__effects *out, int32_t *source, int32_t *tar
   for (size_t i = conditions->n_levels; i-- > 0 && *target < 0;)
     if ((int32_t)i != *source && comp__counterfactual_layer(out->dataset, conditions->levels[i])) *target = (int32_t)i;
   if (*target < 0)
-    return comp__error(COMP_ERR_DATA,
-                       "no layer is named %sVALUE with a VALUE of obs column '%s': run comp counterfactual first",
-                       prefix, options->condition);
+    return comp__error(
+        COMP_ERR_DATA,
+        "no layer is named counterfactual_VALUE with a VALUE of obs column '%s': run comp counterfactual first",
+        options->condition);
+  char layer[COMP_LAYER_NAME_SIZE];
+  comp_counterfactual_layer(layer, conditions->levels[*target]);
   if (!comp__counterfactual_layer(out->dataset, conditions->levels[*target]))
-    return comp__error(COMP_ERR_DATA, "there is no layer '%s%s': run comp counterfactual --to '%s' first", prefix,
-                       conditions->levels[*target], conditions->levels[*target]);
+    return comp__error(COMP_ERR_DATA, "there is no layer '%s': run comp counterfactual --to '%s' first", layer,
+                       conditions->levels[*target]);
   for (size_t i = 0; i < conditions->n_levels && *source < 0; i++)
     if ((int32_t)i != *target) *source = (int32_t)i;
   if (*source < 0 || *source == *target)
@@ -240,9 +239,9 @@ comp_status comp__effects_init(comp__effects *out, comp_context *context, const 
   COMP__TRY(choose_pair(out, &source, &target, &conditions, options));
   COMP__TRY(comp__strdup(&out->source, conditions.levels[source]));
   COMP__TRY(comp__strdup(&out->target, conditions.levels[target]));
-  size_t length = sizeof prefix + strlen(out->target);
-  COMP__TRY(comp__alloc(&out->layer, length, 1));
-  snprintf(out->layer, length, "%s%s", prefix, out->target);
+  char layer[COMP_LAYER_NAME_SIZE];
+  comp_counterfactual_layer(layer, out->target);
+  COMP__TRY(comp__strdup(&out->layer, layer));
   COMP__TRY(compute(out, context, &conditions, &labels, source, target, options->min_samples));
   COMP__TRY(find_de(out, context, options));
   for (size_t l = 0; l < out->n_labels; l++) judge(&out->labels[l], out->genes);

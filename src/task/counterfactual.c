@@ -1,5 +1,6 @@
 /* counterfactual.c: encode, swap the condition, decode. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "comp/task.h"
@@ -11,6 +12,12 @@
 #include "core/threads.h"
 #include "task/borrow.h"
 #include "task/coder.h"
+
+void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const char *value) {
+  snprintf(out, COMP_LAYER_NAME_SIZE, "counterfactual_%s", value);
+  for (char *c = out; *c; c++)
+    if (*c == '/') *c = '_';
+}
 
 comp_status comp_counterfactual_options_check(const comp_counterfactual_options *o) {
   if (!o->to || !o->to[0]) return comp__error(COMP_ERR_ARGUMENT, "to: the condition to predict is not given");

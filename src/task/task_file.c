@@ -418,7 +418,7 @@ comp_status comp_counterfactual_file(comp_context *context, const comp_model *mo
                                      const char *out_path, const comp_read_options *read,
                                      const comp_counterfactual_options *options, const char *key) {
   files f = {0};
-  char own[256];
+  char own[COMP_LAYER_NAME_SIZE];
   int32_t level;
   comp_status status;
   COMP__TRY(comp_counterfactual_options_check(options));
@@ -426,9 +426,7 @@ comp_status comp_counterfactual_file(comp_context *context, const comp_model *mo
                                    "to:")); /* before reading: it may take long */
   if (options->from) COMP__TRY(comp__model_find_level(&level, model, options->from, COMP_ERR_ARGUMENT, "from:"));
   if (!key) {
-    snprintf(own, sizeof own, "counterfactual_%s", options->to);
-    for (char *c = own; *c; c++)
-      if (*c == '/') *c = '_';
+    comp_counterfactual_layer(own, options->to);
     key = own;
   }
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
