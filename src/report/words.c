@@ -205,9 +205,9 @@ static void judge_correction(words *w) {
   double kbet = m.kbet, within = m.within, s = m.s, s_within = m.s_within;
   if (isnan(within) && isnan(s_within)) {
     w->overcorrected = "unknown";
-    say(w, "Whether labels were mixed with each other (over-correction) is not known: with --label, comp run and comp "
-           "score "
-           "measure it.");
+    say(w,
+        "Whether labels were mixed with each other (over-correction) is not known: comp run and comp score measure it, "
+        "with --label.");
     return;
   }
   /* Mixed over all but not within labels: what was mixed are samples of different labels. */
