@@ -245,7 +245,7 @@ int run_summary(run_job *job) {
   if (o->label) {
     puts("Are labels kept apart?");
     put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");
-    put_metric(embeddings, "nmi_kmeans", "  NMI: clusters are the labels, 1 is best");
+    put_metric(embeddings, "nmi_kmeans", "  NMI, k-means: clusters are labels, 1 is best");
   }
   if (o->target) {
     puts("Is it still useful?");

@@ -37,7 +37,8 @@ static const known table[] = {
     {"r_all", "rall pearsonall", COMP__BETTER_HIGHER,
      "Pearson's r over all genes between the mean of real and of predicted samples of a condition."},
     {"r_de", "rde pearsonde", COMP__BETTER_HIGHER,
-     "Pearson's r over the genes that differ most between the conditions: the harder test."},
+     "Pearson's r over the genes that differ most between the conditions (the highest test statistics: genes that are "
+     "higher in the target condition): the harder test."},
     {"r_change", "rchange rchangeall rchangede rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
      "Pearson's r of the predicted change with the real change: predicting no change gives no credit here."},
     {"mse_all", "mseall mse", COMP__BETTER_LOWER, "Mean squared error of the predicted mean over all genes."},

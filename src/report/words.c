@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comp/diagnose.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "report/gather.h"
@@ -171,25 +172,42 @@ static int found_lost(const words *w, bool *explains) {
   return worst;
 }
 
-/* Labels that were told apart before and are not now: NMI of clusters with labels has fallen by more than a fifth. */
-static bool labels_fell(const words *w, double *before, double *after) {
-  *before = comp__scores_find(&w->subject->scores, "nmi", "X_pca");
-  *after = comp__scores_find(&w->subject->scores, "nmi", w->embedding);
-  return !isnan(*before) && !isnan(*after) && *after < 0.8 * *before && w->embedding &&
-         strcmp(w->embedding, "X_pca") != 0;
+/* The NMI of an embedding over all samples, the last in the list, of any clustering or of the named one. */
+static const comp__score *find_nmi(const words *w, const char *embedding, const char *name) {
+  for (size_t i = w->subject->scores.count; i-- > 0;) {
+    const comp__score *s = &w->subject->scores.items[i];
+    if (s->label || !comp__score_is(s, "nmi") || (name && strcmp(s->name, name) != 0)) continue;
+    if (s->embedding && strcmp(s->embedding, embedding) == 0) return s;
+  }
+  return NULL;
+}
+
+/* Labels that were told apart before and are not now: NMI of clusters with labels has fallen by more than a fifth.
+ * Both are of one way to cluster; `title` names it. */
+static bool labels_fell(const words *w, double *before, double *after, const char **title) {
+  if (!w->embedding || strcmp(w->embedding, "X_pca") == 0) return false;
+  const comp__score *now = find_nmi(w, w->embedding, NULL), *old = now ? find_nmi(w, "X_pca", now->name) : NULL;
+  if (!old) return false;
+  *before = old->value;
+  *after = now->value;
+  *title = comp__score_title(now->name, false);
+  return !isnan(*before) && !isnan(*after) && *after < 0.8 * *before;
 }
 
 static void judge_correction(words *w) {
   mixing m = mixing_of(w);
   bool explains;
-  double nmi_before, nmi_after;
+  double nmi_before = NAN, nmi_after = NAN;
+  const char *nmi = "NMI";
   int lost = found_lost(w, &explains);
-  bool fell = labels_fell(w, &nmi_before, &nmi_after);
+  bool fell = labels_fell(w, &nmi_before, &nmi_after, &nmi);
   if (!explains) say(w, "The model explains nothing of the data: nothing else on this page means much.");
   double kbet = m.kbet, within = m.within, s = m.s, s_within = m.s_within;
   if (isnan(within) && isnan(s_within)) {
     w->overcorrected = "unknown";
-    say(w, "Whether labels were mixed with each other (over-correction) is not known: comp score --label measures it.");
+    say(w,
+        "Whether labels were mixed with each other (over-correction) is not known: comp run and comp score measure it, "
+        "with --label.");
     return;
   }
   /* Mixed over all but not within labels: what was mixed are samples of different labels. */
@@ -205,8 +223,8 @@ static void judge_correction(words *w) {
     if (fell)
       say(w,
           "The conditions are mixed within labels (%s; 0 is best), but labels are less apart than before: clusters "
-          "agree with them by %.2f (NMI), in X_pca by %.2f.",
-          text, nmi_after, nmi_before);
+          "agree with them by %.2f (%s), in X_pca by %.2f.",
+          text, nmi_after, nmi, nmi_before);
     else
       say(w,
           "The conditions are mixed within labels (%s; 0 is best), but something else was lost: see the warnings of "
@@ -283,7 +301,8 @@ static void say_quality(words *w, const comp__effects *effects, const quality *q
   if (q->n == 0) return;
   if (q->n > 1) snprintf(over, sizeof over, " (mean over %zu labels)", q->n);
   if (!isnan(q->mean_de))
-    snprintf(de, sizeof de, ", and %.2f over the %zu that differ most in a label", q->mean_de, effects->labels[0].n_de);
+    snprintf(de, sizeof de, ", and %.2f over the %zu that rise most%s", q->mean_de, effects->labels[0].n_de,
+             effects->n_labels > 1 ? " in a label" : "");
   if (q->n > 1) snprintf(low, sizeof low, " Over all %ss it is lowest in %.300s (%.2f).", noun, q->lowest, q->low);
   say(w,
       "Predicted effect of %s \u2192 %s: Pearson's r of the predicted change with the real one is %.2f over all "
@@ -309,10 +328,9 @@ static void say_qualities(words *w) {
   if (s->n_effects <= 2 || n == 0) return;
   say(w,
       "Predicted effects, %zu changes of condition: Pearson's r of the predicted change with the real one over all "
-      "%ss, "
-      "mean over labels, is %.2f on average; best in %s \u2192 %s (%.2f), lowest in %s \u2192 %s (%.2f).",
-      n, s->noun, sum / (double)n, s->effects[high].source, s->effects[high].target, highest.mean,
-      s->effects[low].source, s->effects[low].target, lowest.mean);
+      "%ss%s, is %.2f on average; best in %s \u2192 %s (%.2f), lowest in %s \u2192 %s (%.2f).",
+      n, s->noun, s->label ? ", mean over labels" : "", sum / (double)n, s->effects[high].source,
+      s->effects[high].target, highest.mean, s->effects[low].source, s->effects[low].target, lowest.mean);
 }
 
 static void judge_predictions(words *w) {
@@ -341,7 +359,7 @@ static void judge_predictions(words *w) {
          "rely on single %ss there.",
          s->noun, listed(&little), s->noun);
   if (worse.count)
-    warn(w, "warning", "The %ss that differ most are predicted worse than by saying that nothing changes: %s.", s->noun,
+    warn(w, "warning", "The %ss that rise most are predicted worse than by saying that nothing changes: %s.", s->noun,
          listed(&worse));
   if (s->left_out_effects)
     warn(w, "note", "Predictions of %zu more changes of condition are in the data, but not on this page.",
@@ -593,8 +611,9 @@ static void warn_holes(words *w, const comp_groups *conditions, const comp_group
          "align them with and may place them among other labels; what it predicts for them cannot be checked.",
          alone.count, labels->n_levels, listed(&alone));
   if (small.count)
-    warn(w, "warning", "%zu groups have fewer than %d samples: %s. Their means and scores are uncertain.", small.count,
-         FEW_IN_GROUP, listed(&small));
+    warn(w, "warning", "%zu %s fewer than %d samples: %s. %s means and scores are uncertain.", small.count,
+         small.count == 1 ? "group has" : "groups have", FEW_IN_GROUP, listed(&small),
+         small.count == 1 ? "Its" : "Their");
 }
 
 static void judge_data(words *w) {
@@ -698,11 +717,11 @@ static bool is_compared(const words *w) {
   return false;
 }
 
-/* Whether the data holds it, as comp simulate --truth does. */
-static bool has_truth(const words *w) {
+/* Whether the data has layers that begin so: "truth_" as of comp simulate --truth, "counterfactual_". */
+static bool has_layers(const words *w, const char *prefix) {
   const comp_dataset *d = w->subject->dataset;
   for (size_t i = 0; i < comp_dataset_count(d, COMP_SLOT_LAYERS); i++)
-    if (strncmp(comp_dataset_entry_name(d, COMP_SLOT_LAYERS, i), "truth_", 6) == 0) return true;
+    if (strncmp(comp_dataset_entry_name(d, COMP_SLOT_LAYERS, i), prefix, strlen(prefix)) == 0) return true;
   return false;
 }
 
@@ -713,8 +732,13 @@ static void repeat_check(words *w, json_t *item, const char *verdict) {
   const char *question = json_string_value(json_object_get(item, "question"));
   const char *check = json_string_value(json_object_get(item, "check"));
   if (!reason || strcmp(verdict, "pass") == 0 || is_repeated(w, item, verdict)) return;
+  /* Where none are made, as when an attribute is to be hidden, it is no question. */
+  if (question && strcmp(question, comp_question_text(COMP_QUESTION_IDENTIFIABLE)) == 0 &&
+      !has_layers(w, "counterfactual_"))
+    return;
   bool compared = is_compared(w);
-  if (check && strcmp(check, "truth") == 0 && (compared || has_truth(w))) { /* comp diagnose does not look for it */
+  if (check && strcmp(check, "truth") == 0 &&
+      (compared || has_layers(w, "truth_"))) { /* comp diagnose does not look for it */
     warn(w, "note", "Here it is known what single samples are under another condition (layers truth_VALUE, or pairs)%s",
          compared ? ": how far their counterfactuals are from it is under Scores, as the error of single samples."
                   : ", but it was not compared with their counterfactuals: comp score does that.");

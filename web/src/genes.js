@@ -1,6 +1,6 @@
 // Predicted against real means of genes (or features), label by label; one of them over all labels.
 import { count, css, h, nounOf, section, short, svg, ticks } from "./dom.js";
-import { cutMiddle, distinct } from "./names.js";
+import { cutMiddle, distinct, naturalOrder } from "./names.js";
 import { picker } from "./picker.js";
 import { table } from "./table.js";
 
@@ -17,16 +17,18 @@ export function genesSection(store, colorByGene) {
   const noun = nounOf(store.data);
   if (!changes.length && store.data.told?.fairness.length) return null; // an attribute that is to be hidden: nothing is predicted
   if (!changes.length) return { element: section("genes", noun.title + "s", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
+  const several = changes.some((c) => c.labels.length > 1);
   const state = { change: 0, label: 0, gene: -1, means: null };
   const canvas = h("canvas", { class: "plot", role: "img", tabindex: "0" });
   const tip = h("div", { class: "tip", hidden: true });
-  const one = h("div", {}, h("p", { class: "quiet" }, `Search a ${noun.one}, or click a point, to see it in every label.`));
+  const one = h("div", {}, h("p", { class: "quiet" }, `Search a ${noun.one}, or click a point, to see it${several ? " in every label" : ""}.`));
   const tableBox = h("div");
   const chartTitle = h("h3");
   const labelSelect = h("select", { id: "gene-label", onchange: () => showLabel(Number(labelSelect.value)) });
   const changeSelect = h("select", { id: "gene-change", onchange: () => showChange(Number(changeSelect.value)) }, changes.map((c, k) => h("option", { value: k }, `${c.source} → ${c.target}`)));
   const find = picker("Find a " + noun.one, genes, (k) => showGene(k), `one of ${count(genes.length)}`);
   const nameOf = (entry) => entry.label || "all samples";
+  const orderOf = (change) => naturalOrder(change.labels.map(nameOf));
 
   function frame() {
     const width = canvas.clientWidth;
@@ -141,7 +143,8 @@ export function genesSection(store, colorByGene) {
   async function drawGene() {
     if (state.gene < 0) return;
     const change = changes[state.change];
-    const rows = await Promise.all(change.labels.map(async (entry, k) => {
+    const rows = await Promise.all(orderOf(change).map(async (k) => {
+      const entry = change.labels[k];
       const m = await store.means(state.change, k);
       return { entry, source: m.source[state.gene], target: m.target[state.gene], predicted: m.predicted[state.gene] };
     }));
@@ -154,7 +157,7 @@ export function genesSection(store, colorByGene) {
     const min = Math.min(0, ...values);
     const max = Math.max(...values, 1e-9) * 1.04;
     const x = (v) => left + ((v - min) / (max - min)) * (width - left - 12);
-    const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${genes[state.gene]} in each label` });
+    const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${genes[state.gene]} in each ${several ? "label" : "condition"}` });
     for (const t of ticks(min, max, 4)) picture.append(svg("line", { x1: x(t), x2: x(t), y1: 0, y2: height - 24, stroke: css("--line") }), svg("text", { x: x(t), y: height - 8, "text-anchor": "middle", "font-size": 12, fill: css("--quiet") }, short(t, 2)));
     const shown = distinct(rows.map((r) => nameOf(r.entry)), isAsWide(left - 12));
     rows.forEach((r, k) => {
@@ -189,28 +192,29 @@ export function genesSection(store, colorByGene) {
   async function showChange(index) {
     state.change = index;
     const labels = changes[index].labels;
-    labelSelect.replaceChildren(...labels.map((entry, k) => h("option", { value: k }, nameOf(entry))));
+    const order = orderOf(changes[index]);
+    labelSelect.replaceChildren(...order.map((k) => h("option", { value: k }, nameOf(labels[k]))));
     const [from, to] = distinct([changes[index].source, changes[index].target], (text) => text.length <= 24); // in full in the map's legend
     const number = (title, key) => ({ title, number: true, value: (row) => row[key] });
     tableBox.replaceChildren(table([
-      { title: "Label", class: "name", value: nameOf }, { ...number(`n ${from}`, "n_source"), show: (row) => count(row.n_source) }, { ...number(`n ${to}`, "n_target"), show: (row) => count(row.n_target) },
+      { title: several ? "Label" : "Group", class: "name", value: nameOf }, { ...number(`n ${from}`, "n_source"), show: (row) => count(row.n_source) }, { ...number(`n ${to}`, "n_target"), show: (row) => count(row.n_target) },
       number("r all", "r_all"), number("r DE", "r_de"), number("r change, all", "r_change"), number("r change, DE", "r_change_de"), number("MSE DE", "mse_de"), number("MSE DE, no change", "mse_none"),
-    ], labels, { pick: (row) => showLabel(labels.indexOf(row)), caption: "Predictions by label" }));
-    await showLabel(0);
+    ], order.map((k) => labels[k]), { pick: (row) => showLabel(labels.indexOf(row)), caption: several ? "Predictions by label" : "Predictions" }));
+    await showLabel(order[0]);
     await drawGene();
   }
 
   const kept = genes.length < total ? h("p", { class: "quiet small" }, `${count(genes.length)} of ${count(total)} ${noun.many} are here: the most differing and the most variable ones. r and MSE are over all of them.`) : null;
   const element = section("genes", `Predicted effects, ${noun.one} by ${noun.one}`,
-    h("p", {}, `Each ${noun.one}'s mean over the real samples of a condition, against its mean over samples of another condition that the model moved there. On the line: predicted right. Orange: the ${noun.many} that differ most between the conditions (DE).`),
-    h("div", { class: "bar" }, h("label", { for: "gene-change" }, "Change", changeSelect), h("label", { for: "gene-label" }, "Label", labelSelect), find.element),
+    h("p", {}, `Each ${noun.one}'s mean over the real samples of a condition, against its mean over samples of another condition that the model moved there. On the line: predicted right. Orange: the ${noun.many} that differ most between the conditions (DE: the highest test statistics, ${noun.many} that are higher in the target condition).`),
+    h("div", { class: "bar" }, h("label", { for: "gene-change" }, "Change", changeSelect), h("label", { for: "gene-label" }, several ? "Label" : "Group", labelSelect), find.element),
     h("div", { class: "explorer" }, h("div", { class: "chart" }, chartTitle, canvas, tip), h("div", { class: "chart" }, one)),
-    h("h3", {}, "By label"), h("p", { class: "quiet small" }, `r: Pearson's r of predicted and real means over all ${noun.many} (r all) and over the ${noun.many} that differ most in the label (r DE); and of the predicted with the real change, likewise. MSE: mean squared error over the DE ${noun.many}; “no change” is what saying that nothing changes would give. The summary quotes the mean of r change over labels.`), tableBox, kept);
+    h("h3", {}, several ? "By label" : "In numbers"), h("p", { class: "quiet small" }, `r: Pearson's r of predicted and real means over all ${noun.many} (r all) and over the ${noun.many} that differ most${several ? " in the label" : ""} (r DE); and of the predicted with the real change, likewise. MSE: mean squared error over the DE ${noun.many}; “no change” is what saying that nothing changes would give.${several ? " The summary quotes the mean of r change over labels." : ""}`), tableBox, kept);
   return {
     element,
     async start() {
       await showChange(0);
-      const first = changes[0].labels[0].de[0];
+      const first = changes[0].labels[state.label].de[0];
       if (first !== undefined) await showGene(first);
       new ResizeObserver(() => { draw(); drawGene(); }).observe(canvas);
     },

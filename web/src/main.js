@@ -24,7 +24,7 @@ function summarySection(data) {
     chip("Warnings", serious ? ["bad", String(serious)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
   const look = [];
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
-  if (data.effects.changes.length) look.push("the labels with the lowest r change");
+  if (data.effects.changes.length) look.push(data.effects.changes.some((c) => c.labels.length > 1) ? "the labels with the lowest r change" : `the ${nounOf(data).many} far from the line, predicted against real`);
   if (data.scores.some((s) => s.label !== undefined)) look.push("labels whose scores stand out");
   return section("summary", "Summary", chips, words.summary.map((text) => h("p", {}, text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
 }
@@ -40,7 +40,7 @@ function warningsSection(data) {
 
 function originSection(data) {
   const p = data.provenance;
-  const rows = [["Data", p.source], ["Values", p.looks], [`Samples × ${nounOf(data).many}`, `${count(data.samples)} × ${count(data.features)}`], ["Condition", data.condition], ["Label", data.label],
+  const rows = [["Data", p.source], ["Values, prepared", p.looks], [`Samples × ${nounOf(data).many}, prepared`, `${count(data.samples)} × ${count(data.features)}`], ["Condition", data.condition], ["Label", data.label],
     ["Model", p.model ? `${p.model.model}, latent ${p.model.latent}, hidden ${(p.model.hidden || []).join(", ")}, seed ${p.model.training?.seed}` : null],
     ["Made by", `comp ${p.version}`], ["Libraries", (p.libraries || []).join(", ")], ["Written", p.created]].filter(([, v]) => v);
   const details = [["What was done to the data", p.record], ["All options of the model", p.model], ["Findings of comp diagnose", p.diagnose]].filter(([, v]) => v);

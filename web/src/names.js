@@ -1,5 +1,13 @@
 // Names that must fit a width and still be told apart.
 
+// The order in which to show names: where they stand in the plain order of text, numbers in them count as numbers (1, 2, 10).
+// Any other order is the data's own (an ordered column), and stays. Gives indices.
+export function naturalOrder(names) {
+  const indices = names.map((_, k) => k);
+  if (names.some((name, k) => k > 0 && names[k - 1] > name)) return indices;
+  return indices.sort((a, b) => names[a].localeCompare(names[b], undefined, { numeric: true }) || a - b);
+}
+
 // A name that is too wide loses its middle: names of one family often differ at their end.
 export function cutMiddle(name, fits) {
   if (fits(name)) return name;

@@ -1,5 +1,6 @@
 // Tables of scores: all samples, and by label.
-import { h, section, short } from "./dom.js";
+import { h, nounOf, section, short } from "./dom.js";
+import { naturalOrder } from "./names.js";
 import { table } from "./table.js";
 
 const HINT = { lower: "lower is better", higher: "higher is better", zero: "0 is best" };
@@ -44,6 +45,14 @@ function metricCell(row) {
 
 const bold = (methods) => (methods.length > 1 ? h("p", { class: "quiet small" }, "Bold numbers: the best in their row.") : null);
 
+// Metrics as they come, labels of each in their natural order.
+function byLabel(rows) {
+  const labels = unique(rows.map((row) => row.label));
+  const rank = new Map(naturalOrder(labels).map((k, place) => [labels[k], place]));
+  const names = unique(rows.map((row) => row.name));
+  return rows.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name) || rank.get(a.label) - rank.get(b.label));
+}
+
 // One table over all samples, and one by label, of scores that have the same methods to compare.
 function tables(scores, about) {
   const whole = scores.filter((s) => s.label === undefined);
@@ -57,9 +66,19 @@ function tables(scores, about) {
     const methods = unique(parts.map((s) => s.method));
     children.push(h("details", {}, h("summary", {}, `${about} by label: one that stands out is where to look on the map`), bold(methods), table([
       { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", class: "metric", value: (row) => row.title }, ...methodColumns(methods),
-    ], pivot(parts, (s) => s.name + "\u0000" + s.label), { caption: about + " by label" })));
+    ], byLabel(pivot(parts, (s) => s.name + "\u0000" + s.label)), { caption: about + " by label" })));
   }
   return children;
+}
+
+// With one group only, the mean of all is the mean of the group: “mean shift” cannot miss it.
+function aboutPredictions(data, scores) {
+  const noun = nounOf(data);
+  const several = new Set(scores.filter((s) => s.label !== undefined).map((s) => s.label)).size > 1;
+  return "Real samples of a condition, against those of another condition that the model moved there" + (several ? "; mean over labels" : "") +
+    ". “no change” leaves samples as they are, “mean shift” adds the same mean change to every sample" +
+    (several ? ": a prediction should be better than both." : ". A prediction should be better than “no change”; “mean shift” has the right means by construction, as there is one group only, and is no rival where means are compared.") +
+    ` The ${noun.many} that differ most are those with the highest test statistics: ${noun.many} that are higher in the target condition.`;
 }
 
 // Representations, and predictions of another condition, change by change: what cannot be compared is not in one table.
@@ -73,9 +92,14 @@ export function scoresSection(data) {
   const children = tables(scores.filter((s) => !s.change), "Scores");
   if (changes.length) {
     const box = h("div");
-    const show = (change) => box.replaceChildren(...tables(scores.filter((s) => s.change === change), "Predictions").filter(Boolean));
+    const about = h("p");
+    const show = (change) => {
+      const own = scores.filter((s) => s.change === change);
+      about.textContent = aboutPredictions(data, own);
+      box.replaceChildren(...tables(own, "Predictions").filter(Boolean));
+    };
     children.push(h("h3", {}, "Predictions of another condition"),
-      h("p", {}, "Real samples of a condition, against those of another condition that the model moved there; mean over labels. “no change” leaves samples as they are, “mean shift” adds the same mean change to every sample: a prediction should be better than both."),
+      about,
       changes.length > 1 ? h("div", { class: "bar" }, h("label", { for: "score-change" }, "Change", h("select", { id: "score-change", onchange: (event) => show(event.target.value) }, changes.map((c) => h("option", { value: c }, c))))) : h("p", {}, changes[0]), box);
     show(changes[0]);
   }

@@ -1,5 +1,5 @@
 // A table that sorts by any column. Columns: {title, value(row), show(row), number}.
-import { h, short } from "./dom.js";
+import { count, h, short } from "./dom.js";
 
 export function table(columns, rows, { pick, caption } = {}) {
   let by = -1;
@@ -37,5 +37,7 @@ export function table(columns, rows, { pick, caption } = {}) {
   }
 
   fill(rows);
-  return h("div", { class: rows.length > 25 ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, h("table", { style: `--n: ${Math.max(1, columns.filter((c) => c.number).length)}` }, h("thead", {}, h("tr", {}, heads)), body));
+  const tall = rows.length > 25;
+  const box = h("div", { class: tall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, h("table", { style: `--n: ${Math.max(1, columns.filter((c) => c.number).length)}` }, h("thead", {}, h("tr", {}, heads)), body));
+  return tall ? h("div", {}, box, h("p", { class: "quiet small no-print" }, `${count(rows.length)} rows; scroll for more.`)) : box;
 }
