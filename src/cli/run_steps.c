@@ -388,15 +388,15 @@ bool run_makes(run_job *job, const char *output) {
   static const char *const maps[] = {"obsm/X_umap", "obsm/X_umap_before"};
   const run_options *o = job->options;
   const comp_groups *g = &job->conditions;
-  char name[COMP_LAYER_NAME_SIZE];
+  char name[COMP_LAYER_NAME_SIZE], layer[sizeof name + sizeof "layers/"];
   for (size_t i = 0; i < 2; i++)
     if (strcmp(output, maps[i]) == 0) return !o->no_umap;
   if (strcmp(output, "obsm/X_pca") == 0 || strcmp(output, "obsm/X_comp") == 0) return true;
   if (strcmp(output, "layers/corrected") == 0) return job->goal && !o->no_correct;
   for (size_t l = 0; l < g->n_levels && job->goal; l++) {
     comp_counterfactual_layer(name, g->levels[l]);
-    if (strncmp(output, "layers/", 7) == 0 && strcmp(output + 7, name) == 0)
-      return !o->to || strcmp(o->to, g->levels[l]) == 0;
+    snprintf(layer, sizeof layer, "layers/%s", name);
+    if (strcmp(output, layer) == 0) return !o->to || strcmp(o->to, g->levels[l]) == 0;
   }
   bool made = false;
   for (size_t i = 0; o->compare && i < comp_baseline_count(); i++) {

@@ -132,7 +132,7 @@ const comp__experiment comp__experiment_tumour = {
     .label = "tissue",
     .baselines = "pca,combat,mnn,celligner",
     .reference = "tumor",
-    .gammas = {.vfae = 1e4, .trvae = 1e4, .comp = 100},
+    .gammas = {.vfae = 1e4, .trvae = 1e4, .comp = 300},
     .tables = tables,
     .prepare = prepare,
     .plan = comp__lab_plan,
