@@ -51,9 +51,10 @@ double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, doubl
   double swatch = swatch_width(canvas, legend);
   double entry = fmin(entry_width(canvas, legend), width), half = (width - space) / 2;
   if (legend->count > 12 && entry > half && half > 28 * COMP__MM) entry = half; /* a long list wants two columns */
-  size_t columns = (size_t)fmin(fmax(1, floor((width + space) / (entry + space))), (double)legend->count);
+  size_t columns = (size_t)fmin(floor((width + space) / (entry + space)), (double)legend->count);
+  if (columns < 1) columns = 1;
   /* Names that are broken into lines take what room there is. */
-  double whole = (width + space) / (double)(columns ? columns : 1) - space - swatch - numbers;
+  double whole = (width + space) / (double)columns - space - swatch - numbers;
   entry = fmax(entry, swatch + numbers + widest_name(canvas, legend, whole));
   size_t rows = (legend->count + columns - 1) / columns;
   double text_width = entry - swatch - numbers;
