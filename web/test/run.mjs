@@ -238,7 +238,7 @@ test("what classifiers tell: the strongest is named, floors and gaps are there, 
     assert.match(await page.locator("#warnings").innerText(), /is hidden from logistic regression, but not from a random forest/);
     assert.equal(await page.locator("#nav a[href='#told']").count(), 1);
     const section = await page.locator("#told").innerText();
-    for (const words of ["Always saying the commonest value", "chance", "Demographic parity gap", "Equalised odds gap", "Accuracy gap", "Is 'donor' kept?", "a stronger one may find more"]) assert.ok(section.includes(words), words);
+    for (const words of ["Always saying the commonest value", "Chance", "Demographic parity gap", "Equalised odds gap", "Accuracy gap", "Is 'donor' kept?", "a stronger one may find more"]) assert.ok(section.includes(words), words);
     // rows: two classifiers, the floor, and a guess by donor; the strongest of X_comp is marked
     const table = page.locator("#told table").first();
     assert.deepEqual(await table.locator("tbody td:nth-child(3)").allInnerTexts().then((list) => list.map((t) => t.split("\n")[0]).slice(0, 3)), ["0.500", "0.734", "0.500"]);
