@@ -149,10 +149,7 @@ static uint64_t identity(const run_job *job) {
                             r->no_header};
   uint64_t id = 1;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
-  for (size_t i = 0; i < o->keep.count; i++) id = run_mix_text(id, o->keep.items[i]);
-  id = run_mix_text(id, "");
-  for (size_t i = 0; i < o->drop.count; i++) id = run_mix_text(id, o->drop.items[i]);
-  return run_mix(id, numbers, sizeof numbers);
+  return run_mix(run_mix_filters(id, o), numbers, sizeof numbers);
 }
 
 static int take_digest(run_job *job) {

@@ -150,6 +150,7 @@ void run_hex(char out[20], uint64_t value);
 /* Mixes words and numbers into a fingerprint. */
 uint64_t run_mix(uint64_t seed, const void *data, size_t size);
 uint64_t run_mix_text(uint64_t seed, const char *text);
+uint64_t run_mix_filters(uint64_t seed, const run_options *options); /* --keep, --drop */
 
 /* ---- run_content.c ---- */
 

@@ -1,27 +1,16 @@
 /* run_content.c: what data.h5ad of `comp run` holds, as numbers. A step that is repeated alone writes the same values
  * into a file of other bytes and another time: the values decide whether later steps are still good. */
-#include <string.h>
+#include <stdio.h>
 
 #include "cli/run.h"
 
-static uint64_t mix_words(uint64_t seed, const void *data, size_t size) {
-  const unsigned char *p = data;
-  for (; size >= 8; size -= 8, p += 8) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    seed = (seed ^ word) * 0x9e3779b97f4a7c15u;
-    seed ^= seed >> 29;
-  }
-  return run_mix(seed, p, size);
-}
-
 static uint64_t mix_matrix(uint64_t seed, const comp_matrix *m) {
   size_t shape[] = {comp_matrix_rows(m), comp_matrix_cols(m), comp_matrix_nnz(m), (size_t)comp_matrix_get_kind(m)};
-  seed = mix_words(seed, shape, sizeof shape);
-  seed = mix_words(seed, comp_matrix_const_values(m), shape[2] * sizeof(float));
+  seed = run_mix(seed, shape, sizeof shape);
+  seed = run_mix(seed, comp_matrix_const_values(m), shape[2] * sizeof(float));
   if (comp_matrix_get_kind(m) != COMP_CSR) return seed;
-  seed = mix_words(seed, comp_matrix_const_indptr(m), (shape[0] + 1) * sizeof(int64_t));
-  return mix_words(seed, comp_matrix_const_indices(m), shape[2] * sizeof(int32_t));
+  seed = run_mix(seed, comp_matrix_const_indptr(m), (shape[0] + 1) * sizeof(int64_t));
+  return run_mix(seed, comp_matrix_const_indices(m), shape[2] * sizeof(int32_t));
 }
 
 static uint64_t mix_table(uint64_t seed, const comp_table *table) {

@@ -26,12 +26,25 @@ void run_say(run_job *job, const char *format, ...) {
 
 uint64_t run_mix(uint64_t seed, const void *data, size_t size) {
   const unsigned char *p = data;
-  for (size_t i = 0; i < size; i++) seed = (seed ^ p[i]) * 0x100000001b3u;
+  for (; size >= 8; size -= 8, p += 8) { /* matrices are large: by words */
+    uint64_t word;
+    memcpy(&word, p, 8);
+    seed = (seed ^ word) * 0x9e3779b97f4a7c15u;
+    seed ^= seed >> 29;
+  }
+  for (; size > 0; size--, p++) seed = (seed ^ *p) * 0x100000001b3u;
   return seed ^ seed >> 29;
 }
 
 uint64_t run_mix_text(uint64_t seed, const char *text) {
   return text ? run_mix(seed, text, strlen(text) + 1) : run_mix(seed, "\1", 2);
+}
+
+uint64_t run_mix_filters(uint64_t seed, const run_options *o) {
+  for (size_t i = 0; i < o->keep.count; i++) seed = run_mix_text(seed, o->keep.items[i]);
+  seed = run_mix_text(seed, "");
+  for (size_t i = 0; i < o->drop.count; i++) seed = run_mix_text(seed, o->drop.items[i]);
+  return seed;
 }
 
 const char *run_path(run_job *job, const char *name) {

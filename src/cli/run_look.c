@@ -246,10 +246,7 @@ static uint64_t request(const run_job *job) {
                         r->transpose, r->no_header, r->metadata != NULL};
   uint64_t id = 1;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
-  for (size_t i = 0; i < o->keep.count; i++) id = run_mix_text(id, o->keep.items[i]);
-  id = run_mix_text(id, "");
-  for (size_t i = 0; i < o->drop.count; i++) id = run_mix_text(id, o->drop.items[i]);
-  return run_mix(id, flags, sizeof flags);
+  return run_mix(run_mix_filters(id, o), flags, sizeof flags);
 }
 
 /* The command line is complete: shows it, and takes the fingerprint. */

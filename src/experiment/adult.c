@@ -89,24 +89,25 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
   return status == COMP_OK ? comp__plan_models(out, lab, table, comp__lab_models) : status;
 }
 
+/* CoMP has the recipe that hides attributes, for longer; the others keep what the paper gives them, with its network,
+ * posteriors and steps. */
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+  comp_train_options protect;
   comp_status status = comp_train_options_init(out, trial->model, "paper-adult");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0) return status;
+  status = comp_train_options_init(&protect, "comp", "protect");
+  if (status != COMP_OK) return status;
+  if (strcmp(trial->model, "comp") == 0) *out = protect;
   comp__lab_gamma(out, lab, trial);
-  /* Wide posteriors: with the paper's 0.1 those of two people hardly ever touch, and the penalty draws everything
-   * together instead of mixing the sexes. Where posteriors overlap, CoMP's penalty is stable without a sample's own
-   * posterior in its mixture, and no longer has the bias of that term, which pulls all samples together: much more is
-   * kept at the same mixing. */
-  out->model.scale = 1;
-  if (strcmp(trial->model, "comp") == 0) out->model.include_self = false;
-  out->model.n_hidden = 3;
-  for (size_t i = 0; i < out->model.n_hidden; i++) out->model.hidden[i] = 256;
-  out->batch = 2048;
-  out->schedule = COMP_SCHEDULE_COSINE;
-  out->rate = 3e-3;
-  out->warmup = 0.1;
+  out->model.scale = protect.model.scale;
+  out->model.n_hidden = protect.model.n_hidden;
+  memcpy(out->model.hidden, protect.model.hidden, sizeof out->model.hidden);
+  out->batch = protect.batch;
+  out->schedule = protect.schedule;
+  out->rate = protect.rate;
+  out->warmup = protect.warmup;
+  out->patience = protect.patience;
   out->epochs = 400;
-  out->patience = 0;
   return COMP_OK;
 }
 

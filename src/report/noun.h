@@ -1,5 +1,5 @@
 /* noun.h: what the features of a data set are called: genes, unless its record says that it was a table of numbers and
- * names (comp prep --tabular). */
+ * names (a step `tabular`). */
 #ifndef COMP_REPORT_NOUN_H
 #define COMP_REPORT_NOUN_H
 
