@@ -202,6 +202,48 @@ static void whole(void **state) {
   comp_context_free(first_context);
 }
 
+/* The two numbers that tell how well predictions of models agree. */
+static void agreements(double out[2], comp_context *context, const comp_dataset *d, const comp_model *const *models,
+                       size_t n) {
+  static const char *const checks[] = {"counterfactuals", "single samples"};
+  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp_diagnosis *diagnosis;
+  o.label = "type";
+  assert_ok(comp_diagnose(&diagnosis, context, d, models, n, &o));
+  for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++)
+    for (size_t c = 0; c < 2; c++)
+      if (strcmp(comp_diagnosis_finding(diagnosis, i)->check, checks[c]) == 0)
+        out[c] = comp_diagnosis_finding(diagnosis, i)->value;
+  comp_diagnosis_free(diagnosis);
+}
+
+/* A model that differs is not outvoted: of three models, the pair that agrees least counts. */
+static void least_pair(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
+  comp_model *m[3];
+  for (uint64_t k = 0; k < 3; k++) m[k] = make_model(context, d, k, k == 2 ? 0 : 5);
+  double all[2], least[2] = {2, 2}, most[2] = {-2, -2};
+  agreements(all, context, d, (const comp_model *const *)m, 3);
+  for (size_t a = 0; a < 3; a++)
+    for (size_t b = a + 1; b < 3; b++) {
+      double pair[2];
+      agreements(pair, context, d, (const comp_model *const[]){m[a], m[b]}, 2);
+      for (size_t c = 0; c < 2; c++) {
+        least[c] = fmin(least[c], pair[c]);
+        most[c] = fmax(most[c], pair[c]);
+      }
+    }
+  for (size_t c = 0; c < 2; c++) {
+    assert_float_equal(all[c], least[c], 1e-12);
+    assert_true(most[c] > least[c] + 1e-3); /* else a mean would have passed, too */
+  }
+  for (int k = 0; k < 3; k++) comp_model_free(m[k]);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 /* ---- from numbers to verdicts ---- */
 
 static comp_model *judged_model(comp_context *context, double gamma) {
@@ -629,6 +671,7 @@ int main(void) {
       cmocka_unit_test(prediction_level),
       cmocka_unit_test(fates),
       cmocka_unit_test(whole),
+      cmocka_unit_test(least_pair),
       cmocka_unit_test(no_power),
       cmocka_unit_test(advice),
       cmocka_unit_test(odd_models),

@@ -528,7 +528,9 @@ static void presets_follow_the_paper(void **state) {
   assert_true(o.model.penalty == COMP_PENALTY_NONE && o.batch == 5500 && o.model.latent == 16);
   assert_ok(comp_train_options_init(&o, "comp", "protect"));
   assert_true(o.model.scale == 1.0 && o.model.beta == 1.0 && o.model.gamma == 10.0 && o.patience == 0);
-  assert_true(o.steps == 3000 && o.epochs == 0 && o.schedule == COMP_SCHEDULE_COSINE);
+  assert_true(o.steps == 3000 && o.epochs == 0 && o.schedule == COMP_SCHEDULE_COSINE && !o.model.include_self);
+  assert_ok(comp_train_options_init(&o, "comp", "default"));
+  assert_true(o.model.include_self);
 }
 
 int main(void) {
