@@ -34,7 +34,7 @@ features, width, layers, latent, batch, filled, steps, form, threads = json.load
 if threads: torch.set_num_threads(threads)
 torch.manual_seed(0)
 config = dict(hidden=[width] * layers, encoder_sees_condition=True, decoder_sees_condition=True, scale=0.1, learn_scale=False,
-              likelihood="gaussian", reduction="sum", beta=0.1, gamma=10.0, penalty="comp", include_self=True)
+              likelihood="gaussian", reduction="sum", beta=0.1, gamma=10.0, penalty="comp", include_self=True, training=dict(blur=[0, 0]))
 p = {}
 def add(name, rows, cols, bias=True, norm=False):
     bound = rows ** -0.5

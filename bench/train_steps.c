@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     comp__losses losses;
     need(comp__loader_batch(&batch, context, loader, step % comp__loader_batches(loader)));
     seconds[COMP__PHASE_GATHER] += comp__seconds() - began;
-    need(comp__network_step(&losses, context, &model->network, &state, &batch, work, 10, 1, step));
+    need(comp__network_step(&losses, context, &model->network, &state, &batch, work, (comp__pull){10, 0}, 1, step));
     double computed = comp__seconds();
     need(comp__optimiser_step(&norm, context, &optimiser, &state, n, 1e-4, 0, 0));
     seconds[COMP__PHASE_ADAM] += comp__seconds() - computed;

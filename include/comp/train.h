@@ -61,6 +61,8 @@ typedef struct comp_train_options {
   comp_precision precision;
   comp_select select;
   double kl_target;          /* > 0: gamma is adjusted so that the penalty stays near this value */
+  double blur_from, blur_to; /* > 0: noise of this standard deviation in CoMP's penalty, from the first step to the
+                              * last: mixtures meet roughly before they meet exactly */
   const char *checkpoint;    /* file for the state of an unfinished run; NULL: none is kept */
   size_t checkpoint_epochs;  /* how often it is written; 0: not by epochs */
   double checkpoint_minutes; /* 0: not by time */

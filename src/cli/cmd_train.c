@@ -12,7 +12,7 @@
 
 typedef struct train_options {
   const char *input, *output, *condition, *metadata, *layer;
-  const char *model, *preset, *precision, *hidden, *likelihood, *penalty, *place, *reduction, *schedule, *select;
+  const char *model, *preset, *precision, *hidden, *likelihood, *penalty, *place, *reduction, *schedule, *select, *blur;
   const char *seeds;
   int64_t seed, epochs, batch, latent, patience, checkpoint_epochs;
   double rate, warmup, gamma, beta, scale, mmd_scale, weight_decay, clip, validation, kl_target, max_time,
@@ -147,6 +147,10 @@ static const opt_spec options[] = {
      .help =
          "a sample's own posterior is not part of its own mixture (needs wide posteriors, as of --scale 1, or a tiny "
          "learning rate)"},
+    {"blur", .kind = OPT_STRING, FIELD(blur), .metavar = "FROM,TO", .group = "Objective", .unset = "none",
+     .help =
+         "add noise of this standard deviation to what the penalty compares, from the first step to the last, as in "
+         "4,0.3: conditions of many kinds of samples meet kind by kind; one number: at all steps"},
     {"mmd-scale", .kind = OPT_REAL, FIELD(mmd_scale), .metavar = "L", .group = "Objective", .min = 1e-6, .max = 1e6,
      .unset = "the model's scale, or 19 scales at once", .help = "a single kernel scale for mmd"},
     {"elbo-reduction", .kind = OPT_CHOICE, FIELD(reduction), .metavar = "HOW", .group = "Objective",
@@ -224,6 +228,18 @@ static bool parse_hidden(comp_model_options *out, const char *list) {
   }
 }
 
+/* "4,0.3", or one number for both. */
+static bool parse_blur(comp_train_options *out, const char *text) {
+  char *end;
+  out->blur_from = out->blur_to = strtod(text, &end);
+  if (end != text && *end == ',') {
+    text = end + 1;
+    out->blur_to = strtod(text, &end);
+  }
+  return end != text && *end == '\0' && out->blur_from > 0 && out->blur_from <= 1000 && out->blur_to > 0 &&
+         out->blur_to <= 1000;
+}
+
 static void override_model(comp_model_options *m, const train_options *o) {
   if (o->latent != OPT_UNSET_INT) m->latent = (size_t)o->latent;
   if (!isnan(o->scale)) m->scale = o->scale;
@@ -273,6 +289,8 @@ static const char *idle_option(const train_options *o, const comp_train_options 
   if (none && !isnan(o->kl_target)) return "--kl-target: this model has no penalty";
   if (none && o->place) return "--place: this model has no penalty";
   if (!mmd && !isnan(o->mmd_scale)) return "--mmd-scale: this model's penalty is not mmd";
+  if (o->blur && m->penalty != COMP_PENALTY_COMP && m->penalty != COMP_PENALTY_COMP_P0)
+    return "--blur: this model's penalty is not comp or comp-p0";
   if (m->penalty != COMP_PENALTY_COMP && o->leave_self_out) return "--leave-self-out: this model's penalty is not comp";
   if (o->learn_scale && !isnan(o->scale)) return "--scale: with --learn-scale the encoder gives it";
   if (o->encoder_without_condition && !m->decoder_sees_condition)
@@ -371,6 +389,9 @@ static int run(cli_session *session, const void *values) {
   if (o->hidden && !parse_hidden(&t.model, o->hidden))
     return cli_error(session, EXIT_USAGE, "--hidden: '%s' is not a list of 1 to %d widths such as 512,512", o->hidden,
                      COMP_MAX_HIDDEN);
+  if (o->blur && !parse_blur(&t, o->blur))
+    return cli_error(session, EXIT_USAGE, "--blur: '%s' is not one or two numbers above 0, at most 1000, such as 4,0.3",
+                     o->blur);
   if (o->seeds && o->seed != OPT_UNSET_INT) return cli_usage_error(session, "--seeds: --seed is given too");
   if (o->seeds && !cli_seeds_parse(seeds, &count, o->seeds))
     return cli_error(session, EXIT_USAGE, CLI_SEEDS_WRONG, o->seeds, CLI_MOST_SEEDS);

@@ -107,8 +107,12 @@ static void put_network(FILE *out, const model_look *look, const comp_model *mod
   if (target > 0)
     snprintf(adjusted, sizeof adjusted, " at first, %.3g at last, adjusted to a penalty of %g (--kl-target)",
              number_at(look->last, "gamma"), target);
-  put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g%s", text_at(look->config, "likelihood"),
-          m->beta, text_at(look->config, "penalty"), m->gamma, adjusted);
+  const json_t *blur = json_object_get(look->training, "blur");
+  double from = json_number_value(json_array_get(blur, 0)), to = json_number_value(json_array_get(blur, 1));
+  char blurred[64] = "";
+  if (from > 0) snprintf(blurred, sizeof blurred, from == to ? ", blur %g" : ", blur from %g to %g", from, to);
+  put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g%s%s", text_at(look->config, "likelihood"),
+          m->beta, text_at(look->config, "penalty"), m->gamma, adjusted, blurred);
 }
 
 static void put_losses(FILE *out, const json_t *epoch, const char *name, int width) {

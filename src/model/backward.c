@@ -163,12 +163,14 @@ static void latent_rows(void *arg, size_t begin, size_t end, int thread) {
   const comp_model_options *o = &p->network->options;
   bool penalty = w->penalty && o->place == COMP_PLACE_Z;
   for (size_t d = begin * o->latent; d < end * o->latent; d++) {
-    float d_z = w->d_z[d] + (penalty ? w->pen_values[d] : 0.0f);
+    const float pull = penalty ? w->pen_values[d] : 0.0f;
     float posterior = penalty && w->penalty->needs_posteriors ? w->pen_mean[d] : 0.0f;
-    w->d_mean[d] = d_z + posterior + p->beta * w->mean[d];
+    w->d_mean[d] = w->d_z[d] + pull + posterior + p->beta * w->mean[d];
     if (!w->scale) continue;
-    float d_scale = d_z * w->eps[d] + p->beta * (w->scale[d] - 1.0f / w->scale[d]);
-    if (penalty && w->penalty->needs_posteriors) d_scale += w->pen_scale[d];
+    /* The penalty's scale is sqrt(scale^2 + blur^2). */
+    const float slope = penalty && w->blur > 0.0 ? w->scale[d] / w->blur_scale[d] : 1.0f;
+    float d_scale = (w->d_z[d] + slope * pull) * w->eps[d] + p->beta * (w->scale[d] - 1.0f / w->scale[d]);
+    if (penalty && w->penalty->needs_posteriors) d_scale += slope * w->pen_scale[d];
     w->d_raw[d] = d_scale / (1.0f + expf(-w->raw[d]));
   }
 }
@@ -226,13 +228,13 @@ done:
 }
 
 comp_status comp__network_step(comp__losses *out, comp_context *context, const comp__network *network,
-                               const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                               const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                                uint64_t seed, uint64_t step) {
   comp_status status;
   pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows),
             {0},     NULL,  NULL,  NULL, false};
   work->since = comp__seconds();
-  COMP__TRY(comp__forward(out, context, network, state, batch, work, gamma, seed, step, true));
+  COMP__TRY(comp__forward(out, context, network, state, batch, work, pull, seed, step, true));
   COMP__TRY(decoder_backward(context, &p));
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, latent_rows, &p);
   comp__work_clock(work, COMP__PHASE_LATENT);

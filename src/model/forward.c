@@ -293,7 +293,22 @@ static double mean_of(const double *values, size_t n) {
   return sum / (double)n;
 }
 
-static comp_status run_penalty(double *out, comp_context *context, const pass *p, double gamma) {
+/* What noise of standard deviation `blur` makes of z and of the posteriors of some rows. The noise of z is lengthened
+ * in place of adding another: together they would have the same distribution. */
+static void blur_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  comp__work *w = p->work;
+  const comp_model_options *o = &p->network->options;
+  const float blur = (float)w->blur;
+  for (size_t d = begin * o->latent; d < end * o->latent; d++) {
+    float wide = hypotf(w->scale ? w->scale[d] : (float)o->scale, blur);
+    if (w->scale) w->blur_scale[d] = wide;
+    w->blur_z[d] = w->mean[d] + wide * w->eps[d];
+  }
+}
+
+static comp_status run_penalty(double *out, comp_context *context, const pass *p, comp__pull pull) {
   const comp_model_options *o = &p->network->options;
   comp__work *w = p->work;
   *out = 0.0;
@@ -305,15 +320,23 @@ static comp_status run_penalty(double *out, comp_context *context, const pass *p
                                .start = p->batch->start,
                                .values = hidden ? w->decoder[0].act : w->z,
                                .mean = hidden ? NULL : w->mean,
-                               .scale = hidden ? NULL : w->scale};
+                               .scale = hidden ? NULL : w->scale,
+                               .fixed_scale = o->scale};
+  w->blur = w->penalty->needs_posteriors ? pull.blur : 0.0;
+  if (w->blur > 0.0) {
+    comp__parallel_for(context, input.rows, COMP__ROW_CHUNK, blur_rows, (void *)p);
+    input.values = w->blur_z;
+    if (w->scale) input.scale = w->blur_scale;
+    input.fixed_scale = hypot(o->scale, w->blur);
+  }
   comp__penalty_gradient gradient = {0};
   if (p->training)
     gradient = (comp__penalty_gradient){w->pen_values, hidden ? NULL : w->pen_mean, hidden ? NULL : w->pen_scale};
-  return w->penalty->run(out, context, o, &input, &gradient, (float)gamma, w->penalty_scratch);
+  return w->penalty->run(out, context, o, &input, &gradient, (float)pull.gamma, w->penalty_scratch);
 }
 
 comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
-                          const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                          const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                           uint64_t seed, uint64_t step, bool training) {
   const comp_model_options *o = &network->options;
   double weight = 1.0 / (double)batch->rows;
@@ -325,11 +348,11 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
   comp__work_clock(work, COMP__PHASE_LATENT);
   COMP__TRY(decode(context, &p, work->z));
   COMP__TRY(output_layer(context, &p));
-  COMP__TRY(run_penalty(&out->penalty, context, &p, gamma));
+  COMP__TRY(run_penalty(&out->penalty, context, &p, pull));
   comp__work_clock(work, COMP__PHASE_PENALTY);
   out->likelihood = mean_of(work->row_likelihood, batch->rows) * weight * (double)batch->rows;
   out->kl = mean_of(work->row_kl, batch->rows);
-  out->total = out->likelihood + o->beta * out->kl + gamma * out->penalty;
+  out->total = out->likelihood + o->beta * out->kl + pull.gamma * out->penalty;
 done:
   return status;
 }
@@ -345,9 +368,9 @@ comp_status comp__network_statistics(comp_context *context, const comp__network 
 }
 
 comp_status comp__network_evaluate(comp__losses *out, comp_context *context, const comp__network *network,
-                                   const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
-                                   uint64_t seed, uint64_t step) {
-  return comp__forward(out, context, network, state, batch, work, gamma, seed, step, false);
+                                   const comp__state *state, const comp__batch *batch, comp__work *work,
+                                   comp__pull pull, uint64_t seed, uint64_t step) {
+  return comp__forward(out, context, network, state, batch, work, pull, seed, step, false);
 }
 
 comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,

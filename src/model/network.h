@@ -96,10 +96,15 @@ void comp__work_free(comp__work *work);
 /* Seconds spent by phase since the work was made; the caller may add its own. */
 double *comp__work_seconds(comp__work *work);
 
-/* Loss and gradients of one batch: state->grads is written, running statistics are updated. gamma is given apart from
- * the options because it may be adjusted while training. */
+/* The penalty at one step. Both may change while training, and are given apart from the options for that reason. */
+typedef struct comp__pull {
+  double gamma; /* its weight */
+  double blur;  /* CoMP: standard deviation of the noise that z and all posteriors get in the penalty; 0: none */
+} comp__pull;
+
+/* Loss and gradients of one batch: state->grads is written, running statistics are updated. */
 comp_status comp__network_step(comp__losses *out, comp_context *context, const comp__network *network,
-                               const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                               const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                                uint64_t seed, uint64_t step);
 
 /* Only the running statistics, which move towards those of the batch by `momentum`: 1 replaces them. */
@@ -109,8 +114,8 @@ comp_status comp__network_statistics(comp_context *context, const comp__network 
 
 /* Loss with the running statistics, no gradients. */
 comp_status comp__network_evaluate(comp__losses *out, comp_context *context, const comp__network *network,
-                                   const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
-                                   uint64_t seed, uint64_t step);
+                                   const comp__state *state, const comp__batch *batch, comp__work *work,
+                                   comp__pull pull, uint64_t seed, uint64_t step);
 
 /* Posterior means (and scales, unless NULL) [rows, latent] with the running statistics. */
 comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,

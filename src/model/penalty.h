@@ -15,7 +15,8 @@ typedef struct comp__penalty_input {
   const size_t *start; /* [conditions + 1] */
   const float *values; /* [rows, dims]: z, or the decoder's first hidden layer */
   const float *mean;   /* [rows, dims] of the posteriors; only at z */
-  const float *scale;  /* [rows, dims] standard deviations; NULL when they are all options->scale */
+  const float *scale;  /* [rows, dims] standard deviations; NULL when they are all alike: */
+  double fixed_scale;
 } comp__penalty_input;
 
 /* Gradients of weight * penalty, written (not added). NULL: not wanted; without `values` only the value is computed. */

@@ -103,7 +103,7 @@ static double finish_forward(comp_job *job, float weight) {
   const comp__penalty_input *in = job->input;
   /* log q has the constant -D (log sigma + log(2 pi) / 2), which cancels between the mixtures; P0 keeps it. */
   double constant = -0.5 * (double)in->dims * log(2.0 * M_PI);
-  if (!job->learned) constant -= (double)in->dims * log(job->options->scale);
+  if (!job->learned) constant -= (double)in->dims * log(in->fixed_scale);
   double total = 0.0;
   for (size_t k = 0; k < in->conditions; k++) {
     size_t own = in->start[k + 1] - in->start[k], other = in->rows - own;
@@ -188,7 +188,7 @@ static comp_status run(double *out, comp_context *context, const comp_model_opti
                             .z = input->values,
                             .mean_t = job.mean_t,
                             .half_inv_t = job.learned ? job.half_inv_t : NULL,
-                            .half_inv = (float)(0.5 / (options->scale * options->scale)),
+                            .half_inv = (float)(0.5 / (input->fixed_scale * input->fixed_scale)),
                             .offset = job.offset};
   comp__parallel_for(context, job.pairs.padded, COMP__PAIR_PAD, pack_posteriors, &job);
   comp__parallel_for(context, job.chunks.count, 1, forward_chunk, &job);

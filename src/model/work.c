@@ -75,6 +75,9 @@ static void lay_out(comp__work *w, const comp__network *n) {
   w->scale = piece(w, o->learn_scale, rows, latent, sizeof(float));
   w->eps = piece(w, true, rows, latent, sizeof(float));
   w->z = piece(w, true, rows, latent, sizeof(float));
+  const bool posteriors = w->penalty && w->penalty->needs_posteriors;
+  w->blur_z = piece(w, posteriors, rows, latent, sizeof(float));
+  w->blur_scale = piece(w, posteriors && o->learn_scale, rows, latent, sizeof(float));
   w->output = piece(w, true, panel, n->features, sizeof(float));
   w->output_half = piece(w, training && comp__dense_half(w, &n->output), panel, n->features, sizeof(uint16_t));
   w->pre_scale = piece(w, !nb, rows, 1, sizeof(float));

@@ -23,6 +23,8 @@ struct comp__work {
   uint16_t *x_half;                    /* [rows, features]: a dense batch in bf16 */
   float *x_panel;                      /* [panel rows, features]: some rows of a dense batch in f32 */
   float *mean, *raw, *scale, *eps, *z; /* [rows, latent]; scale is NULL when it is fixed */
+  float *blur_z, *blur_scale;          /* the same as the penalty sees them when it is blurred */
+  double blur;                         /* of this step */
   float *output;                       /* [panel rows, features]: expected x of some rows, then the gradient by it */
   uint16_t *output_half;               /* the gradient in bf16 */
   float *pre_scale, *sd, *d_pre_scale; /* [rows] */
@@ -73,7 +75,7 @@ static inline bool comp__dense_half(const comp__work *work, const comp__dense *d
 /* Forward through encoder, sampling and decoder; batch losses. With `training` batch statistics, else the running ones.
  * (forward.c) */
 comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
-                          const comp__state *state, const comp__batch *batch, comp__work *work, double gamma,
+                          const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                           uint64_t seed, uint64_t step, bool training);
 
 #endif

@@ -41,6 +41,15 @@ static void adjust_gamma(comp__run *run, double penalty) {
   run->now.gamma = fmax(1e-4, fmin(1e6, run->now.gamma * exp(GAMMA_SPEED * error)));
 }
 
+/* Coarse alignment first, fine at last: the blur of a step falls from the first value to the last by a constant
+ * factor a step. */
+static double blur_now(const comp__run *run) {
+  const comp_train_options *o = run->options;
+  if (!(o->blur_from > 0.0) || run->total_steps < 2) return o->blur_from;
+  const double done = fmin(1.0, (double)run->now.step / (double)(run->total_steps - 1));
+  return o->blur_from * pow(o->blur_to / o->blur_from, done);
+}
+
 static comp_status diverged(const comp__run *run, const comp__losses *losses, double norm) {
   const char *part = !isfinite(losses->likelihood) ? "the likelihood is not a finite number"
                      : !isfinite(losses->kl)       ? "the KL divergence is not a finite number"
@@ -82,7 +91,7 @@ static comp_status one_step(comp__run *run) {
   double gathered = comp__seconds();
   seconds[COMP__PHASE_GATHER] += gathered - began;
   status = comp__network_step(&losses, run->context, &run->model->network, &run->state, &batch, run->work,
-                              run->now.gamma, o->seed, run->now.step);
+                              (comp__pull){run->now.gamma, blur_now(run)}, o->seed, run->now.step);
   if (status != COMP_OK) return status;
   if (!isfinite(losses.total)) return diverged(run, &losses, norm);
   if (run->now.step == 0) run->now.first_loss = losses.total;
@@ -111,7 +120,7 @@ static comp_status validate(comp__losses *out, comp__run *run) {
     comp_status status = comp__loader_validation_batch(&batch, run->context, run->loader, b);
     if (status == COMP_OK)
       status = comp__network_evaluate(&losses, run->context, &run->model->network, &run->state, &batch, run->work,
-                                      run->now.gamma, run->options->seed, UINT64_MAX);
+                                      (comp__pull){run->now.gamma, blur_now(run)}, run->options->seed, UINT64_MAX);
     if (status != COMP_OK) return status;
     add_losses(&sums, &losses, (double)batch.rows);
     samples += (double)batch.rows;
@@ -174,6 +183,7 @@ static comp_status end_epoch(comp__run *run) {
   json_t *entry =
       json_pack("{s:I, s:I, s:f, s:f, s:o}", "epoch", (json_int_t)now->epoch + 1, "steps", (json_int_t)now->step,
                 "rate", rate, "gamma", now->gamma, "train", losses_to_json(&training));
+  if (entry && run->options->blur_from > 0) json_object_set_new(entry, "blur", json_real(blur_now(run)));
   if (entry && validated) json_object_set_new(entry, "validation", losses_to_json(&held));
   if (!entry || json_array_append(run->history, entry) != 0) {
     json_decref(entry);

@@ -213,6 +213,11 @@ static void resolve(comp_train_options *o, comp_context *context, size_t batches
     comp__info(context, "the last weights are kept: losses with different gammas cannot be compared");
     o->select = COMP_SELECT_LAST;
   }
+  if (o->blur_from > 0 && o->blur_from != o->blur_to && (o->select == COMP_SELECT_BEST || o->patience > 0)) {
+    comp__info(context, "all epochs are run and the last weights kept: losses with different blurs cannot be compared");
+    if (o->select == COMP_SELECT_BEST) o->select = COMP_SELECT_LAST;
+    o->patience = 0;
+  }
 }
 
 static comp_status new_run(comp__run *run, uint64_t digest) {

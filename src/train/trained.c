@@ -97,12 +97,12 @@ comp_status comp__config_write(char **out, const comp_train_options *o) {
       m->learn_scale, "likelihood", likelihood_names[m->likelihood], "reduction", reduction_names[m->reduction], "beta",
       m->beta, "gamma", m->gamma, "penalty", penalty_names[m->penalty], "place", place_names[m->place], "include_self",
       m->include_self, "multi_scale", m->multi_scale, "mmd_scale", m->mmd_scale);
-  json_t *training =
-      json_pack("{s:I, s:I, s:I, s:f, s:s, s:f, s:f, s:f, s:I, s:f, s:s, s:f, s:s}", "seed", (json_int_t)o->seed,
-                "epochs", (json_int_t)o->epochs, "batch", (json_int_t)o->batch, "rate", o->rate, "schedule",
-                schedule_names[o->schedule], "warmup", o->warmup, "weight_decay", o->weight_decay, "clip", o->clip,
-                "patience", (json_int_t)o->patience, "validation", o->validation, "select", select_names[o->select],
-                "kl_target", o->kl_target, "precision", precision_names[o->precision]);
+  json_t *training = json_pack(
+      "{s:I, s:I, s:I, s:f, s:s, s:f, s:f, s:f, s:I, s:f, s:s, s:f, s:[ff], s:s}", "seed", (json_int_t)o->seed,
+      "epochs", (json_int_t)o->epochs, "batch", (json_int_t)o->batch, "rate", o->rate, "schedule",
+      schedule_names[o->schedule], "warmup", o->warmup, "weight_decay", o->weight_decay, "clip", o->clip, "patience",
+      (json_int_t)o->patience, "validation", o->validation, "select", select_names[o->select], "kl_target",
+      o->kl_target, "blur", o->blur_from, o->blur_to, "precision", precision_names[o->precision]);
   char *text = NULL;
   if (root && training && json_object_set_new(root, "training", training) == 0)
     text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -40,6 +40,7 @@ static void choose(comp_train_options *o, size_t *conditions, bool *bf16, int ar
   for (int i = 3; i < argc; i++) {
     if (strcmp(argv[i], "learned") == 0) m->learn_scale = true;
     if (strcmp(argv[i], "without-self") == 0) m->include_self = false;
+    if (strcmp(argv[i], "blur") == 0) o->blur_from = o->blur_to = 0.7;
     if (strcmp(argv[i], "p0") == 0) m->penalty = COMP_PENALTY_COMP_P0;
     if (strcmp(argv[i], "nb") == 0) m->likelihood = COMP_LIKELIHOOD_NB;
     if (strcmp(argv[i], "mean") == 0) m->reduction = COMP_REDUCTION_MEAN;
@@ -117,7 +118,8 @@ int main(int argc, char **argv) {
     double norm;
     for (size_t i = 0; i < ROWS; i++)
       comp__rng_fill_normal(eps + (step * ROWS + i) * LATENT, LATENT, comp__rng_at(3, COMP__RNG_LATENT, step, i), 0);
-    need(comp__network_step(&loss, context, &model->network, &state, &batch, work, o.model.gamma, 3, step));
+    need(comp__network_step(&loss, context, &model->network, &state, &batch, work,
+                            (comp__pull){o.model.gamma, o.blur_from}, 3, step));
     if (step == 0) memcpy(grads + layout->size, grads, layout->size * sizeof(float));
     losses[step] = (float)loss.total;
     need(comp__optimiser_step(&norm, context, &optimiser, &state, layout->size, o.rate, 0.0, 0.0));

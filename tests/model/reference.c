@@ -170,7 +170,7 @@ static double negative_binomial(const comp__network *n, const double *params, co
 }
 
 double reference_loss(const comp__network *n, const double *params, const comp__batch *batch, const float *eps,
-                      double gamma) {
+                      comp__pull pull) {
   const comp_model_options *o = &n->options;
   size_t rows = batch->rows, count = rows * o->latent;
   double *x = input_of(n, batch), *copy = input_of(n, batch), *first = NULL;
@@ -193,11 +193,18 @@ double reference_loss(const comp__network *n, const double *params, const comp__
   loss = (loss + o->beta * kl) / (double)rows;
   if (o->penalty == COMP_PENALTY_MMD) {
     int at_z = o->place == COMP_PLACE_Z;
-    loss += gamma * reference_mmd(o, rows, at_z ? o->latent : n->decoder[0].dense.out, n->conditions, batch->start,
-                                  at_z ? z : first);
-  } else if (o->penalty != COMP_PENALTY_NONE)
-    loss += gamma * reference_comp(o, rows, o->latent, n->conditions, batch->start, z, mean, scale,
-                                   o->penalty == COMP_PENALTY_COMP_P0);
+    loss += pull.gamma * reference_mmd(o, rows, at_z ? o->latent : n->decoder[0].dense.out, n->conditions, batch->start,
+                                       at_z ? z : first);
+  } else if (o->penalty != COMP_PENALTY_NONE) {
+    comp_model_options wide = *o;
+    wide.scale = hypot(o->scale, pull.blur);
+    for (size_t i = 0; i < count; i++) {
+      if (scale) scale[i] = hypot(scale[i], pull.blur);
+      z[i] = mean[i] + (scale ? scale[i] : wide.scale) * eps[i];
+    }
+    loss += pull.gamma * reference_comp(&wide, rows, o->latent, n->conditions, batch->start, z, mean, scale,
+                                        o->penalty == COMP_PENALTY_COMP_P0);
+  }
   free(x), free(h), free(mean), free(scale), free(z), free(first);
   return loss;
 }

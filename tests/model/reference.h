@@ -10,7 +10,7 @@
 /* The loss of a batch with parameters `params` (doubles, laid out as the network's). `eps` [rows, latent] is the noise.
  */
 double reference_loss(const comp__network *network, const double *params, const comp__batch *batch, const float *eps,
-                      double gamma);
+                      comp__pull pull);
 
 /* The parts on their own, for tests of penalties. */
 double reference_comp(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,

@@ -83,17 +83,17 @@ static void teardown(problem *p) {
   comp_matrix_free(p->x_t);
 }
 
-static double step_loss(problem *p, comp_context *context, double gamma) {
+static double step_loss(problem *p, comp_context *context, comp__pull pull) {
   comp__work *work;
   comp__losses losses;
   assert_ok(comp__work_new(&work, &p->network, ROWS, false, true));
-  assert_ok(comp__network_step(&losses, context, &p->network, &p->state, &p->batch, work, gamma, 9, 4));
+  assert_ok(comp__network_step(&losses, context, &p->network, &p->state, &p->batch, work, pull, 9, 4));
   comp__work_free(work);
   return losses.total;
 }
 
 /* Every parameter: |gradient - difference| <= 1e-4 max(1, |difference|) of the tensor's largest. */
-static void compare_gradients(problem *p, const double gamma, const char *what) {
+static void compare_gradients(problem *p, comp__pull pull, const char *what) {
   size_t n = p->network.params.size;
   double *params = malloc(n * sizeof *params);
   for (size_t i = 0; i < n; i++) params[i] = p->state.params[i];
@@ -104,9 +104,9 @@ static void compare_gradients(problem *p, const double gamma, const char *what) 
       size_t i = tensor->offset + k;
       const double h = 1e-5, kept = params[i];
       params[i] = kept + h;
-      double up = reference_loss(&p->network, params, &p->batch, p->eps, gamma);
+      double up = reference_loss(&p->network, params, &p->batch, p->eps, pull);
       params[i] = kept - h;
-      double down = reference_loss(&p->network, params, &p->batch, p->eps, gamma);
+      double down = reference_loss(&p->network, params, &p->batch, p->eps, pull);
       params[i] = kept;
       double difference = (up - down) / (2 * h);
       worst = fmax(worst, fabs(difference - p->state.grads[i]));
@@ -117,8 +117,8 @@ static void compare_gradients(problem *p, const double gamma, const char *what) 
   free(params);
 }
 
-static void check(const comp_model_options *options, size_t conditions, const char *what) {
-  const double gamma = 1.3;
+static void check_blurred(const comp_model_options *options, size_t conditions, double blur, const char *what) {
+  const comp__pull pull = {1.3, blur};
   for (int sparse = 0; sparse < 2; sparse++) {
     float *first = NULL;
     for (int t = 0; t < TEST_THREADS_COUNT; t++) {
@@ -128,13 +128,13 @@ static void check(const comp_model_options *options, size_t conditions, const ch
       size_t n = p.network.params.size;
       double *params = malloc(n * sizeof *params);
       for (size_t i = 0; i < n; i++) params[i] = p.state.params[i];
-      double loss = step_loss(&p, context, gamma);
-      double expected = reference_loss(&p.network, params, &p.batch, p.eps, gamma);
+      double loss = step_loss(&p, context, pull);
+      double expected = reference_loss(&p.network, params, &p.batch, p.eps, pull);
       if (!(fabs(loss - expected) <= 1e-5 * fmax(1, fabs(expected))))
         fail_msg("%s: loss %.9g, expected %.9g", what, loss, expected);
       free(params);
       if (t == 0) {
-        compare_gradients(&p, gamma, what);
+        compare_gradients(&p, pull, what);
         first = malloc(n * sizeof *first);
         memcpy(first, p.state.grads, n * sizeof *first);
       }
@@ -144,6 +144,10 @@ static void check(const comp_model_options *options, size_t conditions, const ch
     }
     free(first);
   }
+}
+
+static void check(const comp_model_options *options, size_t conditions, const char *what) {
+  check_blurred(options, conditions, 0, what);
 }
 
 static void comp_penalty(void **state) {
@@ -158,6 +162,8 @@ static void comp_penalty(void **state) {
       snprintf(what, sizeof what, "comp K=%zu learned=%d self=%d p0=%d", conditions, o.learn_scale, o.include_self,
                variant >> 2);
       check(&o, conditions, what);
+      snprintf(what + strlen(what), sizeof what - strlen(what), " blurred");
+      check_blurred(&o, conditions, 0.8, what);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "reference.h"
 
 enum { ROWS = 300, FEATURES = 41003, LATENT = 3, SPARE = 7 };
+static const comp__pull PULL = {1.3, 0.4};
 
 /* The same samples twice: in order, and scattered over a matrix with other rows between. */
 typedef struct problem {
@@ -83,7 +84,7 @@ static double step_loss(problem *p, const comp__batch *batch, int threads, bool 
   comp__work *work;
   comp__losses losses;
   assert_ok(comp__work_new(&work, &p->network, ROWS + 40, bf16, true));
-  assert_ok(comp__network_step(&losses, context, &p->network, &p->state, batch, work, 1.3, 9, 4));
+  assert_ok(comp__network_step(&losses, context, &p->network, &p->state, batch, work, PULL, 9, 4));
   comp__work_free(work);
   comp_context_free(context);
   return losses.total;
@@ -100,7 +101,7 @@ static void check_tensor(const problem *p, double *params, const comp__tensor *t
   for (int side = 0; side < 2; side++) {
     for (size_t i = 0; i < n; i++)
       params[tensor->offset + i] = p->state.params[tensor->offset + i] + (side ? h : -h) * (double)g[i];
-    values[side] = reference_loss(&p->network, params, &p->batch, p->eps, 1.3);
+    values[side] = reference_loss(&p->network, params, &p->batch, p->eps, PULL);
   }
   for (size_t i = 0; i < n; i++) params[tensor->offset + i] = p->state.params[tensor->offset + i];
   const double rate = (values[1] - values[0]) / (2 * h);
@@ -118,7 +119,7 @@ static void check(bool counts) {
   for (size_t i = 0; i < n; i++) params[i] = p.state.params[i];
   for (int view = 0; view < (counts ? 1 : 2); view++) { /* counts are never views */
     const comp__batch *batch = view ? &p.view : &p.batch;
-    const double expected = reference_loss(&p.network, params, &p.batch, p.eps, 1.3);
+    const double expected = reference_loss(&p.network, params, &p.batch, p.eps, PULL);
     for (int t = 0; t < TEST_THREADS_COUNT; t++) {
       memset(p.state.grads, 0xff, n * sizeof(float)); /* NaN: what is not written shows */
       const double loss = step_loss(&p, batch, TEST_THREADS[t], false);

@@ -86,6 +86,10 @@ def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast):
     if config["penalty"] == "mmd":
         total = total + config["gamma"] * mmd_penalty(z if config["place"] == "z" else first, c, config)
     elif config["penalty"] != "none":
+        blur = config["training"]["blur"][0]
+        if blur > 0:
+            scale = (s ** 2 + blur ** 2).sqrt()
+            z = mean + scale * eps
         total = total + config["gamma"] * comp_penalty(log_q(z, mean, scale), c, config["include_self"],
                                                        config["penalty"] == "comp-p0")
     return total

@@ -15,7 +15,8 @@ import reference_torch as reference  # noqa: E402
 BUILD = os.environ.get("COMP_BUILD", "build")
 CASES = ["vae", "vae learned", "cvae", "cvae mean", "cvae nb", "vfae single z learned", "vfae z", "vfae hidden", "trvae", "trvae K=3",
          "trvae K=5", "comp", "comp K=3", "comp K=5", "comp learned", "comp learned K=3", "comp without-self", "comp p0",
-         "comp p0 learned K=3", "comp without-self learned K=5", "comp nb", "comp mean"]
+         "comp p0 learned K=3", "comp without-self learned K=5", "comp nb", "comp mean", "comp blur",
+         "comp blur learned K=3", "comp blur p0"]
 
 
 def load(path):

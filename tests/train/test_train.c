@@ -164,7 +164,9 @@ static void check_resumed(comp_select select) {
   comp_context *context = test_context(2);
   comp_dataset *d = make_data(context, (size_t[]){70, 45}, 2, 24, true);
   comp_train_options o = small_options("comp");
-  o.kl_target = 0.3;
+  /* What changes from step to step: gamma in one, the blur in the other. */
+  if (select == COMP_SELECT_LAST) o.kl_target = 0.3;
+  if (select == COMP_SELECT_AVERAGE) o.blur_from = 2, o.blur_to = 0.1;
   o.select = select;
   o.schedule = COMP_SCHEDULE_PLATEAU;
   o.epochs = 300;
@@ -496,6 +498,12 @@ static void bad_input_is_named(void **state) {
   o = small_options("vae");
   o.kl_target = 1;
   assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no penalty");
+  o = small_options("vfae");
+  o.blur_from = o.blur_to = 1;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no mixture of posteriors");
+  o = small_options("comp");
+  o.blur_from = 1;
+  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "blur: 1 and 0");
   o = small_options("comp");
   o.model.likelihood = COMP_LIKELIHOOD_NB;
   assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "not a whole number");

@@ -8,6 +8,8 @@
 tail -n 1 info.json
 "$COMP" train -q -i ready.h5ad -o target.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --kl-target 0.5 || exit
 "$COMP" info -q target.comp | grep -A 1 gamma
+"$COMP" train -i ready.h5ad -o blur.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --blur 3,0.2 2>&1 | grep blurs
+"$COMP" info -q blur.comp | grep -e gamma -e kept
 # another letter in the name of a feature, one byte more, one less, another program's file
 sed 's/gene1/genf1/' model.comp >b.comp
 "$COMP" info -q b.comp

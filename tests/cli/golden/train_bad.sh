@@ -9,6 +9,10 @@ bad --condition condition --model cmop
 bad --condition condition --model vae --gamma 3
 bad --condition condition --mmd-scale 2
 bad --condition condition --model vfae --leave-self-out
+bad --condition condition --model vfae --blur 4,0.3
+bad --condition condition --blur 4,
+bad --condition condition --blur 4,0
+bad --condition condition --blur nan
 bad --condition condition --learn-scale --scale 0.2
 bad --condition condition --model vae --encoder-without-condition
 bad --condition condition --schedule constant --warmup 0.2
