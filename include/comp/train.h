@@ -90,6 +90,9 @@ COMP_API comp_status comp_train_options_check(const comp_train_options *options)
 COMP_API comp_status comp_train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                                 const comp_train_options *options);
 
+/* Whether a model was trained with these options; what they leave to the data or the machine is not compared. */
+COMP_API bool comp_model_follows(const comp_model *model, const comp_train_options *options);
+
 /* NULL is allowed. */
 COMP_API void comp_model_free(comp_model *model);
 

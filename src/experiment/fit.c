@@ -23,12 +23,21 @@ void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__tr
     if (*c == ' ') *c = '_';
 }
 
-/* The model that an earlier run left; NULL when there is none, or it is damaged, or its penalty had another weight than
- * the recipe has now. */
+/* The recipe of a trial, with what the user asked for. */
+static comp_status options_of(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+  comp_status status = lab->experiment->recipe(out, lab, trial);
+  if (status != COMP_OK) return status;
+  out->condition = lab->experiment->condition;
+  out->seed = trial->seed;
+  if (lab->options->epochs) out->epochs = lab->options->epochs;
+  return COMP_OK;
+}
+
+/* The model that an earlier run left; NULL when there is none, or it is damaged, or the recipe was another. */
 static comp_model *load_model(const char *path, const comp_train_options *options) {
   comp_model *model = NULL;
   if (access(path, R_OK) != 0 || comp_model_load(&model, path) != COMP_OK) return NULL;
-  if (comp_model_get_options(model)->gamma == options->model.gamma) return model;
+  if (comp_model_follows(model, options)) return model;
   comp_model_free(model);
   return NULL;
 }
@@ -40,7 +49,7 @@ comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__tria
   if (!trial->model[0]) return COMP_OK;
   comp__lab_path(path, sizeof path, lab, trial, NULL, ".safetensors");
   if (access(path, R_OK) != 0) return COMP_OK;
-  comp_status status = lab->experiment->recipe(&options, lab, trial);
+  comp_status status = options_of(&options, lab, trial);
   if (status != COMP_OK) return status;
   comp_model *model = load_model(path, &options);
   *out = !model;
@@ -55,13 +64,10 @@ comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *t
   *out = NULL;
   comp__lab_path(model, sizeof model, lab, trial, part, ".safetensors");
   comp__lab_path(checkpoint, sizeof checkpoint, lab, trial, part, ".checkpoint");
-  comp_status status = lab->experiment->recipe(&options, lab, trial);
+  comp_status status = options_of(&options, lab, trial);
   if (status != COMP_OK) return status;
   *out = load_model(model, &options);
   if (*out) return COMP_OK;
-  options.condition = lab->experiment->condition;
-  options.seed = trial->seed;
-  if (lab->options->epochs) options.epochs = lab->options->epochs;
   options.checkpoint = checkpoint;
   options.checkpoint_minutes = 2;
   options.resume = true;

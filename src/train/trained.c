@@ -172,3 +172,29 @@ comp_status comp__config_read(comp_model_options *out, const char *json) {
   out->reduction = (comp_reduction)reduction;
   return comp_model_options_check(out);
 }
+
+/* Takes out of a configuration what a run decides by itself: see resolve() in setup.c. */
+static void leave_open(json_t *root, const comp_train_options *o) {
+  json_t *training = json_object_get(root, "training");
+  if (!json_object_get(training, "blur")) /* earlier versions had none */
+    json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
+  if (o->epochs == 0) json_object_del(training, "epochs");
+  if (o->precision == COMP_PRECISION_AUTO) json_object_del(training, "precision");
+  if (o->kl_target > 0 || o->blur_from > 0) {
+    json_object_del(training, "select");
+    json_object_del(training, "patience");
+  }
+}
+
+bool comp_model_follows(const comp_model *model, const comp_train_options *options) {
+  char *text = NULL;
+  if (comp__config_write(&text, options) != COMP_OK) return false;
+  json_t *wanted = json_loads(text, 0, NULL), *found = model->config ? json_loads(model->config, 0, NULL) : NULL;
+  if (wanted) leave_open(wanted, options);
+  if (found) leave_open(found, options);
+  bool same = wanted && found && json_equal(wanted, found);
+  json_decref(wanted);
+  json_decref(found);
+  comp__free(text);
+  return same;
+}

@@ -317,6 +317,36 @@ static void every_batch_holds_every_condition(void **state) {
   comp_context_free(context);
 }
 
+/* A model is of the options that it was trained with, also when it comes from a file, and of no others. */
+static void models_know_their_recipe(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_data(context, (size_t[]){40, 30}, 2, 12, true);
+  comp_train_options o = small_options("comp");
+  comp_model *model;
+  o.blur_from = 2, o.blur_to = 0.3; /* changes `select` and `patience` */
+  o.epochs = 0, o.steps = 40;       /* left to the data */
+  o.precision = COMP_PRECISION_AUTO;
+  train_to("a.comp", context, d, &o);
+  assert_ok(comp_model_load(&model, "a.comp"));
+  assert_true(comp_model_follows(model, &o));
+  comp_train_options other = o;
+  other.blur_to = 0.2;
+  assert_false(comp_model_follows(model, &other));
+  other = o;
+  other.model.latent = 4;
+  assert_false(comp_model_follows(model, &other));
+  other = o;
+  other.seed = 1;
+  assert_false(comp_model_follows(model, &other));
+  other = o;
+  other.epochs = 1;
+  assert_false(comp_model_follows(model, &other));
+  comp_model_free(model);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 static void files_bring_the_model_back(void **state) {
   (void)state;
   comp_context *context = test_context(1);
@@ -547,6 +577,7 @@ int main(void) {
       cmocka_unit_test(resumed_runs_end_with_the_same_bytes),
       cmocka_unit_test(averages_are_means_of_the_last_weights),
       cmocka_unit_test(every_batch_holds_every_condition),
+      cmocka_unit_test(models_know_their_recipe),
       cmocka_unit_test(files_bring_the_model_back),
       cmocka_unit_test(damaged_model_files),
       cmocka_unit_test(hard_data),

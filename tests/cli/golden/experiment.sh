@@ -36,7 +36,7 @@ rm three/runs/celligner-models-comp-default-3epochs-seed1.* three/runs/celligner
 touch -d 2001-01-01 three/runs/*seed0*
 "$COMP" "$@" -q -o three | cmp - one.txt
 find three/runs -name '*seed*' ! -newer data/celligner | LC_ALL=C sort
-# A model of another gamma (here: none) is fitted again.
+# A model of another recipe (here: without a penalty) is fitted again.
 cp three/runs/celligner-models-cvae-default-3epochs-seed0.safetensors three/runs/celligner-models-comp-default-3epochs-seed0.safetensors
 "$COMP" "$@" -o three 2>again.err | cmp - one.txt
 grep 'done again' again.err
