@@ -226,6 +226,8 @@ static int run(cli_session *session, const void *values) {
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->min_label != OPT_UNSET_INT && strcmp(o->small_labels, "shrink") != 0)
     return cli_usage_error(session, "--min-label goes with --small-labels shrink");
+  if (o->score.label && strcmp(o->score.label, o->score.condition) == 0)
+    return cli_usage_error(session, "--label: '%s' is the condition", o->score.label);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_score_options options_score = library_options(o);
   comp_counterfactual_score_options options_counterfactual = counterfactual_options(o);

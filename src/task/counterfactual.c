@@ -314,6 +314,9 @@ comp_status comp_counterfactual(comp_prediction *out, comp_context *context, con
   COMP__TRY(comp_counterfactual_options_check(options));
   COMP__TRY(comp__model_find_level(&to, model, options->to, COMP_ERR_ARGUMENT, "to:"));
   if (options->from) COMP__TRY(comp__model_find_level(&from, model, options->from, COMP_ERR_ARGUMENT, "from:"));
+  if (from == to)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "from: '%s' is also what the samples are to become: nothing would change",
+               options->from);
   COMP__TRY(comp__fit(&fitted, context, model, dataset, need_of(model, options)));
   if (!model->network.options.decoder_sees_condition)
     comp__warn(context, "this model's decoder does not see the condition: the result is a reconstruction, the same "

@@ -13,6 +13,7 @@ bad embed -o no/such/out.h5ad
 bad embed -o out.h5ad --key a/b
 bad counterfactual -o out.h5ad --to traeted
 bad counterfactual -o out.h5ad --to treated --from nobody
+bad counterfactual -o out.h5ad --to treated --from treated
 bad counterfactual -o out.h5ad --to treated --samples 1
 bad counterfactual -o out.h5ad
 bad correct -o out.h5ad --to treated --layer nothing
