@@ -68,16 +68,17 @@ static comp_status prepare(comp__lab *lab) {
   return comp_dataset_read(&lab->dataset, lab->context, path, &read);
 }
 
-/* Few samples of many tissues: with narrow posteriors a sample meets only its nearest ones of the other condition,
- * often those of another tissue, and in a part of the samples a tissue is not equally common in both conditions. Hence
- * wide posteriors, few dimensions, and steps of as many samples as there are (docs/experiments.md has what was tried).
- */
+/* Few samples of many tissues: posteriors hardly overlap, and a sample meets its nearest ones of the other condition,
+ * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. In a part of the samples a
+ * tissue is not equally common in both conditions: hence steps of as many samples as there are (docs/experiments.md has
+ * what was tried). */
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0 || strcmp(trial->model, "comp") != 0)
     return status;
-  out->model.latent = 16;
-  out->model.scale = 3;
+  out->model.latent = 20;
+  out->blur_from = 2;
+  out->blur_to = 0.5;
   out->batch = 4096;
   out->steps = 4200;
   return COMP_OK;
