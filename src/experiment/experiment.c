@@ -11,7 +11,9 @@
 #include "comp/baseline.h"
 #include "core/alloc.h"
 #include "core/context.h"
+#include "core/digest.h"
 #include "core/error.h"
+#include "core/matrix.h"
 #include "core/strings.h"
 #include "experiment/fit.h"
 #include "experiment/jobs.h"
@@ -118,6 +120,14 @@ comp_status comp_experiment_options_check(const comp_experiment_options *o) {
     const char *equals = strchr(o->embeddings[i], '=');
     if (!equals || equals == o->embeddings[i] || !equals[1])
       return comp__error(COMP_ERR_ARGUMENT, "embedding '%s' is not of the form NAME=FILE[:KEY]", o->embeddings[i]);
+    const size_t length = (size_t)(equals - o->embeddings[i]);
+    for (size_t j = 0; j < i; j++)
+      if (strncmp(o->embeddings[j], o->embeddings[i], length + 1) == 0)
+        return comp__error(COMP_ERR_ARGUMENT, "embedding: two are named '%.*s'", (int)length, o->embeddings[i]);
+    for (size_t m = 0; m < comp_model_count(); m++)
+      if (strlen(comp_model_name(m)) == length && strncmp(comp_model_name(m), o->embeddings[i], length) == 0)
+        return comp__error(COMP_ERR_ARGUMENT, "embedding: '%.*s' is the name of a model", (int)length,
+                           o->embeddings[i]);
   }
   return COMP_OK;
 }
@@ -145,6 +155,38 @@ static comp_status check_folder(const char *path) {
   return access(parent, W_OK | X_OK) == 0 ? COMP_OK : comp__error_errno("cannot make the folder '%s'", path);
 }
 
+/* Runs of other data, or of another experiment, are not taken for those of this one: what names their files tells. */
+static comp_status tag_data(comp__lab *lab) {
+  comp_status status = COMP_OK;
+  const comp_matrix *x = comp_dataset_x(lab->dataset);
+  const comp_table *obs = comp_dataset_obs(lab->dataset);
+  const char *columns[] = {lab->experiment->condition, lab->experiment->label};
+  const uint64_t shape[] = {x->rows, x->cols};
+  comp_groups groups = {0};
+  comp__digest digest;
+  comp__digest_init(&digest);
+  comp__digest_add(&digest, shape, sizeof shape);
+  size_t count = x->rows * x->cols;
+  if (x->kind == COMP_CSR) {
+    count = (size_t)x->indptr[x->rows];
+    comp__digest_add(&digest, x->indptr, (x->rows + 1) * sizeof *x->indptr);
+    comp__digest_add(&digest, x->indices, count * sizeof *x->indices);
+  }
+  comp__digest_add(&digest, x->values, count * sizeof *x->values);
+  for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+    size_t column;
+    COMP__TRY(comp_table_require(&column, obs, columns[c]));
+    COMP__TRY(comp_table_groups(&groups, obs, column));
+    comp__digest_add(&digest, groups.codes, x->rows * sizeof *groups.codes);
+    for (size_t l = 0; l < groups.n_levels; l++)
+      comp__digest_add(&digest, groups.levels[l], strlen(groups.levels[l]) + 1);
+    comp_groups_release(&groups);
+  }
+  snprintf(lab->tag, sizeof lab->tag, "%s-%08x", lab->experiment->name, (unsigned)comp__digest_end(&digest));
+done:
+  return status;
+}
+
 /* The epochs that a trained model was to have. */
 static double planned_epochs(const comp_model *model) {
   json_t *root = json_loads(comp_model_config(model), 0, NULL);
@@ -153,14 +195,13 @@ static double planned_epochs(const comp_model *model) {
   return epochs;
 }
 
-/* What one model takes: from one step of the whole recipe, which says how many epochs it has, and one and three epochs.
- * Stopping early can only make it less. */
-static comp_status estimate(double *seconds, comp__lab *lab, const comp__trial *trial) {
+/* What one model takes, with all epochs of the recipe: from one step of it, which says how many these are, and one and
+ * three epochs. Stopping early can only make it less. *asked is for the epochs that the user wants. */
+static comp_status estimate(double *whole, double *asked, comp__lab *lab, const comp__trial *trial) {
   comp_train_options options;
   comp_model *model = NULL;
   comp_status status = lab->experiment->recipe(&options, lab, trial);
   if (status != COMP_OK) return status;
-  if (lab->options->epochs) options.epochs = lab->options->epochs;
   options.condition = lab->experiment->condition;
   options.max_seconds = 1e-9;
   status = comp_train(&model, lab->context, lab->dataset, &options);
@@ -174,32 +215,39 @@ static comp_status estimate(double *seconds, comp__lab *lab, const comp__trial *
     times[i] = comp__seconds() - start;
     comp_model_free(model);
   }
-  if (status == COMP_OK) *seconds = times[0] + fmax(times[1] - times[0], 0) / 2 * (epochs - 1);
-  return status;
+  if (status != COMP_OK) return status;
+  const double epoch = fmax(times[1] - times[0], 0) / 2;
+  *whole = times[0] + epoch * (epochs - 1);
+  *asked = lab->options->epochs ? times[0] + epoch * ((double)lab->options->epochs - 1) : *whole;
+  return COMP_OK;
 }
 
 /* What the trials with models will take, when a recipe is a long one. */
 static comp_status say_cost(comp__lab *lab) {
-  double total = 0;
+  double total = 0, total_asked = 0, whole = 0, asked = 0;
   size_t trained = 0;
   char last[sizeof lab->plan.trials->model] = "";
-  double seconds = 0;
+  const size_t epochs = lab->options->epochs;
   for (size_t i = 0; i < lab->plan.count; i++) {
     const comp__trial *trial = &lab->plan.trials[i];
     char path[4096];
     comp__lab_path(path, sizeof path, lab, trial, NULL, ".json");
     if (!trial->model[0] || access(path, R_OK) == 0) continue;
     if (strcmp(last, trial->model) != 0) {
-      comp_status status = estimate(&seconds, lab, trial);
+      comp_status status = estimate(&whole, &asked, lab, trial);
       if (status != COMP_OK) return status;
       snprintf(last, sizeof last, "%s", trial->model);
-      comp__info(lab->context, "one model of %s will take some %.1f minutes", trial->model, seconds / 60);
+      comp__info(lab->context, "one model of %s takes some %.1f minutes by the whole recipe", trial->model, whole / 60);
     }
-    total += seconds * (double)trial->fits;
+    total += whole * (double)trial->fits;
+    total_asked += asked * (double)trial->fits;
     trained += trial->fits;
   }
-  comp__info(lab->context, "all %zu models will take some %.1f hours of training, one after the other", trained,
-             total / 3600);
+  comp__info(lab->context, "all %zu models take some %.1f hours of training by the whole recipe, one after the other",
+             trained, total / 3600);
+  if (epochs)
+    comp__info(lab->context, "with --epochs %zu they take some %.1f minutes; scores come on top", epochs,
+               total_asked / 60);
   return COMP_OK;
 }
 
@@ -265,6 +313,7 @@ static comp_status load_done(session *s, bool *done) {
     const comp__trial *trial = &s->lab->plan.trials[i];
     char path[4096];
     bool outdated;
+    if (trial->embedding) continue; /* the file may be another one by now, and a score takes little */
     comp_status status = comp__lab_outdated(&outdated, s->lab, trial);
     if (status != COMP_OK) return status;
     if (outdated) comp__info(s->lab->context, "%s is done again: its model is not of this recipe", trial->id);
@@ -342,13 +391,15 @@ comp_status comp_experiment_run(char **text, comp_context *context, const comp_e
   COMP__TRY(check_folder(options->out));
   COMP__TRY(make_plan(&lab));
   COMP__TRY(lab.experiment->prepare(&lab));
-  COMP__TRY(make_folder(options->out));
-  snprintf(path, sizeof path, "%s/runs", options->out);
-  COMP__TRY(make_folder(path));
+  COMP__TRY(tag_data(&lab));
   comp__info(context, "%s, %s: %zu samples x %zu features, %zu runs", options->name, lab.used,
              comp_dataset_samples(lab.dataset), comp_dataset_features(lab.dataset), lab.plan.count);
   if (options->estimate_only || strcmp(options->preset, "paper") == 0) COMP__TRY(say_cost(&lab));
-  if (!options->estimate_only) COMP__TRY(do_all(text, &lab));
+  if (options->estimate_only) goto done;
+  COMP__TRY(make_folder(options->out));
+  snprintf(path, sizeof path, "%s/runs", options->out);
+  COMP__TRY(make_folder(path));
+  COMP__TRY(do_all(text, &lab));
 done:
   comp__free(lab.plan.trials);
   comp_dataset_free(lab.dataset);

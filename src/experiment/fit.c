@@ -17,8 +17,8 @@
 
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix) {
-  snprintf(out, size, "%s/runs/%s%s%s%s%s%s", lab->options->out, lab->tag, lab->tag[0] ? "-" : "", trial->id,
-           part ? "-" : "", part ? part : "", suffix);
+  snprintf(out, size, "%s/runs/%s-%s%s%s%s", lab->options->out, lab->tag, trial->id, part ? "-" : "", part ? part : "",
+           suffix);
   for (char *c = strrchr(out, '/') + 1; *c; c++)
     if (*c == ' ') *c = '_';
 }

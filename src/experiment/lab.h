@@ -50,7 +50,7 @@ typedef struct comp__lab {
   const comp__experiment *experiment;
   comp_dataset *dataset; /* prepared */
   char used[256];        /* which data that is, for the tables */
-  char tag[16];          /* begins the names of the runs' files, where there is a choice of data; else "" */
+  char tag[24];          /* begins the names of the runs' files: the experiment, and a digest of the prepared data */
   comp__plan plan;
 } comp__lab;
 

@@ -39,7 +39,6 @@ static const char *base_name(const char *path) {
 }
 
 static comp_status read_celligner(comp__lab *lab, const comp__celligner_files *files, bool choice) {
-  snprintf(lab->tag, sizeof lab->tag, "celligner");
   snprintf(lab->used, sizeof lab->used, "celligner/%.100s, %.100s", base_name(files->tumours), base_name(files->lines));
   if (choice)
     comp__info(lab->context, "%s: celligner and tcga_paired are both there; the files of celligner are used",
@@ -69,18 +68,16 @@ static comp_status prepare(comp__lab *lab) {
 }
 
 /* Few samples of many tissues: posteriors hardly overlap, and a sample meets its nearest ones of the other condition,
- * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. In a part of the samples a
- * tissue is not equally common in both conditions: hence steps of as many samples as there are (docs/experiments.md has
- * what was tried). */
+ * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. An encoder that does not
+ * see the condition, and steps of a part of the samples, keep whole organs from being exchanged (docs/experiments.md
+ * has what was tried). */
 static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0 || strcmp(trial->model, "comp") != 0)
     return status;
-  out->model.latent = 20;
+  out->model.encoder_sees_condition = false;
   out->blur_from = 2;
   out->blur_to = 0.5;
-  out->batch = 4096;
-  out->steps = 4200;
   return COMP_OK;
 }
 

@@ -30,14 +30,15 @@ grep -E 'celligner|hgnc' one.err
 "$COMP" "$@" -q -o three --jobs 3 --threads 5 >three.txt || exit
 cmp one.txt three.txt && cut -c 1-10 one.txt | sed '3d'
 for file in one/*.* one/runs/*.safetensors; do cmp "$file" "three/${file#one/}"; done
-ls one/runs
+tag=$(ls one/runs | sed -n '1s/-models.*//p')
+ls one/runs | sed "s/$tag/TAG/"
 # What is there is not done again; what is lacking is.
-rm three/runs/celligner-models-comp-default-3epochs-seed1.* three/runs/celligner-models-baseline-mnn.json
+rm "three/runs/$tag-models-comp-default-3epochs-seed1".* "three/runs/$tag-models-baseline-mnn.json"
 touch -d 2001-01-01 three/runs/*seed0*
 "$COMP" "$@" -q -o three | cmp - one.txt
-find three/runs -name '*seed*' ! -newer data/celligner | LC_ALL=C sort
+find three/runs -name '*seed*' ! -newer data/celligner | LC_ALL=C sort | sed "s/$tag/TAG/"
 # A model of another recipe (here: without a penalty) is fitted again.
-cp three/runs/celligner-models-cvae-default-3epochs-seed0.safetensors three/runs/celligner-models-comp-default-3epochs-seed0.safetensors
+cp "three/runs/$tag-models-cvae-default-3epochs-seed0.safetensors" "three/runs/$tag-models-comp-default-3epochs-seed0.safetensors"
 "$COMP" "$@" -o three 2>again.err | cmp - one.txt
 grep 'done again' again.err
 for model in cvae comp; do cmp one/runs/*-$model-*-seed0.safetensors three/runs/*-$model-*-seed0.safetensors; done
@@ -51,7 +52,14 @@ until [ "$(grep -c 'epochs of' broken.err)" = 2 ]; do sleep 0.02; kill -0 $pid |
 kill -TERM $pid
 wait $pid || echo "exit code $?"
 tail -n 1 broken.err | sed 's/seed[01]/seed/'
-ls broken/runs
+ls broken/runs | sed "s/$tag/TAG/"
 "$COMP" "$@" -q -o broken >/dev/null || exit
-cmp whole/models.csv broken/models.csv && ls broken/runs
+cmp whole/models.csv broken/models.csv && ls broken/runs | sed "s/$tag/TAG/" | sed "s/$tag/TAG/"
 for seed in 0 1; do cmp whole/runs/*seed$seed.safetensors broken/runs/*seed$seed.safetensors; done
+# Other data: nothing of the old runs is taken for its own.
+sed '2s/lung/skin/' data/celligner/Celligner_info.csv >info.csv && mv info.csv data/celligner/Celligner_info.csv
+"$COMP" experiment tumour -d data --models cvae --seeds 0-1 --epochs 100 -q -o broken >/dev/null || exit
+ls broken/runs | sed "s/$tag/TAG/; s/tumour-........-/OTHER-/" | LC_ALL=C sort
+# What it takes, by the whole recipe, before it begins; --estimate leaves nothing behind.
+"$COMP" experiment tumour -d data --models cvae --seeds 0 --epochs 2 --preset paper --estimate -o nothing 2>&1 | grep take | sed 's/some [0-9.]*/some N/'
+test -e nothing || echo "nothing is left"
