@@ -30,8 +30,11 @@ grep -E 'celligner|hgnc' one.err
 "$COMP" "$@" -q -o three --jobs 3 --threads 5 >three.txt || exit
 cmp one.txt three.txt && cut -c 1-10 one.txt | sed '3d'
 for file in one/*.* one/runs/*.safetensors; do cmp "$file" "three/${file#one/}"; done
-tag=$(ls one/runs | sed -n '1s/-models.*//p')
-ls one/runs | sed "s/$tag/TAG/"
+tag=$(find one/runs -name '*pca.json')
+tag=${tag#one/runs/}
+tag=${tag%-models*}
+runs() { (cd "$1/runs" && find . -type f) | sed "s/$tag/TAG/; s/tumour-........-/OTHER-/; s/^..//" | LC_ALL=C sort; }
+runs one
 # What is there is not done again; what is lacking is.
 rm "three/runs/$tag-models-comp-default-3epochs-seed1".* "three/runs/$tag-models-baseline-mnn.json"
 touch -d 2001-01-01 three/runs/*seed0*
@@ -52,14 +55,14 @@ until [ "$(grep -c 'epochs of' broken.err)" = 2 ]; do sleep 0.02; kill -0 $pid |
 kill -TERM $pid
 wait $pid || echo "exit code $?"
 tail -n 1 broken.err | sed 's/seed[01]/seed/'
-ls broken/runs | sed "s/$tag/TAG/"
+runs broken
 "$COMP" "$@" -q -o broken >/dev/null || exit
-cmp whole/models.csv broken/models.csv && ls broken/runs | sed "s/$tag/TAG/" | sed "s/$tag/TAG/"
+cmp whole/models.csv broken/models.csv && runs broken
 for seed in 0 1; do cmp whole/runs/*seed$seed.safetensors broken/runs/*seed$seed.safetensors; done
 # Other data: nothing of the old runs is taken for its own.
 sed '2s/lung/skin/' data/celligner/Celligner_info.csv >info.csv && mv info.csv data/celligner/Celligner_info.csv
 "$COMP" experiment tumour -d data --models cvae --seeds 0-1 --epochs 100 -q -o broken >/dev/null || exit
-ls broken/runs | sed "s/$tag/TAG/; s/tumour-........-/OTHER-/" | LC_ALL=C sort
+runs broken
 # What it takes, by the whole recipe, before it begins; --estimate leaves nothing behind.
 "$COMP" experiment tumour -d data --models cvae --seeds 0 --epochs 2 --preset paper --estimate -o nothing 2>&1 | grep take | sed 's/some [0-9.]*/some N/'
 test -e nothing || echo "nothing is left"
