@@ -53,7 +53,7 @@ for method in ("pca", "harmony"):
 
 # Means and errors over seeds.
 for model in ("vae", "comp"):
-    runs = [json.load(open(f))["figures"][model] for f in sorted(glob.glob(f"out/runs/models-{model}-*.json"))]
+    runs = [json.load(open(f))["figures"][model] for f in sorted(glob.glob(f"out/runs/*-models-{model}-*.json"))]
     ok(len(runs) == 3, f"{model}: a run a seed")
     for column in columns:
         values = np.array([r[column] for r in runs])
