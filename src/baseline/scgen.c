@@ -18,7 +18,7 @@ enum { NOWHERE = -1 };
 /* A layer has the features of the data: the model must have them too, in their order. */
 static comp_status check_model(const comp_model *model, const comp_dataset *d) {
   const comp_model_options *o = comp_model_get_options(model);
-  if (o->encoder_sees_condition || o->decoder_sees_condition)
+  if (o->encoder_sees_condition || o->centred || o->decoder_sees_condition)
     return comp__error(COMP_ERR_ARGUMENT,
                        "model: it sees the condition, and scGen wants one that does not (comp train --model vae)");
   if (o->likelihood == COMP_LIKELIHOOD_NB)

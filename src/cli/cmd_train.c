@@ -18,7 +18,7 @@ typedef struct train_options {
   double rate, warmup, gamma, beta, scale, mmd_scale, weight_decay, clip, validation, kl_target, max_time,
       checkpoint_minutes;
   uint64_t memory;
-  bool learn_scale, leave_self_out, encoder_without_condition, resume;
+  bool learn_scale, leave_self_out, encoder_without_condition, centre, resume;
   const char *log;
 } train_options;
 
@@ -131,6 +131,8 @@ static const opt_spec options[] = {
          "how data is distributed: gaussian for logged or standardised values, nb (negative binomial) for raw counts"},
     {"encoder-without-condition", .kind = OPT_FLAG, FIELD(encoder_without_condition), .group = "Model",
      .help = "only the decoder sees the condition"},
+    {"centre", .kind = OPT_FLAG, FIELD(centre), .group = "Model",
+     .help = "model what a sample is beside the mean of its condition"},
 
     {"gamma", .kind = OPT_REAL, FIELD(gamma), .metavar = "G", .group = "Objective", .min = 0, .max = 1e9,
      .unset_from = preset_default, .help = "weight of the penalty: more aligns more"},
@@ -246,6 +248,7 @@ static void override_model(comp_model_options *m, const train_options *o) {
   if (o->learn_scale) m->learn_scale = true;
   if (o->likelihood) m->likelihood = (comp_likelihood)place_of(likelihoods, o->likelihood);
   if (o->encoder_without_condition) m->encoder_sees_condition = false;
+  if (o->centre) m->centred = true;
   if (!isnan(o->gamma)) m->gamma = o->gamma;
   if (!isnan(o->beta)) m->beta = o->beta;
   if (o->penalty) m->penalty = (comp_penalty_kind)place_of(penalties, o->penalty);
@@ -291,10 +294,12 @@ static const char *idle_option(const train_options *o, const comp_train_options 
   if (!mmd && !isnan(o->mmd_scale)) return "--mmd-scale: this model's penalty is not mmd";
   if (o->blur && m->penalty != COMP_PENALTY_COMP && m->penalty != COMP_PENALTY_COMP_P0)
     return "--blur: this model's penalty is not comp or comp-p0";
+  if (o->blur && m->gamma == 0) return "--blur: gamma is 0: there is no penalty to blur";
   if (m->penalty != COMP_PENALTY_COMP && o->leave_self_out) return "--leave-self-out: this model's penalty is not comp";
   if (o->learn_scale && !isnan(o->scale)) return "--scale: with --learn-scale the encoder gives it";
   if (o->encoder_without_condition && !m->decoder_sees_condition)
     return "--encoder-without-condition: no part of this model sees the condition";
+  if (o->centre && !m->decoder_sees_condition) return "--centre: no part of this model sees the condition";
   if (t->schedule != COMP_SCHEDULE_COSINE && !isnan(o->warmup)) return "--warmup: the schedule is not cosine";
   return NULL;
 }

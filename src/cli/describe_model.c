@@ -102,6 +102,9 @@ static void put_network(FILE *out, const model_look *look, const comp_model *mod
     used += (size_t)snprintf(hidden + used, sizeof hidden - used, "%s%zu", l ? ", " : "", m->hidden[l]);
   put_row(out, "model", width, "%s, preset %s", text_at(look->config, "model"), text_at(look->config, "preset"));
   put_row(out, "latent", width, "%zu dimensions; hidden layers of %s", m->latent, hidden);
+  if (m->centred) put_row(out, "centred", width, "samples less the mean of their condition");
+  if (m->decoder_sees_condition && !m->encoder_sees_condition)
+    put_row(out, "encoder", width, "does not see the condition");
   double target = number_at(look->training, "kl_target");
   char adjusted[96] = "";
   if (target > 0)

@@ -121,6 +121,10 @@ comp_status comp_experiment_options_check(const comp_experiment_options *o) {
     if (!equals || equals == o->embeddings[i] || !equals[1])
       return comp__error(COMP_ERR_ARGUMENT, "embedding '%s' is not of the form NAME=FILE[:KEY]", o->embeddings[i]);
     const size_t length = (size_t)(equals - o->embeddings[i]);
+    const char *colon = strrchr(equals, ':');
+    char path[4096];
+    snprintf(path, sizeof path, "%.*s", colon ? (int)(colon - equals - 1) : -1, equals + 1);
+    if (access(path, R_OK) != 0) return comp__error_errno("embedding: '%s' cannot be read", path);
     for (size_t j = 0; j < i; j++)
       if (strncmp(o->embeddings[j], o->embeddings[i], length + 1) == 0)
         return comp__error(COMP_ERR_ARGUMENT, "embedding: two are named '%.*s'", (int)length, o->embeddings[i]);
@@ -222,11 +226,21 @@ static comp_status estimate(double *whole, double *asked, comp__lab *lab, const 
   return COMP_OK;
 }
 
+static const char *spell_time(char *out, size_t size, double seconds) {
+  if (seconds < 100)
+    snprintf(out, size, "%.0f seconds", fmax(ceil(seconds), 2));
+  else if (seconds < 100 * 60)
+    snprintf(out, size, "%.0f minutes", seconds / 60);
+  else
+    snprintf(out, size, "%.1f hours", seconds / 3600);
+  return out;
+}
+
 /* What the trials with models will take, when a recipe is a long one. */
 static comp_status say_cost(comp__lab *lab) {
   double total = 0, total_asked = 0, whole = 0, asked = 0;
   size_t trained = 0;
-  char last[sizeof lab->plan.trials->model] = "";
+  char last[sizeof lab->plan.trials->model] = "", time[32];
   const size_t epochs = lab->options->epochs;
   for (size_t i = 0; i < lab->plan.count; i++) {
     const comp__trial *trial = &lab->plan.trials[i];
@@ -237,17 +251,19 @@ static comp_status say_cost(comp__lab *lab) {
       comp_status status = estimate(&whole, &asked, lab, trial);
       if (status != COMP_OK) return status;
       snprintf(last, sizeof last, "%s", trial->model);
-      comp__info(lab->context, "one model of %s takes some %.1f minutes by the whole recipe", trial->model, whole / 60);
+      comp__info(lab->context, "one model of %s takes some %s by the whole recipe", trial->model,
+                 spell_time(time, sizeof time, whole));
     }
     total += whole * (double)trial->fits;
     total_asked += asked * (double)trial->fits;
     trained += trial->fits;
   }
-  comp__info(lab->context, "all %zu models take some %.1f hours of training by the whole recipe, one after the other",
-             trained, total / 3600);
+  comp__info(lab->context,
+             "all %zu models take some %s of training by the whole recipe, one after the other; scores "
+             "come on top",
+             trained, spell_time(time, sizeof time, total));
   if (epochs)
-    comp__info(lab->context, "with --epochs %zu they take some %.1f minutes; scores come on top", epochs,
-               total_asked / 60);
+    comp__info(lab->context, "with --epochs %zu they take some %s", epochs, spell_time(time, sizeof time, total_asked));
   return COMP_OK;
 }
 

@@ -184,7 +184,7 @@ static comp_status add_parts(comp__figures *out, const comp__trial *trial, const
 }
 
 comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key, size_t k,
-                            double alpha, comp_score_small small_labels, bool per_label) {
+                            double alpha, size_t min_label, bool per_label) {
   comp_score_options options = COMP_SCORE_OPTIONS_INIT;
   comp_score *score = NULL;
   comp_status status;
@@ -193,7 +193,8 @@ comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__tria
   options.label = lab->experiment->label;
   options.k = k;
   options.alpha = alpha;
-  options.small_labels = small_labels;
+  options.small_labels = COMP_SMALL_SHRINK;
+  options.min_label = min_label;
   COMP__TRY(comp_score_run(&score, lab->context, lab->dataset, &options));
   for (size_t m = 0; m < comp_score_metrics(score); m++) {
     const char *name = comp_score_metric_at(score, m)->name;

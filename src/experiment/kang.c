@@ -282,7 +282,7 @@ static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *tr
   if (strcmp(trial->table, "holdout") == 0) return run_holdout(out, lab, trial);
   if (trial->model[0]) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));
   COMP__TRY(comp__lab_embed(lab, trial, model, "z"));
-  COMP__TRY(comp__lab_score(out, lab, trial, "z", 100, 0.1, COMP_SMALL_SHRINK, true));
+  COMP__TRY(comp__lab_score(out, lab, trial, "z", 100, 0.1, 150, true));
   if (model) COMP__TRY(comp__lab_counterfactual(out, lab, trial, model, "CTRL", "STIM", NULL));
 done:
   comp_model_free(model);

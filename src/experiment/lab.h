@@ -120,9 +120,10 @@ comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *t
  * program's. */
 comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model *model, const char *key);
 
-/* Metrics of an embedding under these column names: kbet, s, m_kbet, s_label, and with `per_label` "kbet/LABEL". */
+/* Metrics of an embedding under these column names: kbet, s, m_kbet, s_label, and with `per_label` "kbet/LABEL". Labels
+ * of fewer samples than `min_label` are left out. */
 comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key, size_t k,
-                            double alpha, comp_score_small small_labels, bool per_label);
+                            double alpha, size_t min_label, bool per_label);
 
 /* Writes all tables, as text, CSV, JSON and Markdown; *text gets them as text and should be freed via free(). results
  * are the figures of each trial of the plan; those of one that is not done are empty. */

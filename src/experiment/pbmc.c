@@ -40,7 +40,7 @@ static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *tr
   comp_status status;
   if (trial->model[0]) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));
   COMP__TRY(comp__lab_embed(lab, trial, model, "z"));
-  COMP__TRY(comp__lab_score(out, lab, trial, "z", 100, 0.05, COMP_SMALL_SHRINK, false));
+  COMP__TRY(comp__lab_score(out, lab, trial, "z", 100, 0.05, 150, false));
 done:
   comp_model_free(model);
   return status;

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "model/dense.h"
+#include "nn/matmul.h"
 
 /* One call's arguments, for the loops over rows and columns. */
 typedef struct pass {
@@ -45,8 +46,7 @@ static void normalise_backward(comp_context *context, pass *p, const comp__hidde
   comp__work_clock(p->work, COMP__PHASE_NORM);
 }
 
-/* One hidden layer: d [rows, out] is the gradient by its activation; dx (NULL: not wanted) gets the one by its input.
- */
+/* One hidden layer: d [rows, out] is the gradient by its activation; dx gets the one by its input. */
 static comp_status hidden_backward(comp_context *context, pass *p, const comp__hidden *hidden,
                                    const comp__layer_work *layer, float *d, float *dx, const float *x,
                                    const uint16_t *x_half) {
@@ -55,8 +55,7 @@ static comp_status hidden_backward(comp_context *context, pass *p, const comp__h
   const uint16_t *d_half = p->half ? p->work->d_half : NULL;
   COMP__TRY(
       comp__dense_weight_gradient(context, &hidden->dense, p->state, p->batch, x, x_half, d, x_half ? d_half : NULL));
-  if (dx)
-    COMP__TRY(comp__dense_input_gradient(context, &hidden->dense, p->state, p->batch->rows, dx, d, d_half, false));
+  COMP__TRY(comp__dense_input_gradient(context, &hidden->dense, p->state, p->batch->rows, dx, d, d_half, false));
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
 done:
   return status;
@@ -176,11 +175,10 @@ static void latent_rows(void *arg, size_t begin, size_t end, int thread) {
 }
 
 /* The first layer's weights in f32 from rows that lie apart: panel by panel, in order. */
-static comp_status first_weight_panels(comp_context *context, pass *p, float *d) {
+static comp_status first_weight_panels(comp_context *context, pass *p, const float *d) {
   const comp__dense *dense = &p->network->encoder[0].dense;
   const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
   comp_status status = COMP_OK;
-  normalise_backward(context, p, &p->network->encoder[0], &p->work->encoder[0], d);
   comp__dense_constant_gradients(context, dense, p->state, p->batch, d);
   for (size_t first = 0; status == COMP_OK && first < rows; first += panel) {
     size_t count = rows - first < panel ? rows - first : panel;
@@ -189,6 +187,39 @@ static comp_status first_weight_panels(comp_context *context, pass *p, float *d)
                                         NULL, first > 0);
     comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   }
+  return status;
+}
+
+/* What the rows that centring took off ask of the first layer's weights. */
+static comp_status centre_backward(comp_context *context, pass *p, const float *d) {
+  const comp__network *n = p->network;
+  const comp__dense *dense = &n->encoder[0].dense;
+  float *rows = p->work->centre_rows;
+  for (size_t k = 0; k < n->conditions; k++)
+    comp__column_sums(context, rows + k * dense->out, d, p->batch->start[k], p->batch->start[k + 1], dense->out, false);
+  for (size_t i = 0; i < n->conditions * dense->out; i++) rows[i] = -rows[i];
+  return comp__matmul_f32(context, p->state->grads + dense->weight, dense->out, p->state->buffers + n->centre,
+                          dense->in, rows, dense->out, dense->in, dense->out, n->conditions,
+                          COMP__TRANS_A | COMP__ACCUMULATE);
+}
+
+/* The encoder's first layer, whose input is the data: d is the gradient by its activation. */
+static comp_status first_backward(comp_context *context, pass *p, float *d) {
+  const comp__dense *dense = &p->network->encoder[0].dense;
+  const comp__work *w = p->work;
+  comp_status status = COMP_OK;
+  normalise_backward(context, p, &p->network->encoder[0], &w->encoder[0], d);
+  if (comp_matrix_get_kind(p->batch->input) == COMP_CSR) {
+    comp__sparse_weight_gradient(context, dense, p->state, p->batch, w->kernels, d);
+    comp__work_clock(p->work, COMP__PHASE_SPARSE);
+  } else if (!p->half && p->batch->take) {
+    status = first_weight_panels(context, p, d);
+  } else {
+    status = comp__dense_weight_gradient(context, dense, p->state, p->batch, comp_matrix_const_values(p->batch->input),
+                                         p->half ? w->x_half : NULL, d, p->half ? w->d_half : NULL);
+  }
+  if (status == COMP_OK && p->network->options.centred) status = centre_backward(context, p, d);
+  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   return status;
 }
 
@@ -213,16 +244,7 @@ static comp_status encoder_backward(comp_context *context, pass *p) {
         hidden_backward(context, p, &n->encoder[l], &w->encoder[l], d, dx, below->act, half ? below->act_half : NULL));
     swap(&d, &dx);
   }
-  if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
-    bool half = comp__dense_half(w, &n->encoder[0].dense);
-    if (!half && p->batch->take) return first_weight_panels(context, p, d);
-    COMP__TRY(hidden_backward(context, p, &n->encoder[0], &w->encoder[0], d, NULL,
-                              comp_matrix_const_values(p->batch->input), half ? w->x_half : NULL));
-  } else {
-    normalise_backward(context, p, &n->encoder[0], &w->encoder[0], d);
-    comp__sparse_weight_gradient(context, &n->encoder[0].dense, p->state, p->batch, w->kernels, d);
-    comp__work_clock(w, COMP__PHASE_SPARSE);
-  }
+  COMP__TRY(first_backward(context, p, d));
 done:
   return status;
 }

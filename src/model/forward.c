@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "core/threads.h"
 #include "model/dense.h"
+#include "nn/matmul.h"
 #include "nn/nb.h"
 #include "nn/vecmath.h"
 
@@ -104,8 +105,8 @@ void comp__fill_x_panel(comp_context *context, const comp__batch *batch, comp__w
   comp__work_clock(work, COMP__PHASE_GATHER);
 }
 
-/* The first layer in f32 on rows that lie apart: panel by panel. */
-static comp_status first_layer_panels(comp_context *context, pass *p) {
+/* The product of the first layer in f32 on rows that lie apart: panel by panel. */
+static comp_status first_product_panels(comp_context *context, pass *p) {
   const comp__hidden *hidden = &p->network->encoder[0];
   comp__layer_work *layer = &p->work->encoder[0];
   const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
@@ -118,26 +119,56 @@ static comp_status first_layer_panels(comp_context *context, pass *p) {
                                  p->work->x_panel, NULL, filled);
     comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   }
-  if (status == COMP_OK) normalise(context, p, hidden, layer);
   return status;
 }
 
 /* The encoder's first layer reads the data itself. */
-static comp_status first_layer(comp_context *context, pass *p) {
-  const comp__hidden *hidden = &p->network->encoder[0];
-  comp__layer_work *layer = &p->work->encoder[0];
-  if (comp_matrix_get_kind(p->batch->input) == COMP_DENSE) {
-    bool half = comp__dense_half(p->work, &hidden->dense);
-    if (!half && p->batch->take) return first_layer_panels(context, p);
-    if (half) comp__parallel_for(context, p->batch->rows, 16, halve_rows, p);
-    comp__work_clock(p->work, COMP__PHASE_GATHER);
-    return hidden_forward(context, p, hidden, layer, comp_matrix_const_values(p->batch->input),
-                          half ? p->work->x_half : NULL);
+static comp_status first_product(comp_context *context, pass *p) {
+  const comp__dense *dense = &p->network->encoder[0].dense;
+  float *y = p->work->encoder[0].xhat;
+  if (comp_matrix_get_kind(p->batch->input) == COMP_CSR) {
+    comp__sparse_forward(context, dense, p->state, p->batch, p->work->kernels, y);
+    comp__work_clock(p->work, COMP__PHASE_SPARSE);
+    return COMP_OK;
   }
-  comp__sparse_forward(context, &hidden->dense, p->state, p->batch, p->work->kernels, layer->xhat);
-  comp__work_clock(p->work, COMP__PHASE_SPARSE);
-  normalise(context, p, hidden, layer);
-  return COMP_OK;
+  bool half = comp__dense_half(p->work, dense);
+  if (!half && p->batch->take) return first_product_panels(context, p);
+  if (half) comp__parallel_for(context, p->batch->rows, 16, halve_rows, p);
+  comp__work_clock(p->work, COMP__PHASE_GATHER);
+  comp_status status = comp__dense_forward(context, dense, p->state, p->batch, y,
+                                           comp_matrix_const_values(p->batch->input), half ? p->work->x_half : NULL);
+  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+  return status;
+}
+
+static void centre_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  size_t out = p->network->encoder[0].dense.out, k = 0;
+  for (size_t i = begin; i < end; i++) {
+    while (i >= p->batch->start[k + 1]) k++;
+    const float *row = p->work->centre_rows + k * out;
+    float *y = p->work->encoder[0].xhat + i * out;
+    for (size_t c = 0; c < out; c++) y[c] -= row[c];
+  }
+}
+
+static comp_status centre(comp_context *context, pass *p) {
+  const comp__network *n = p->network;
+  const comp__dense *dense = &n->encoder[0].dense;
+  comp_status status =
+      comp__matmul_f32(context, p->work->centre_rows, dense->out, p->state->buffers + n->centre, dense->in,
+                       p->state->params + dense->weight, dense->out, n->conditions, dense->out, dense->in, 0);
+  if (status == COMP_OK) comp__parallel_for(context, p->batch->rows, 64, centre_rows, p);
+  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
+  return status;
+}
+
+static comp_status first_layer(comp_context *context, pass *p) {
+  comp_status status = first_product(context, p);
+  if (status == COMP_OK && p->network->options.centred) status = centre(context, p);
+  if (status == COMP_OK) normalise(context, p, &p->network->encoder[0], &p->work->encoder[0]);
+  return status;
 }
 
 static comp_status encode(comp_context *context, pass *p) {
@@ -210,6 +241,23 @@ static float dot(const float *a, const float *b, size_t n) {
   return sum;
 }
 
+/* The output's bias, and for a centred model what each condition adds to it. */
+static void add_centres(const pass *p) {
+  const comp__network *n = p->network;
+  const float *bias = p->state->params + n->output.bias, *centre = p->state->buffers + n->centre;
+  for (size_t k = 0; n->options.centred && k < n->conditions; k++)
+    for (size_t g = 0; g < n->features; g++)
+      p->work->centre_bias[k * n->features + g] = bias[g] + centre[k * n->features + g];
+}
+
+/* Of row i, after add_centres(). */
+static const float *bias_of(const pass *p, size_t i) {
+  size_t k = 0;
+  if (!p->network->options.centred) return p->state->params + p->network->output.bias;
+  while (i >= p->batch->start[k + 1]) k++;
+  return p->work->centre_bias + k * p->network->features;
+}
+
 /* Gaussian likelihood of some rows of the panel; output becomes the gradient by the expected values when training. */
 static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
@@ -218,18 +266,18 @@ static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
   comp__work *w = p->work;
   const comp_matrix *x = p->batch->x;
   const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
-  const float *params = p->state->params, *bias = params + n->output.bias;
+  const float *params = p->state->params;
   const size_t cols = n->features, width = n->output_scale.in;
   for (size_t r = begin; r < end; r++) {
     float *row = w->output + r * cols, squares;
     const size_t i = p->first + r;
     if (comp_matrix_get_kind(x) == COMP_CSR) {
       const int64_t *indptr = comp_matrix_const_indptr(x);
-      squares = w->kernels->residual_sparse(row, bias, comp_matrix_const_indices(x) + indptr[i],
+      squares = w->kernels->residual_sparse(row, bias_of(p, i), comp_matrix_const_indices(x) + indptr[i],
                                             comp_matrix_const_values(x) + indptr[i],
                                             (size_t)(indptr[i + 1] - indptr[i]), cols);
     } else
-      squares = w->kernels->residual_dense(row, bias, comp__batch_row(p->batch, x, i), cols);
+      squares = w->kernels->residual_dense(row, bias_of(p, i), comp__batch_row(p->batch, x, i), cols);
     float pre = dot(last->act + i * width, params + n->output_scale.weight, width) + params[n->output_scale.bias];
     float sd = LEAST_SD + softplus(pre);
     w->sd[i] = sd;
@@ -262,7 +310,8 @@ static void nb_rows(void *arg, size_t begin, size_t end, int thread) {
   for (size_t r = begin; r < end; r++) {
     float *row = w->output + r * cols;
     const size_t i = p->first + r;
-    for (size_t g = 0; g < cols; g++) row[g] += p->state->params[n->output.bias + g];
+    const float *bias = bias_of(p, i);
+    for (size_t g = 0; g < cols; g++) row[g] += bias[g];
     w->row_likelihood[i] = comp__nb_row(row, d_theta, p->state->params + n->dispersion, counts_of(p->batch, i),
                                         p->batch->library[i], p->weight, cols);
     if (w->output_half && p->training) comp__f32_to_bf16(w->output_half + r * cols, row, cols);
@@ -275,6 +324,7 @@ static comp_status output_layer(comp_context *context, pass *p) {
   comp__chunk_fn likelihood = p->network->options.likelihood == COMP_LIKELIHOOD_GAUSSIAN ? gaussian_rows : nb_rows;
   const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
   comp_status status = COMP_OK;
+  add_centres(p);
   for (size_t first = 0; first < rows; first += panel) {
     size_t count = rows - first < panel ? rows - first : panel;
     p->first = first;
@@ -392,7 +442,8 @@ static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
   const size_t cols = p->network->features;
   for (size_t i = begin; i < end; i++) {
     float *row = p->out + i * cols;
-    for (size_t g = 0; g < cols; g++) row[g] += p->state->params[p->network->output.bias + g];
+    const float *bias = bias_of(p, i);
+    for (size_t g = 0; g < cols; g++) row[g] += bias[g];
     if (p->network->options.likelihood == COMP_LIKELIHOOD_NB) comp__nb_mean(row, p->batch->library[i], cols);
   }
 }
@@ -403,6 +454,7 @@ comp_status comp__network_decode(comp_context *context, const comp__network *net
   comp_status status = decode(context, &p, z);
   if (status == COMP_OK) status = output_product(context, &p, out, 0, batch->rows);
   if (status != COMP_OK) return status;
+  add_centres(&p);
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, finish_rows, &p);
   return COMP_OK;
 }

@@ -37,6 +37,8 @@ static comp_status add_encoder(comp__network *n) {
   const comp_model_options *o = &n->options;
   size_t width = n->features;
   comp_status status = COMP_OK;
+  if (o->centred)
+    status = comp__layout_add(&n->buffers, &n->centre, COMP__INIT_ZERO, 1, n->conditions, n->features, "centre");
   for (size_t l = 0; status == COMP_OK && l < o->n_hidden; l++) {
     status = add_hidden(n, &n->encoder[l], "encoder", l, width, o->hidden[l], l == 0 && o->encoder_sees_condition);
     width = o->hidden[l];

@@ -6,7 +6,10 @@
  *   decoder      [z, onehot(c)] -> hidden layers -> mean of x and one scale a sample (Gaussian), or logits (negative
  * binomial)
  *
- * A one-hot condition is never built: the weight rows of the conditions are added to the samples that have them.
+ * A centred model reads x - m and adds m, the mean of the condition, to the output (to the logits, of counts).
+ *
+ * A one-hot condition is never built: the weight rows of the conditions are added to the samples that have them. Nor is
+ * a centred input x - m, which may be sparse no more: (x - m) w is x w less a row m w of the condition.
  */
 #ifndef COMP_MODEL_NETWORK_H
 #define COMP_MODEL_NETWORK_H
@@ -35,8 +38,10 @@ typedef struct comp__network {
   comp_model_options options;
   size_t features, conditions;
   comp__layout params;  /* trained */
-  comp__layout buffers; /* running statistics */
+  comp__layout buffers; /* running statistics, and means of conditions */
   comp__hidden encoder[COMP_MAX_HIDDEN], decoder[COMP_MAX_HIDDEN];
+  size_t centre; /* offset into the buffers: the mean of what is read of each condition [conditions, features]; only of
+                  * a centred model */
   comp__dense mean, scale;  /* posterior; scale only when it is learned */
   comp__dense output;       /* mean of x, or logits */
   comp__dense output_scale; /* Gaussian: one number a sample */
@@ -67,6 +72,11 @@ typedef struct comp__batch {
   const size_t *take;         /* [rows]: row i of the batch is row take[i] of x; NULL: x holds just the batch, in order.
                                * Dense x alone, and input is x */
 } comp__batch;
+
+/* Row i of a dense batch, as the encoder reads it and the likelihood is of. */
+static inline const float *comp__batch_row(const comp__batch *batch, const comp_matrix *x, size_t i) {
+  return comp_matrix_const_values(x) + (batch->take ? batch->take[i] : i) * comp_matrix_cols(x);
+}
 
 typedef struct comp__losses {
   double total, likelihood, kl,

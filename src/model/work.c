@@ -70,6 +70,8 @@ static void lay_out(comp__work *w, const comp__network *n) {
   const bool half_input = comp__dense_half(w, &n->encoder[0].dense);
   w->x_half = piece(w, half_input, rows, n->features, sizeof(uint16_t));
   w->x_panel = piece(w, !half_input, panel, n->features, sizeof(float));
+  w->centre_rows = piece(w, o->centred, n->conditions, n->encoder[0].dense.out, sizeof(float));
+  w->centre_bias = piece(w, o->centred, n->conditions, n->features, sizeof(float));
   w->mean = piece(w, true, rows, latent, sizeof(float));
   w->raw = piece(w, o->learn_scale, rows, latent, sizeof(float));
   w->scale = piece(w, o->learn_scale, rows, latent, sizeof(float));

@@ -22,6 +22,8 @@ struct comp__work {
   comp__layer_work encoder[COMP_MAX_HIDDEN], decoder[COMP_MAX_HIDDEN];
   uint16_t *x_half;                    /* [rows, features]: a dense batch in bf16 */
   float *x_panel;                      /* [panel rows, features]: some rows of a dense batch in f32 */
+  float *centre_rows;                  /* [conditions, out]: what centring takes off the first layer's products */
+  float *centre_bias;                  /* [conditions, features]: the output's bias and what centring adds */
   float *mean, *raw, *scale, *eps, *z; /* [rows, latent]; scale is NULL when it is fixed */
   float *blur_z, *blur_scale;          /* the same as the penalty sees them when it is blurred */
   double blur;                         /* of this step */
@@ -52,11 +54,6 @@ static inline size_t comp__panel_rows(size_t rows, size_t features) {
   if (rows <= most) return rows;
   size_t panels = (rows + most - 1) / most;
   return ((rows + panels - 1) / panels + 63) / 64 * 64;
-}
-
-/* Row i of a dense batch, as the encoder reads it and the likelihood is of. */
-static inline const float *comp__batch_row(const comp__batch *batch, const comp_matrix *x, size_t i) {
-  return comp_matrix_const_values(x) + (batch->take ? batch->take[i] : i) * comp_matrix_cols(x);
 }
 
 /* Copies rows of a dense batch's input to work->x_panel. (forward.c) */

@@ -14,7 +14,8 @@
 #include "core/matrix.h"
 
 bool comp__encoder_needs_condition(const comp_model *model) {
-  return model->network.options.encoder_sees_condition;
+  const comp_model_options *o = &model->network.options;
+  return o->encoder_sees_condition || o->centred;
 }
 
 /* ---- Records ---- */

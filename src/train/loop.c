@@ -283,8 +283,11 @@ static comp_status use_average(comp__run *run) {
   comp__losses losses;
   status = validate(&losses, run);
   if (status != COMP_OK) return status;
-  comp__info(run->context, "average of the weights of %llu steps: validation loss %.6g; the best of an epoch was %.6g",
-             (unsigned long long)run->now.averaged, losses.total, run->now.best_loss);
+  char best[64] = "";
+  if (comp__losses_compare(run->options))
+    snprintf(best, sizeof best, "; the best of an epoch was %.6g", run->now.best_loss);
+  comp__info(run->context, "average of the weights of %llu steps: validation loss %.6g%s",
+             (unsigned long long)run->now.averaged, losses.total, best);
   return COMP_OK;
 }
 

@@ -171,6 +171,8 @@ comp_status comp_train_options_check(const comp_train_options *o) {
     return comp__error(COMP_ERR_ARGUMENT, "blur: %g and %g; both are above 0, or both are 0", o->blur_from, o->blur_to);
   if (o->blur_from > 0 && o->model.penalty != COMP_PENALTY_COMP && o->model.penalty != COMP_PENALTY_COMP_P0)
     return comp__error(COMP_ERR_ARGUMENT, "blur: the model %s has no mixture of posteriors", o->model_name);
+  if (o->blur_from > 0 && o->model.gamma == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "blur: gamma is 0: there is no penalty to blur");
   if (!(o->checkpoint_minutes >= 0)) return bad("checkpoint_minutes", o->checkpoint_minutes, "is below 0");
   if (o->stream && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);

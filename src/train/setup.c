@@ -14,12 +14,10 @@
 #include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
+#include "train/survey.h"
 
 /* Bounds of the epochs that are chosen by the size of the data; the upper one is for 1,400 steps. */
 enum { LEAST_EPOCHS = 15, MOST_EPOCHS = 400, MOST_EPOCHS_STEPS = 1400 };
-
-/* Values beyond this are no expression data; their squares would not fit in f32 sums. */
-static const float LARGEST_VALUE = 1e6f;
 
 /* More conditions than this are taken for a mistake: a column of numbers, or of names. */
 enum { MOST_LEVELS = 256 };
@@ -52,114 +50,6 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
       comp__warn(context, "condition '%s' has only %zu sample%s: do not trust what the model says of it",
                  out->levels[k], out->counts[k], out->counts[k] == 1 ? "" : "s");
   return COMP_OK;
-}
-
-/* What is learnt in one pass over the data, in memory or streamed. */
-typedef struct survey {
-  comp_context *context;
-  comp_likelihood likelihood;
-  double *sums;    /* [features] */
-  float *totals;   /* [samples] library sizes; counts only */
-  uint64_t digest; /* tells a checkpoint of other data */
-  bool fractions;  /* X holds a number that is not whole */
-  float largest;
-} survey;
-
-static size_t row_begin(const comp_matrix *x, size_t i) {
-  return x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
-}
-
-static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
-  size_t row, col, n = comp_matrix_nnz(x);
-  bool counts = s->likelihood == COMP_LIKELIHOOD_NB;
-  if (comp__matrix_find_nonfinite(&row, &col, s->context, x))
-    return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu",
-                       first + row + 1, col + 1);
-  float largest = 0.0f;
-  for (size_t i = 0; i < n; i++) {
-    largest = fmaxf(largest, fabsf(x->values[i]));
-    s->fractions |= x->values[i] != floorf(x->values[i]);
-  }
-  s->largest = fmaxf(s->largest, largest);
-  if (largest > LARGEST_VALUE)
-    return comp__error(
-        COMP_ERR_DATA,
-        "X holds values as large as %g; prepare the data first (comp prep: normalise, log, or standardise)",
-        (double)largest);
-  for (size_t i = 0; counts && i < n; i++) {
-    if (x->values[i] < 0.0f)
-      return comp__error(COMP_ERR_DATA, "X holds negative values: the negative binomial is for counts");
-    if (x->values[i] != floorf(x->values[i]))
-      return comp__error(COMP_ERR_DATA, "X holds %g, which is not a whole number: the negative binomial is for counts",
-                         (double)x->values[i]);
-  }
-  return COMP_OK;
-}
-
-static uint64_t digest_bytes(uint64_t digest, const void *data, size_t size) {
-  const unsigned char *p = data;
-  for (; size >= 8; size -= 8, p += 8) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
-    digest ^= digest >> 29;
-  }
-  for (; size > 0; size--, p++) digest = (digest ^ *p) * 0x100000001b3u;
-  return digest;
-}
-
-static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
-  survey *s = arg;
-  comp_status status = check_values(s, x, first);
-  if (status != COMP_OK) return status;
-  for (size_t i = 0; i < x->rows; i++) {
-    size_t begin = row_begin(x, i), end = row_begin(x, i + 1);
-    double total = 0;
-    for (size_t k = begin; k < end; k++) {
-      s->sums[x->kind == COMP_CSR ? (size_t)x->indices[k] : k - begin] += x->values[k];
-      total += x->values[k];
-    }
-    if (s->totals) s->totals[first + i] = (float)total;
-    /* Row by row: how a file is cut into blocks does not matter. */
-    s->digest = digest_bytes(s->digest, x->values + begin, (end - begin) * sizeof(float));
-    if (x->kind == COMP_CSR) s->digest = digest_bytes(s->digest, x->indices + begin, (end - begin) * sizeof(int32_t));
-  }
-  return COMP_OK;
-}
-
-static int compare_floats(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
-/* One pass: feature means, for counts the median library size, and the digest. */
-static comp_status look_at_data(comp_model *model, uint64_t *digest, comp_context *context, const comp_matrix *x,
-                                comp__stream *stream, size_t samples, const comp_groups *groups) {
-  size_t features = model->network.features;
-  survey s = {.context = context, .likelihood = model->network.options.likelihood};
-  comp_status status;
-  COMP__TRY(comp__calloc(&s.sums, features, sizeof *s.sums));
-  if (s.likelihood == COMP_LIKELIHOOD_NB) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
-  s.digest = digest_bytes(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
-  if (stream)
-    COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
-  else
-    COMP__TRY(survey_block(&s, x, 0));
-  if (s.likelihood == COMP_LIKELIHOOD_GAUSSIAN && !s.fractions && s.largest > 20.0f)
-    comp__warn(
-        context,
-        "X looks like raw counts (whole numbers up to %g): prepare it first (comp prep), or use the likelihood nb",
-        (double)s.largest);
-  *digest = digest_bytes(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
-  for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
-  if (s.totals) {
-    qsort(s.totals, samples, sizeof *s.totals, compare_floats);
-    model->library_target = fmaxf(1.0f, s.totals[samples / 2]);
-  }
-done:
-  comp__free(s.sums);
-  comp__free(s.totals);
-  return status;
 }
 
 static comp_status describe(comp_model *model, const comp_dataset *dataset, const comp_groups *groups,
@@ -209,11 +99,12 @@ static size_t choose_epochs(const comp_train_options *o, size_t batches) {
 static void resolve(comp_train_options *o, comp_context *context, size_t batches) {
   o->precision = choose_bf16(context, o) ? COMP_PRECISION_BF16 : COMP_PRECISION_F32;
   o->epochs = choose_epochs(o, batches);
+  if (comp__losses_compare(o)) return;
   if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
     comp__info(context, "the last weights are kept: losses with different gammas cannot be compared");
     o->select = COMP_SELECT_LAST;
   }
-  if (o->blur_from > 0 && o->blur_from != o->blur_to && (o->select == COMP_SELECT_BEST || o->patience > 0)) {
+  if (o->blur_from != o->blur_to && (o->select == COMP_SELECT_BEST || o->patience > 0)) {
     comp__info(context, "all epochs are run and the last weights kept: losses with different blurs cannot be compared");
     if (o->select == COMP_SELECT_BEST) o->select = COMP_SELECT_LAST;
     o->patience = 0;
@@ -244,8 +135,6 @@ static comp_status new_run(comp__run *run, uint64_t digest) {
   run->now.gamma = run->options->model.gamma;
   run->now.rate_factor = 1.0;
   run->now.best_loss = INFINITY;
-  comp__layout_initialise(&run->model->network.params, run->state.params, run->options->seed);
-  comp__layout_initialise(&run->model->network.buffers, run->state.buffers, run->options->seed);
   if (run->options->resume) {
     bool found;
     COMP__TRY(comp__checkpoint_load(&found, run));
@@ -333,7 +222,10 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   comp_status status;
   COMP__TRY(open_source(&data, context, dataset, asked));
   COMP__TRY(comp__model_new(&run.model, &options.model, data.features, groups->n_levels));
-  COMP__TRY(look_at_data(run.model, &digest, context, data.x, data.stream, data.samples, groups));
+  comp__layout_initialise(&run.model->network.params, run.model->params, options.seed);
+  comp__layout_initialise(&run.model->network.buffers, run.model->buffers, options.seed);
+  COMP__TRY(comp__survey(run.model, &digest, context, data.x, data.stream, data.samples, groups));
+  if (options.model.centred) COMP__TRY(comp__survey_inputs(run.model, context, data.x, data.stream, groups));
   comp__loader_options loader = {.x = data.x,
                                  .stream = data.stream,
                                  .samples = data.samples,

@@ -90,13 +90,14 @@ static json_t *hidden_widths(const comp_model_options *m) {
 
 comp_status comp__config_write(char **out, const comp_train_options *o) {
   const comp_model_options *m = &o->model;
-  json_t *root = json_pack(
-      "{s:s, s:s, s:I, s:o, s:b, s:b, s:f, s:b, s:s, s:s, s:f, s:f, s:s, s:s, s:b, s:b, s:f}", "model", o->model_name,
-      "preset", o->preset, "latent", (json_int_t)m->latent, "hidden", hidden_widths(m), "encoder_sees_condition",
-      m->encoder_sees_condition, "decoder_sees_condition", m->decoder_sees_condition, "scale", m->scale, "learn_scale",
-      m->learn_scale, "likelihood", likelihood_names[m->likelihood], "reduction", reduction_names[m->reduction], "beta",
-      m->beta, "gamma", m->gamma, "penalty", penalty_names[m->penalty], "place", place_names[m->place], "include_self",
-      m->include_self, "multi_scale", m->multi_scale, "mmd_scale", m->mmd_scale);
+  json_t *root =
+      json_pack("{s:s, s:s, s:I, s:o, s:b, s:b, s:b, s:f, s:b, s:s, s:s, s:f, s:f, s:s, s:s, s:b, s:b, s:f}", "model",
+                o->model_name, "preset", o->preset, "latent", (json_int_t)m->latent, "hidden", hidden_widths(m),
+                "encoder_sees_condition", m->encoder_sees_condition, "centred", m->centred, "decoder_sees_condition",
+                m->decoder_sees_condition, "scale", m->scale, "learn_scale", m->learn_scale, "likelihood",
+                likelihood_names[m->likelihood], "reduction", reduction_names[m->reduction], "beta", m->beta, "gamma",
+                m->gamma, "penalty", penalty_names[m->penalty], "place", place_names[m->place], "include_self",
+                m->include_self, "multi_scale", m->multi_scale, "mmd_scale", m->mmd_scale);
   json_t *training = json_pack(
       "{s:I, s:I, s:I, s:f, s:s, s:f, s:f, s:f, s:I, s:f, s:s, s:f, s:[ff], s:s}", "seed", (json_int_t)o->seed,
       "epochs", (json_int_t)o->epochs, "batch", (json_int_t)o->batch, "rate", o->rate, "schedule",
@@ -163,6 +164,7 @@ comp_status comp__config_read(comp_model_options *out, const char *json) {
               read_flag(&out->multi_scale, root, "multi_scale") && read_number(&out->scale, root, "scale") &&
               read_number(&out->beta, root, "beta") && read_number(&out->gamma, root, "gamma") &&
               read_number(&out->mmd_scale, root, "mmd_scale");
+  out->centred = json_is_true(json_object_get(root, "centred")); /* earlier versions had none */
   json_decref(root);
   if (!good) return comp__error(COMP_ERR_FORMAT, "the model's configuration is damaged or incomplete");
   out->latent = (size_t)latent;
@@ -176,8 +178,9 @@ comp_status comp__config_read(comp_model_options *out, const char *json) {
 /* Takes out of a configuration what a run decides by itself: see resolve() in setup.c. */
 static void leave_open(json_t *root, const comp_train_options *o) {
   json_t *training = json_object_get(root, "training");
-  if (!json_object_get(training, "blur")) /* earlier versions had none */
-    json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
+  /* Earlier versions had none of these. */
+  if (!json_object_get(training, "blur")) json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
+  if (!json_object_get(root, "centred")) json_object_set_new(root, "centred", json_false());
   if (o->epochs == 0) json_object_del(training, "epochs");
   if (o->precision == COMP_PRECISION_AUTO) json_object_del(training, "precision");
   if (o->kl_target > 0 || o->blur_from > 0) {

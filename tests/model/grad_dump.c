@@ -2,7 +2,7 @@
  * grad_dump.c: a small problem with its loss, its gradients and ten steps of Adam, as a safetensors file, for
  * tests/oracle/test_gradients.py to compute again with PyTorch. Not installed.
  *
- *   grad_dump OUT MODEL [learned] [without-self] [p0] [nb] [mean] [single] [hidden] [z] [K=3] [bf16]
+ *   grad_dump OUT MODEL [learned] [without-self] [p0] [nb] [mean] [single] [hidden] [z] [centred] [unseen] [K=3] [bf16]
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -47,6 +47,8 @@ static void choose(comp_train_options *o, size_t *conditions, bool *bf16, int ar
     if (strcmp(argv[i], "single") == 0) m->multi_scale = false;
     if (strcmp(argv[i], "hidden") == 0) m->place = COMP_PLACE_HIDDEN;
     if (strcmp(argv[i], "z") == 0) m->place = COMP_PLACE_Z;
+    if (strcmp(argv[i], "centred") == 0) m->centred = true;
+    if (strcmp(argv[i], "unseen") == 0) m->encoder_sees_condition = false;
     if (strcmp(argv[i], "bf16") == 0) *bf16 = true;
     if (strncmp(argv[i], "K=", 2) == 0) *conditions = (size_t)atoi(argv[i] + 2);
   }
@@ -104,6 +106,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < ROWS; i++) ids[i] = i;
   comp__layout_initialise(layout, model->params, 1);
   comp__layout_initialise(&model->network.buffers, model->buffers, 1);
+  for (size_t i = 0; o.model.centred && i < conditions * FEATURES; i++)
+    model->buffers[model->network.centre + i] = (float)comp__rng_normal(comp__rng_at(6, COMP__RNG_TEST, 0, 0), i);
   memcpy(initial, model->params, layout->size * sizeof(float));
   comp__state state = {model->params, grads, model->buffers, NULL};
   if (bf16) {

@@ -128,6 +128,18 @@ static double *through(const comp__hidden *layers, size_t count, const double *p
   return x;
 }
 
+/* What the encoder reads: x, or x less the mean of its condition. */
+static double *encoder_input(const comp__network *n, const float *buffers, const comp__batch *batch, const double *x) {
+  double *input = numbers(batch->rows * n->features);
+  for (size_t i = 0; i < batch->rows; i++)
+    for (size_t g = 0; g < n->features; g++) {
+      input[i * n->features + g] = x[i * n->features + g];
+      if (!n->options.centred) continue;
+      input[i * n->features + g] -= buffers[n->centre + condition_of(batch->start, i) * n->features + g];
+    }
+  return input;
+}
+
 static double *input_of(const comp__network *n, const comp__batch *batch) {
   double *x = numbers(batch->rows * n->features);
   const float *values = comp_matrix_const_values(batch->x);
@@ -142,9 +154,19 @@ static double *input_of(const comp__network *n, const comp__batch *batch) {
   return x;
 }
 
-static double gaussian(const comp__network *n, const double *params, const comp__batch *batch, const double *x,
-                       const double *h) {
-  double *mean = dense(&n->output, params, batch, h), *pre = dense(&n->output_scale, params, batch, h), loss = 0;
+/* The output: of a centred model with the mean of the condition. */
+static double *output_of(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
+                         const double *h) {
+  double *out = dense(&n->output, params, batch, h);
+  for (size_t i = 0; n->options.centred && i < batch->rows; i++)
+    for (size_t g = 0; g < n->features; g++)
+      out[i * n->features + g] += buffers[n->centre + condition_of(batch->start, i) * n->features + g];
+  return out;
+}
+
+static double gaussian(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
+                       const double *x, const double *h) {
+  double *mean = output_of(n, params, buffers, batch, h), *pre = dense(&n->output_scale, params, batch, h), loss = 0;
   for (size_t i = 0; i < batch->rows; i++) {
     double sd = 0.01 + softplus(pre[i]);
     for (size_t g = 0; g < n->features; g++)
@@ -154,9 +176,9 @@ static double gaussian(const comp__network *n, const double *params, const comp_
   return loss;
 }
 
-static double negative_binomial(const comp__network *n, const double *params, const comp__batch *batch, const double *x,
-                                const double *h) {
-  double *logits = dense(&n->output, params, batch, h), loss = 0;
+static double negative_binomial(const comp__network *n, const double *params, const float *buffers,
+                                const comp__batch *batch, const double *x, const double *h) {
+  double *logits = output_of(n, params, buffers, batch, h), loss = 0;
   for (size_t i = 0; i < batch->rows; i++) {
     double norm = log_sum(logits + i * n->features, n->features);
     for (size_t g = 0; g < n->features; g++) {
@@ -169,12 +191,12 @@ static double negative_binomial(const comp__network *n, const double *params, co
   return loss;
 }
 
-double reference_loss(const comp__network *n, const double *params, const comp__batch *batch, const float *eps,
-                      comp__pull pull) {
+double reference_loss(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
+                      const float *eps, comp__pull pull) {
   const comp_model_options *o = &n->options;
   size_t rows = batch->rows, count = rows * o->latent;
-  double *x = input_of(n, batch), *copy = input_of(n, batch), *first = NULL;
-  double *h = through(n->encoder, o->n_hidden, params, batch, copy, NULL);
+  double *x = input_of(n, batch), *input = encoder_input(n, buffers, batch, x), *first = NULL;
+  double *h = through(n->encoder, o->n_hidden, params, batch, input, NULL);
   double *mean = dense(&n->mean, params, batch, h), *scale = NULL, *z = numbers(count), *z2 = numbers(count), kl = 0;
   if (o->learn_scale) {
     scale = dense(&n->scale, params, batch, h);
@@ -187,8 +209,8 @@ double reference_loss(const comp__network *n, const double *params, const comp__
   }
   free(h);
   h = through(n->decoder, o->n_hidden, params, batch, z2, &first);
-  double loss = o->likelihood == COMP_LIKELIHOOD_NB ? negative_binomial(n, params, batch, x, h)
-                                                    : gaussian(n, params, batch, x, h);
+  double loss = o->likelihood == COMP_LIKELIHOOD_NB ? negative_binomial(n, params, buffers, batch, x, h)
+                                                    : gaussian(n, params, buffers, batch, x, h);
   if (o->reduction == COMP_REDUCTION_MEAN) loss /= (double)n->features;
   loss = (loss + o->beta * kl) / (double)rows;
   if (o->penalty == COMP_PENALTY_MMD) {

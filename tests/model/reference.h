@@ -7,10 +7,10 @@
 
 #include "model/network.h"
 
-/* The loss of a batch with parameters `params` (doubles, laid out as the network's). `eps` [rows, latent] is the noise.
- */
-double reference_loss(const comp__network *network, const double *params, const comp__batch *batch, const float *eps,
-                      comp__pull pull);
+/* The loss of a batch with parameters `params` (doubles, laid out as the network's). `buffers` has the means that a
+ * centred encoder takes off; `eps` [rows, latent] is the noise. */
+double reference_loss(const comp__network *network, const double *params, const float *buffers,
+                      const comp__batch *batch, const float *eps, comp__pull pull);
 
 /* The parts on their own, for tests of penalties. */
 double reference_comp(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,

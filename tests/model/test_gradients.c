@@ -71,6 +71,8 @@ static void setup(problem *p, comp_context *context, const comp_model_options *o
   /* Away from the special values 0 and 1 that norms and dispersions start with. */
   for (size_t i = 0; i < n; i++)
     p->state.params[i] += 0.1f * (float)comp__rng_normal(comp__rng_at(1, COMP__RNG_TEST, 0, 0), i);
+  for (size_t i = 0; options->centred && i < conditions * FEATURES; i++)
+    p->state.buffers[p->network.centre + i] = (float)comp__rng_normal(comp__rng_at(2, COMP__RNG_TEST, 0, 0), i);
   make_batch(p, context, conditions, sparse, options->likelihood == COMP_LIKELIHOOD_NB);
 }
 
@@ -104,9 +106,9 @@ static void compare_gradients(problem *p, comp__pull pull, const char *what) {
       size_t i = tensor->offset + k;
       const double h = 1e-5, kept = params[i];
       params[i] = kept + h;
-      double up = reference_loss(&p->network, params, &p->batch, p->eps, pull);
+      double up = reference_loss(&p->network, params, p->state.buffers, &p->batch, p->eps, pull);
       params[i] = kept - h;
-      double down = reference_loss(&p->network, params, &p->batch, p->eps, pull);
+      double down = reference_loss(&p->network, params, p->state.buffers, &p->batch, p->eps, pull);
       params[i] = kept;
       double difference = (up - down) / (2 * h);
       worst = fmax(worst, fabs(difference - p->state.grads[i]));
@@ -129,7 +131,7 @@ static void check_blurred(const comp_model_options *options, size_t conditions, 
       double *params = malloc(n * sizeof *params);
       for (size_t i = 0; i < n; i++) params[i] = p.state.params[i];
       double loss = step_loss(&p, context, pull);
-      double expected = reference_loss(&p.network, params, &p.batch, p.eps, pull);
+      double expected = reference_loss(&p.network, params, p.state.buffers, &p.batch, p.eps, pull);
       if (!(fabs(loss - expected) <= 1e-5 * fmax(1, fabs(expected))))
         fail_msg("%s: loss %.9g, expected %.9g", what, loss, expected);
       free(params);
@@ -205,6 +207,17 @@ static void count_models(void **state) {
   }
 }
 
+static void centred_encoders(void **state) {
+  (void)state;
+  for (int variant = 0; variant < 4; variant++) {
+    comp_model_options o = base_options();
+    o.centred = true;
+    o.encoder_sees_condition = variant & 1;
+    o.likelihood = variant & 2 ? COMP_LIKELIHOOD_NB : COMP_LIKELIHOOD_GAUSSIAN;
+    check(&o, 2 + (size_t)variant % 3, "centred encoder");
+  }
+}
+
 static void other_shapes(void **state) {
   (void)state;
   comp_model_options o = base_options();
@@ -218,8 +231,8 @@ static void other_shapes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(comp_penalty), cmocka_unit_test(mmd_penalty),  cmocka_unit_test(plain_models),
-      cmocka_unit_test(count_models), cmocka_unit_test(other_shapes),
+      cmocka_unit_test(comp_penalty), cmocka_unit_test(mmd_penalty),      cmocka_unit_test(plain_models),
+      cmocka_unit_test(count_models), cmocka_unit_test(centred_encoders), cmocka_unit_test(other_shapes),
   };
   return cmocka_run_group_tests_name("model/gradients", tests, NULL, NULL);
 }

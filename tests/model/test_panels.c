@@ -101,7 +101,7 @@ static void check_tensor(const problem *p, double *params, const comp__tensor *t
   for (int side = 0; side < 2; side++) {
     for (size_t i = 0; i < n; i++)
       params[tensor->offset + i] = p->state.params[tensor->offset + i] + (side ? h : -h) * (double)g[i];
-    values[side] = reference_loss(&p->network, params, &p->batch, p->eps, PULL);
+    values[side] = reference_loss(&p->network, params, p->state.buffers, &p->batch, p->eps, PULL);
   }
   for (size_t i = 0; i < n; i++) params[tensor->offset + i] = p->state.params[tensor->offset + i];
   const double rate = (values[1] - values[0]) / (2 * h);
@@ -119,7 +119,7 @@ static void check(bool counts) {
   for (size_t i = 0; i < n; i++) params[i] = p.state.params[i];
   for (int view = 0; view < (counts ? 1 : 2); view++) { /* counts are never views */
     const comp__batch *batch = view ? &p.view : &p.batch;
-    const double expected = reference_loss(&p.network, params, &p.batch, p.eps, PULL);
+    const double expected = reference_loss(&p.network, params, p.state.buffers, &p.batch, p.eps, PULL);
     for (int t = 0; t < TEST_THREADS_COUNT; t++) {
       memset(p.state.grads, 0xff, n * sizeof(float)); /* NaN: what is not written shows */
       const double loss = step_loss(&p, batch, TEST_THREADS[t], false);

@@ -54,11 +54,23 @@ def mmd_penalty(x, c, config):
     return total / pairs
 
 
+def encoder_input(p, config, x, c, conditions):
+    """What the first layer reads: x, or x less the mean of its condition, and the condition if the encoder sees it."""
+    h = x - p["centre"][c] if config.get("centred") else x
+    return torch.cat([h, F.one_hot(c, conditions).to(x.dtype)], 1) if config["encoder_sees_condition"] else h
+
+
+def output(p, config, h, c):
+    """The last layer: of a centred model with the mean of the condition."""
+    out = h @ p["output.weight"] + p["output.bias"]
+    return out + p["centre"][c] if config.get("centred") else out
+
+
 def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast):
     """The training loss of a batch. p: tensors by name, as the model file has them."""
     onehot = F.one_hot(c, conditions).to(x.dtype)
     layers = len(config["hidden"])
-    h = torch.cat([x, onehot], 1) if config["encoder_sees_condition"] else x
+    h = encoder_input(p, config, x, c, conditions)
     for layer in range(layers):
         h = hidden(p, "encoder", layer, h)
     mean = h @ p["mean.weight"] + p["mean.bias"]
@@ -73,7 +85,7 @@ def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast):
     for layer in range(layers):
         h = hidden(p, "decoder", layer, h)
         first = h if layer == 0 else first
-    out = h @ p["output.weight"] + p["output.bias"]
+    out = output(p, config, h, c)
     if config["likelihood"] == "nb":
         m, theta = library[:, None] * torch.softmax(out, 1), torch.exp(p["dispersion"])
         nll = -(torch.lgamma(x + theta) - torch.lgamma(theta) - torch.lgamma(x + 1) + theta * torch.log(theta / (theta + m))
@@ -104,7 +116,7 @@ def eval_hidden(p, part, layer, x):
 
 def encode(p, config, x, c, conditions):
     """Posterior means and scales with the running statistics. x is what the encoder reads."""
-    h = torch.cat([x, F.one_hot(c, conditions).to(x.dtype)], 1) if config["encoder_sees_condition"] else x
+    h = encoder_input(p, config, x, c, conditions)
     for layer in range(len(config["hidden"])):
         h = eval_hidden(p, "encoder", layer, h)
     mean = h @ p["mean.weight"] + p["mean.bias"]
@@ -118,5 +130,5 @@ def decode(p, config, z, c, conditions, library=None):
     h = torch.cat([z, F.one_hot(c, conditions).to(z.dtype)], 1) if config["decoder_sees_condition"] else z
     for layer in range(len(config["hidden"])):
         h = eval_hidden(p, "decoder", layer, h)
-    out = h @ p["output.weight"] + p["output.bias"]
+    out = output(p, config, h, c)
     return library[:, None] * torch.softmax(out, 1) if config["likelihood"] == "nb" else out

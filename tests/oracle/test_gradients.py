@@ -16,7 +16,7 @@ BUILD = os.environ.get("COMP_BUILD", "build")
 CASES = ["vae", "vae learned", "cvae", "cvae mean", "cvae nb", "vfae single z learned", "vfae z", "vfae hidden", "trvae", "trvae K=3",
          "trvae K=5", "comp", "comp K=3", "comp K=5", "comp learned", "comp learned K=3", "comp without-self", "comp p0",
          "comp p0 learned K=3", "comp without-self learned K=5", "comp nb", "comp mean", "comp blur",
-         "comp blur learned K=3", "comp blur p0"]
+         "comp blur learned K=3", "comp blur p0", "comp centred", "comp centred unseen K=3", "vfae centred nb unseen"]
 
 
 def load(path):
@@ -44,11 +44,12 @@ def run(case, folder, extra=()):
     conditions = len(starts) - 1
     c = torch.cat([torch.full((int(starts[k + 1] - starts[k]),), k) for k in range(conditions)]).long()
     optimiser = torch.optim.Adam(params.values(), lr=1e-3)
+    tensors = dict(params, **part(arrays, "buffer."))
     losses, grads = [], None
     for step in range(arrays["losses"].numel()):
         optimiser.zero_grad()
         eps = arrays["eps"][step].reshape(rows, -1)
-        value = reference.loss(params, config, arrays["x"], c, eps, arrays["library"].flatten(), conditions)
+        value = reference.loss(tensors, config, arrays["x"], c, eps, arrays["library"].flatten(), conditions)
         value.backward()
         if grads is None:
             grads = {name: p.grad.clone() for name, p in params.items()}

@@ -90,6 +90,9 @@ def check_model(what, k, options):
     x = dense(source.layers["counts"] if nb else source.X)
     inputs, library = encoder_input(x, meta, nb)
     c = torch.tensor([levels.index(v) for v in source.obs["condition"].astype(str)])
+    if config["centred"]:
+        means = np.stack([inputs[c.numpy() == j].mean(0) for j in range(k)])
+        ok(pc.near(p["centre"], means, 1e-5), f"{what}: the means of the conditions are numpy's")
     mean, scale = reference.encode(p, config, torch.tensor(inputs), c, k)
     ok(pc.near(z.obsm["X_comp"], mean, 1e-5) and pc.near(z.obsm["X_comp_scale"], scale, 1e-5),
        f"{what}: posteriors as PyTorch's (off by {pc.worst(z.obsm['X_comp'], mean):.1e}, {pc.worst(z.obsm['X_comp_scale'], scale):.1e})")
@@ -116,6 +119,8 @@ check_model("trvae", 3, ["--model", "trvae"])
 check_model("comp nb", 3, ["--model", "comp", "--likelihood", "nb"])
 check_model("comp learned", 2, ["--model", "comp", "--learn-scale"])
 check_model("comp decoder only", 2, ["--encoder-without-condition"])
+check_model("comp centred", 3, ["--centre"])
+check_model("comp centred decoder only nb", 2, ["--centre", "--encoder-without-condition", "--likelihood", "nb"])
 check_model("comp", 2, ["--model", "comp"])  # the last one: what follows uses it
 P, CONFIG, LEVELS, FEATURES, META = load("model.comp")
 Z = read("z.h5ad").obsm["X_comp"]

@@ -166,7 +166,7 @@ static void check_resumed(comp_select select) {
   comp_train_options o = small_options("comp");
   /* What changes from step to step: gamma in one, the blur in the other. */
   if (select == COMP_SELECT_LAST) o.kl_target = 0.3;
-  if (select == COMP_SELECT_AVERAGE) o.blur_from = 2, o.blur_to = 0.1;
+  if (select == COMP_SELECT_AVERAGE) o.blur_from = 2, o.blur_to = 0.1, o.model.centred = true;
   o.select = select;
   o.schedule = COMP_SCHEDULE_PLATEAU;
   o.epochs = 300;
@@ -335,6 +335,9 @@ static void models_know_their_recipe(void **state) {
   assert_false(comp_model_follows(model, &other));
   other = o;
   other.model.latent = 4;
+  assert_false(comp_model_follows(model, &other));
+  other = o;
+  other.model.centred = true;
   assert_false(comp_model_follows(model, &other));
   other = o;
   other.seed = 1;

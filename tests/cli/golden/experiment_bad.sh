@@ -5,7 +5,9 @@ mkdir empty
 "$COMP" experiment kang -d empty -o out --tables gama
 "$COMP" experiment kang -d empty -o out --models cmop
 "$COMP" experiment pbmc -d empty -o out --embedding harmony
+touch x.h5ad y.h5ad
 "$COMP" experiment pbmc -d empty -o out --embedding a=x.h5ad --embedding a=y.h5ad
+"$COMP" experiment pbmc -d empty -o out --embedding b=z.h5ad:X_pca
 "$COMP" experiment pbmc -d empty -o out --embedding vae=x.h5ad
 "$COMP" experiment pbmc -d empty -o out --baselines pca,harmny
 "$COMP" experiment pbmc -d empty -o out --jobs -2

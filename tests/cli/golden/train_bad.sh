@@ -13,8 +13,10 @@ bad --condition condition --model vfae --blur 4,0.3
 bad --condition condition --blur 4,
 bad --condition condition --blur 4,0
 bad --condition condition --blur nan
+bad --condition condition --gamma 0 --blur 2,0.5
 bad --condition condition --learn-scale --scale 0.2
 bad --condition condition --model vae --encoder-without-condition
+bad --condition condition --model vae --centre
 bad --condition condition --schedule constant --warmup 0.2
 bad --condition condition --seeds 4-2
 bad --condition condition --seeds 1,2,1

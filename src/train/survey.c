@@ -1,0 +1,185 @@
+/* survey.c: passes over the data before training. */
+#include "train/survey.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "train/loader.h"
+
+/* Values beyond this are no expression data; their squares would not fit in f32 sums. */
+static const float LARGEST_VALUE = 1e6f;
+
+/* What is learnt in one pass over the data, in memory or streamed. */
+typedef struct survey {
+  comp_context *context;
+  comp_likelihood likelihood;
+  double *sums;    /* [features] */
+  float *totals;   /* [samples] library sizes; counts only */
+  uint64_t digest; /* tells a checkpoint of other data */
+  bool fractions;  /* X holds a number that is not whole */
+  float largest;
+} survey;
+
+static size_t row_begin(const comp_matrix *x, size_t i) {
+  return x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
+}
+
+static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
+  size_t row, col, n = comp_matrix_nnz(x);
+  bool counts = s->likelihood == COMP_LIKELIHOOD_NB;
+  if (comp__matrix_find_nonfinite(&row, &col, s->context, x))
+    return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu",
+                       first + row + 1, col + 1);
+  float largest = 0.0f;
+  for (size_t i = 0; i < n; i++) {
+    largest = fmaxf(largest, fabsf(x->values[i]));
+    s->fractions |= x->values[i] != floorf(x->values[i]);
+  }
+  s->largest = fmaxf(s->largest, largest);
+  if (largest > LARGEST_VALUE)
+    return comp__error(
+        COMP_ERR_DATA,
+        "X holds values as large as %g; prepare the data first (comp prep: normalise, log, or standardise)",
+        (double)largest);
+  for (size_t i = 0; counts && i < n; i++) {
+    if (x->values[i] < 0.0f)
+      return comp__error(COMP_ERR_DATA, "X holds negative values: the negative binomial is for counts");
+    if (x->values[i] != floorf(x->values[i]))
+      return comp__error(COMP_ERR_DATA, "X holds %g, which is not a whole number: the negative binomial is for counts",
+                         (double)x->values[i]);
+  }
+  return COMP_OK;
+}
+
+static uint64_t digest_bytes(uint64_t digest, const void *data, size_t size) {
+  const unsigned char *p = data;
+  for (; size >= 8; size -= 8, p += 8) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
+    digest ^= digest >> 29;
+  }
+  for (; size > 0; size--, p++) digest = (digest ^ *p) * 0x100000001b3u;
+  return digest;
+}
+
+static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
+  survey *s = arg;
+  comp_status status = check_values(s, x, first);
+  if (status != COMP_OK) return status;
+  for (size_t i = 0; i < x->rows; i++) {
+    size_t begin = row_begin(x, i), end = row_begin(x, i + 1);
+    double total = 0;
+    for (size_t k = begin; k < end; k++) {
+      s->sums[x->kind == COMP_CSR ? (size_t)x->indices[k] : k - begin] += x->values[k];
+      total += x->values[k];
+    }
+    if (s->totals) s->totals[first + i] = (float)total;
+    /* Row by row: how a file is cut into blocks does not matter. */
+    s->digest = digest_bytes(s->digest, x->values + begin, (end - begin) * sizeof(float));
+    if (x->kind == COMP_CSR) s->digest = digest_bytes(s->digest, x->indices + begin, (end - begin) * sizeof(int32_t));
+  }
+  return COMP_OK;
+}
+
+static int compare_floats(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *context, const comp_matrix *x,
+                         comp__stream *stream, size_t samples, const comp_groups *groups) {
+  size_t features = model->network.features;
+  survey s = {.context = context, .likelihood = model->network.options.likelihood};
+  comp_status status;
+  COMP__TRY(comp__calloc(&s.sums, features, sizeof *s.sums));
+  if (s.likelihood == COMP_LIKELIHOOD_NB) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
+  s.digest = digest_bytes(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
+  if (stream)
+    COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
+  else
+    COMP__TRY(survey_block(&s, x, 0));
+  if (s.likelihood == COMP_LIKELIHOOD_GAUSSIAN && !s.fractions && s.largest > 20.0f)
+    comp__warn(
+        context,
+        "X looks like raw counts (whole numbers up to %g): prepare it first (comp prep), or use the likelihood nb",
+        (double)s.largest);
+  *digest = digest_bytes(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
+  for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
+  if (s.totals) {
+    qsort(s.totals, samples, sizeof *s.totals, compare_floats);
+    model->library_target = fmaxf(1.0f, s.totals[samples / 2]);
+  }
+done:
+  comp__free(s.sums);
+  comp__free(s.totals);
+  return status;
+}
+
+/* Sums of what the encoder reads, by condition. */
+typedef struct input_sums {
+  comp_context *context;
+  const comp_groups *groups;
+  comp__gather gather;
+  double *sums;  /* [conditions, features] */
+  size_t *rows;  /* [SUM_ROWS] */
+  size_t *start; /* [conditions + 1]: a batch must have it, though nothing reads it here */
+} input_sums;
+
+enum { SUM_ROWS = 256 };
+
+static void add_input(double *sums, const comp__batch *batch, size_t i) {
+  const comp_matrix *x = batch->input;
+  if (x->kind == COMP_CSR) {
+    for (size_t k = row_begin(x, i); k < row_begin(x, i + 1); k++) sums[x->indices[k]] += x->values[k];
+    return;
+  }
+  const float *values = comp__batch_row(batch, x, i);
+  for (size_t g = 0; g < x->cols; g++) sums[g] += values[g];
+}
+
+static comp_status add_inputs(void *arg, const comp_matrix *x, size_t first) {
+  input_sums *s = arg;
+  for (size_t begin = 0; begin < x->rows; begin += SUM_ROWS) {
+    const size_t n = x->rows - begin < SUM_ROWS ? x->rows - begin : SUM_ROWS;
+    comp__batch batch;
+    for (size_t i = 0; i < n; i++) s->rows[i] = begin + i;
+    comp_status status = comp__gather_rows(&batch, s->context, &s->gather, x, s->rows, n, s->start, false);
+    if (status != COMP_OK) return status;
+    for (size_t i = 0; i < n; i++) {
+      const int32_t code = s->groups->codes[first + begin + i];
+      if (code >= 0) add_input(s->sums + (size_t)code * x->cols, &batch, i);
+    }
+  }
+  return COMP_OK;
+}
+
+comp_status comp__survey_inputs(comp_model *model, comp_context *context, const comp_matrix *x, comp__stream *stream,
+                                const comp_groups *groups) {
+  const comp__network *n = &model->network;
+  input_sums s = {.context = context, .groups = groups};
+  comp_status status;
+  s.gather.counts = n->options.likelihood == COMP_LIKELIHOOD_NB;
+  s.gather.library_target = model->library_target;
+  COMP__TRY(comp__calloc(&s.sums, n->conditions * n->features, sizeof *s.sums));
+  COMP__TRY(comp__alloc(&s.rows, SUM_ROWS, sizeof *s.rows));
+  COMP__TRY(comp__calloc(&s.start, n->conditions + 1, sizeof *s.start));
+  if (stream)
+    COMP__TRY(comp__stream_scan(context, stream, add_inputs, &s));
+  else
+    COMP__TRY(add_inputs(&s, x, 0));
+  float *centre = model->buffers + n->centre;
+  for (size_t k = 0; k < n->conditions; k++)
+    for (size_t g = 0; g < n->features; g++)
+      centre[k * n->features + g] = (float)(s.sums[k * n->features + g] / (double)groups->counts[k]);
+done:
+  comp__gather_release(&s.gather);
+  comp__free(s.sums);
+  comp__free(s.rows);
+  comp__free(s.start);
+  return status;
+}
