@@ -79,10 +79,9 @@ static comp_status recipe(comp_train_options *out, const comp__lab *lab, const c
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0 || strcmp(trial->model, "comp") != 0)
     return status;
-  out->model.encoder_sees_condition = false;
   out->model.centred = true;
-  out->blur_from = 2;
-  out->blur_to = 0.5;
+  out->blur_from = 1;
+  out->blur_to = 0.25;
   return COMP_OK;
 }
 
