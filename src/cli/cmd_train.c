@@ -152,7 +152,7 @@ static const opt_spec options[] = {
     {"blur", .kind = OPT_STRING, FIELD(blur), .metavar = "FROM,TO", .group = "Objective", .unset = "none",
      .help =
          "add noise of this standard deviation to what the penalty compares, from the first step to the last, as in "
-         "2,0.5: conditions of many kinds of samples meet kind by kind; one number: at all steps"},
+         "1,0.25: conditions of many kinds of samples meet kind by kind; one number: at all steps"},
     {"mmd-scale", .kind = OPT_REAL, FIELD(mmd_scale), .metavar = "L", .group = "Objective", .min = 1e-6, .max = 1e6,
      .unset = "the model's scale, or 19 scales at once", .help = "a single kernel scale for mmd"},
     {"elbo-reduction", .kind = OPT_CHOICE, FIELD(reduction), .metavar = "HOW", .group = "Objective",
@@ -230,7 +230,7 @@ static bool parse_hidden(comp_model_options *out, const char *list) {
   }
 }
 
-/* "2,0.5", or one number for both. */
+/* "1,0.25", or one number for both. */
 static bool parse_blur(comp_train_options *out, const char *text) {
   char *end;
   out->blur_from = out->blur_to = strtod(text, &end);
@@ -395,8 +395,8 @@ static int run(cli_session *session, const void *values) {
     return cli_error(session, EXIT_USAGE, "--hidden: '%s' is not a list of 1 to %d widths such as 512,512", o->hidden,
                      COMP_MAX_HIDDEN);
   if (o->blur && !parse_blur(&t, o->blur))
-    return cli_error(session, EXIT_USAGE, "--blur: '%s' is not one or two numbers above 0, at most 1000, such as 2,0.5",
-                     o->blur);
+    return cli_error(session, EXIT_USAGE,
+                     "--blur: '%s' is not one or two numbers above 0, at most 1000, such as 1,0.25", o->blur);
   if (o->seeds && o->seed != OPT_UNSET_INT) return cli_usage_error(session, "--seeds: --seed is given too");
   if (o->seeds && !cli_seeds_parse(seeds, &count, o->seeds))
     return cli_error(session, EXIT_USAGE, CLI_SEEDS_WRONG, o->seeds, CLI_MOST_SEEDS);
