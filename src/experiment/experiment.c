@@ -124,7 +124,10 @@ comp_status comp_experiment_options_check(const comp_experiment_options *o) {
     const char *colon = strrchr(equals, ':');
     char path[4096];
     snprintf(path, sizeof path, "%.*s", colon ? (int)(colon - equals - 1) : -1, equals + 1);
+    struct stat info;
     if (access(path, R_OK) != 0) return comp__error_errno("embedding: '%s' cannot be read", path);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+      return comp__error(COMP_ERR_ARGUMENT, "embedding: '%s' is a folder", path);
     for (size_t j = 0; j < i; j++)
       if (strncmp(o->embeddings[j], o->embeddings[i], length + 1) == 0)
         return comp__error(COMP_ERR_ARGUMENT, "embedding: two are named '%.*s'", (int)length, o->embeddings[i]);

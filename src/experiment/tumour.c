@@ -33,7 +33,7 @@ static const comp__table tables[] = {
      "0.01; s~ and m-kBET within tissues of 50 samples or more with k = min(100, n/4). Accuracy: a random "
      "forest that learned the tissues of tumours names those of the other condition. "
      "Error of pairs: root mean square over genes of the predicted normal sample of a "
-     "patient.",
+     "patient, mean over tissues.",
      NULL, columns},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -159,13 +159,26 @@ static size_t most_entries(const comp__fitted *f, const comp__block *b) {
   return n;
 }
 
+/* The mean of the condition of a sample, as a centred model takes it off; NULL: the model is not centred. */
+static const float *centre_of(const comp__fitted *f, size_t sample) {
+  const comp__network *n = &f->model->network;
+  if (!n->options.centred || !f->codes || f->codes[sample] < 0) return NULL;
+  return f->model->buffers + n->centre + (size_t)f->codes[sample] * n->features;
+}
+
+const float *comp__fitted_fill(const comp__fitted *f, size_t sample) {
+  const float *centre = is_nb(f->model) ? NULL : centre_of(f, sample);
+  return centre ? centre : f->model->feature_means;
+}
+
 static void dense_row(float *out, const comp__fitted *f, size_t sample) {
   const float *from = f->x->values + sample * f->x->cols;
   if (!f->place) {
     memcpy(out, from, f->x->cols * sizeof(float));
     return;
   }
-  for (size_t m = 0; m < f->n_missing; m++) out[f->missing[m]] = f->model->feature_means[f->missing[m]];
+  const float *fill = comp__fitted_fill(f, sample);
+  for (size_t m = 0; m < f->n_missing; m++) out[f->missing[m]] = fill[f->missing[m]];
   for (size_t j = 0; j < f->x->cols; j++)
     if (f->place[j] >= 0) out[f->place[j]] = from[j];
 }
@@ -184,13 +197,27 @@ static size_t sparse_row(float *values, int32_t *indices, const comp__fitted *f,
     indices[n] = g;
     values[n++] = f->x->values[k];
   }
+  const float *fill = comp__fitted_fill(f, sample);
   for (size_t m = 0; m < f->n_missing; m++) {
     int32_t g = f->missing[m];
-    if (f->model->feature_means[g] == 0.0f) continue;
+    if (fill[g] == 0.0f) continue;
     indices[n] = g;
-    values[n++] = f->model->feature_means[g];
+    values[n++] = fill[g];
   }
   return n;
+}
+
+/* The same for what is read of counts: the features that were filled in, which a sparse row has at its end. */
+static void fill_inputs(float *input, size_t n, const comp__fitted *f, size_t sample) {
+  const float *centre = centre_of(f, sample), *fill = comp__fitted_fill(f, sample);
+  if (!centre) return;
+  for (size_t m = f->n_missing; m-- > 0;) {
+    int32_t g = f->missing[m];
+    if (f->x->kind == COMP_DENSE)
+      input[g] = centre[g];
+    else if (fill[g] != 0.0f)
+      input[--n] = centre[g];
+  }
 }
 
 /* Counts as the encoder reads them, as in training: log(1 + count scaled to the common total). */
@@ -216,8 +243,9 @@ static comp_status read_rows(worker *w, const comp__fitted *f) {
       b->x.indptr[r] = (int64_t)at;
       b->x.indptr[r + 1] = (int64_t)(at + n);
     }
-    if (is_nb(f->model))
-      b->library[r] = scale_counts(b->input.values + at, b->x.values + at, n, f->model->library_target);
+    if (!is_nb(f->model)) continue;
+    b->library[r] = scale_counts(b->input.values + at, b->x.values + at, n, f->model->library_target);
+    fill_inputs(b->input.values + at, n, f, b->order[r]);
   }
   return COMP_OK;
 }
@@ -235,8 +263,9 @@ void comp__fitted_row(float *out, const comp__fitted *f, size_t sample) {
     dense_row(out, f, sample);
     return;
   }
+  const float *fill = comp__fitted_fill(f, sample);
   memset(out, 0, f->model->network.features * sizeof *out);
-  for (size_t m = 0; m < f->n_missing; m++) out[f->missing[m]] = f->model->feature_means[f->missing[m]];
+  for (size_t m = 0; m < f->n_missing; m++) out[f->missing[m]] = fill[f->missing[m]];
   for (int64_t k = f->x->indptr[sample]; k < f->x->indptr[sample + 1]; k++) {
     int32_t g = f->place ? f->place[f->x->indices[k]] : f->x->indices[k];
     if (g >= 0) out[g] = f->x->values[k];

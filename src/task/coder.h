@@ -65,6 +65,10 @@ comp_status comp__block_encode(comp_context *context, comp__coder *coder, comp__
 comp_status comp__block_decode(comp_context *context, comp__coder *coder, float *out, const float *z,
                                const size_t *start, const float *library, size_t rows, int thread);
 
+/* What stands in for features that the data lacks, by feature: their mean, or in a centred model of values that of the
+ * sample's condition, so that nothing is left of it. */
+const float *comp__fitted_fill(const comp__fitted *fitted, size_t sample);
+
 /* Writes the row of one sample as the model's likelihood sees it: [features], dense. */
 void comp__fitted_row(float *out, const comp__fitted *fitted, size_t sample);
 

@@ -302,7 +302,8 @@ static comp__need need_of(const comp_model *model, const comp_counterfactual_opt
   const comp_model_options *m = &model->network.options;
   if (o->borrow) return COMP__NEED_ALL;
   if (o->from) return COMP__NEED_SOME;
-  return comp__encoder_needs_condition(model) || (o->residual && m->decoder_sees_condition) ? COMP__NEED_ALL : COMP__NEED_NONE;
+  return comp__encoder_needs_condition(model) || (o->residual && m->decoder_sees_condition) ? COMP__NEED_ALL
+                                                                                            : COMP__NEED_NONE;
 }
 
 comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,

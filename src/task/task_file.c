@@ -54,11 +54,11 @@ static void align_sparse(void *arg, size_t begin, size_t end, int thread) {
 
 /* How many entries the rows will have. */
 static size_t count_entries(int64_t *indptr, const comp__fitted *f) {
-  int64_t filled = 0;
-  for (size_t m = 0; m < f->n_missing; m++) filled += f->model->feature_means[f->missing[m]] != 0.0f;
   indptr[0] = 0;
   for (size_t i = 0; i < f->samples; i++) {
-    indptr[i + 1] = indptr[i] + filled;
+    const float *fill = comp__fitted_fill(f, i);
+    indptr[i + 1] = indptr[i];
+    for (size_t m = 0; m < f->n_missing; m++) indptr[i + 1] += fill[f->missing[m]] != 0.0f;
     for (int64_t k = f->x->indptr[i]; k < f->x->indptr[i + 1]; k++) indptr[i + 1] += f->place[f->x->indices[k]] >= 0;
   }
   return (size_t)indptr[f->samples];

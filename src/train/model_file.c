@@ -11,6 +11,9 @@
 /* Version 1 had no digest. That of version 2 is required: the name of the digest may itself be what was damaged. */
 static const char FORMAT[] = "comp-model", VERSION[] = "2", WITHOUT_DIGEST[] = "1";
 
+/* Of centred models, which programs that know of none must not read as others. */
+static const char VERSION_CENTRED[] = "3";
+
 /* A list of strings as JSON text, to be freed via free(). */
 static char *list_to_json(const comp__strings *strings) {
   json_t *list = json_array();
@@ -58,7 +61,7 @@ comp_status comp_model_save(const comp_model *model, const char *path) {
   if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   snprintf(target, sizeof target, "%.9g", (double)model->library_target);
   const comp__text texts[] = {
-      {"format", FORMAT},         {"format_version", VERSION},
+      {"format", FORMAT},         {"format_version", model->network.options.centred ? VERSION_CENTRED : VERSION},
       {"config", model->config},  {"features", features},
       {"levels", levels},         {"condition", model->condition},
       {"prep", model->record},    {"history", model->history},
@@ -113,9 +116,9 @@ static comp_status check_format(const comp__safetensors *file) {
                                         "goes on from it");
   if (!format || strcmp(format, FORMAT) != 0) return comp__error(COMP_ERR_FORMAT, "it is not a model of this program");
   if (version && strcmp(version, WITHOUT_DIGEST) == 0) return COMP_OK;
-  if (!version || strcmp(version, VERSION) != 0)
-    return comp__error(COMP_ERR_FORMAT, "its format version is %s; this program reads versions %s and %s",
-                       version ? version : "missing", WITHOUT_DIGEST, VERSION);
+  if (!version || (strcmp(version, VERSION) != 0 && strcmp(version, VERSION_CENTRED) != 0))
+    return comp__error(COMP_ERR_FORMAT, "its format version is %s; this program reads versions %s to %s",
+                       version ? version : "missing", WITHOUT_DIGEST, VERSION_CENTRED);
   if (comp__safetensors_digest(file)) return COMP_OK;
   return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
 }

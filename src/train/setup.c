@@ -105,7 +105,8 @@ static void resolve(comp_train_options *o, comp_context *context, size_t batches
     o->select = COMP_SELECT_LAST;
   }
   if (o->blur_from != o->blur_to && (o->select == COMP_SELECT_BEST || o->patience > 0)) {
-    comp__info(context, "all epochs are run and the last weights kept: losses with different blurs cannot be compared");
+    comp__info(context, "all epochs are run%s: losses with different blurs cannot be compared",
+               o->select == COMP_SELECT_AVERAGE ? "" : " and the last weights kept");
     if (o->select == COMP_SELECT_BEST) o->select = COMP_SELECT_LAST;
     o->patience = 0;
   }

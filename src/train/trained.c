@@ -164,7 +164,8 @@ comp_status comp__config_read(comp_model_options *out, const char *json) {
               read_flag(&out->multi_scale, root, "multi_scale") && read_number(&out->scale, root, "scale") &&
               read_number(&out->beta, root, "beta") && read_number(&out->gamma, root, "gamma") &&
               read_number(&out->mmd_scale, root, "mmd_scale");
-  out->centred = json_is_true(json_object_get(root, "centred")); /* earlier versions had none */
+  if (good && json_object_get(root, "centred")) /* earlier versions had none */
+    good = read_flag(&out->centred, root, "centred");
   json_decref(root);
   if (!good) return comp__error(COMP_ERR_FORMAT, "the model's configuration is damaged or incomplete");
   out->latent = (size_t)latent;

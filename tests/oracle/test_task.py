@@ -79,6 +79,25 @@ def encoder_input(x, meta, nb):
     return np.log1p(x * (float(meta["library_target"]) / library)[:, None]), library
 
 
+def check_lacking(what, p, config, source, data, layer, c, k, meta, nb):
+    """Of a centred model, features that the data lacks are read as the mean of the condition: they tell nothing of it."""
+    kept = np.arange(source.n_vars) % 7 != 2
+    fewer = source[:, kept].copy()
+    for form in ("sparse", "dense"):
+        if form == "dense":
+            fewer.X = dense(fewer.X)
+            fewer.layers["counts"] = dense(fewer.layers["counts"])
+        write(fewer, "fewer.h5ad")
+        must("embed", "-i", path("fewer.h5ad"), "-m", path("model.comp"), "-o", path("zf.h5ad"), *layer)
+        x = dense(source.layers["counts"] if nb else source.X).copy()
+        x[:, ~kept] = p["feature_means"].numpy().flatten()[~kept]
+        inputs, _ = encoder_input(x, meta, nb)
+        inputs[:, ~kept] = p["centre"].numpy()[c.numpy()][:, ~kept]
+        mean, _ = reference.encode(p, config, torch.tensor(inputs), c, k)
+        got = read("zf.h5ad").obsm["X_comp"]
+        ok(pc.near(got, mean, 1e-5), f"{what}: features that are lacking, {form}, get the mean of the condition (off by {pc.worst(got, mean):.1e})")
+
+
 def check_model(what, k, options):
     nb = "nb" in options
     data = f"ready{k}.h5ad"
@@ -93,6 +112,7 @@ def check_model(what, k, options):
     if config["centred"]:
         means = np.stack([inputs[c.numpy() == j].mean(0) for j in range(k)])
         ok(pc.near(p["centre"], means, 1e-5), f"{what}: the means of the conditions are numpy's")
+        check_lacking(what, p, config, source, data, layer, c, k, meta, nb)
     mean, scale = reference.encode(p, config, torch.tensor(inputs), c, k)
     ok(pc.near(z.obsm["X_comp"], mean, 1e-5) and pc.near(z.obsm["X_comp_scale"], scale, 1e-5),
        f"{what}: posteriors as PyTorch's (off by {pc.worst(z.obsm['X_comp'], mean):.1e}, {pc.worst(z.obsm['X_comp_scale'], scale):.1e})")
