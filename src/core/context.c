@@ -19,6 +19,7 @@ struct comp_context {
   comp__pool *pool;
   atomic_bool interrupted;
   comp_progress progress;
+  bool muted;
   double last_report;
   bool in_task;
   char task[128];
@@ -69,8 +70,13 @@ comp_status comp__check_interrupt(comp_context *context) {
   return comp__error(COMP_ERR_INTERRUPTED, "interrupted");
 }
 
+void comp__log_mute(comp_context *context, bool muted) {
+  context->muted = muted;
+}
+
 void comp__log(comp_context *context, comp_log_level level, const char *format, ...) {
   if (!context->options.log || level > context->options.log_level) return;
+  if (context->muted && level > COMP_LOG_WARNING) return;
   char text[1024];
   va_list args;
   va_start(args, format);

@@ -10,6 +10,9 @@ comp__pool *comp__context_pool(comp_context *context);
 /* Makes a message when the level is wanted. Only on the thread that made the library call. */
 void comp__log(comp_context *context, comp_log_level level, const char *format, ...) COMP_PRINTF(3, 4);
 
+/* Drops all messages but warnings until it is called with false: for work on the side. */
+void comp__log_mute(comp_context *context, bool muted);
+
 #define comp__warn(context, ...)  comp__log(context, COMP_LOG_WARNING, __VA_ARGS__)
 #define comp__info(context, ...)  comp__log(context, COMP_LOG_INFO, __VA_ARGS__)
 #define comp__debug(context, ...) comp__log(context, COMP_LOG_DEBUG, __VA_ARGS__)

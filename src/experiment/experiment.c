@@ -251,7 +251,9 @@ static comp_status say_cost(comp__lab *lab) {
     comp__lab_path(path, sizeof path, lab, trial, NULL, ".json");
     if (!trial->model[0] || access(path, R_OK) == 0) continue;
     if (strcmp(last, trial->model) != 0) {
+      comp__log_mute(lab->context, true); /* what is said of models that nobody gets */
       comp_status status = estimate(&whole, &asked, lab, trial);
+      comp__log_mute(lab->context, false);
       if (status != COMP_OK) return status;
       snprintf(last, sizeof last, "%s", trial->model);
       comp__info(lab->context, "one model of %s takes some %s by the whole recipe", trial->model,
