@@ -294,7 +294,6 @@ static const char *idle_option(const train_options *o, const comp_train_options 
   if (!mmd && !isnan(o->mmd_scale)) return "--mmd-scale: this model's penalty is not mmd";
   if (o->blur && m->penalty != COMP_PENALTY_COMP && m->penalty != COMP_PENALTY_COMP_P0)
     return "--blur: this model's penalty is not comp or comp-p0";
-  if (o->blur && m->gamma == 0) return "--blur: gamma is 0: there is no penalty to blur";
   if (m->penalty != COMP_PENALTY_COMP && o->leave_self_out) return "--leave-self-out: this model's penalty is not comp";
   if (o->learn_scale && !isnan(o->scale)) return "--scale: with --learn-scale the encoder gives it";
   if (o->encoder_without_condition && !m->decoder_sees_condition)

@@ -121,10 +121,9 @@ comp_status comp_experiment_options_check(const comp_experiment_options *o) {
     if (!equals || equals == o->embeddings[i] || !equals[1])
       return comp__error(COMP_ERR_ARGUMENT, "embedding '%s' is not of the form NAME=FILE[:KEY]", o->embeddings[i]);
     const size_t length = (size_t)(equals - o->embeddings[i]);
-    const char *colon = strrchr(equals, ':');
     char path[4096];
-    snprintf(path, sizeof path, "%.*s", colon ? (int)(colon - equals - 1) : -1, equals + 1);
     struct stat info;
+    comp__embedding_file(path, sizeof path, equals + 1);
     if (access(path, R_OK) != 0) return comp__error_errno("embedding: '%s' cannot be read", path);
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
       return comp__error(COMP_ERR_ARGUMENT, "embedding: '%s' is a folder", path);

@@ -82,15 +82,20 @@ comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *t
   return status;
 }
 
+const char *comp__embedding_file(char *path, size_t size, const char *text) {
+  snprintf(path, size, "%s", text);
+  char *colon = strrchr(path, ':');
+  if (colon) *colon = '\0';
+  return colon ? colon + 1 : NULL;
+}
+
 /* "FILE[:KEY]" of another program, with the samples of ours in any order. */
 static comp_status read_embedding(comp_matrix **out, comp__lab *lab, const char *text) {
   comp_status status;
   comp_dataset *other = NULL;
   size_t *rows = NULL;
   char path[4096];
-  snprintf(path, sizeof path, "%s", text);
-  char *key = strrchr(path, ':');
-  if (key) *key++ = '\0';
+  const char *key = comp__embedding_file(path, sizeof path, text);
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.skip_x = true;
   COMP__TRY(comp_dataset_read(&other, lab->context, path, &read));

@@ -11,9 +11,12 @@
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix);
 
-/* Whether the model that a trial left was fitted with another gamma than its recipe has now, or is damaged: then its
+/* Whether the model that a trial left was fitted with other settings than its recipe has now, or is damaged: then its
  * figures do not count. Without a model nobody can tell: false. */
 comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial);
+
+/* The file of "FILE[:KEY]" is copied to `path`; the key is given, which lies behind it there, or NULL. */
+const char *comp__embedding_file(char *path, size_t size, const char *text);
 
 /* rows[i] = the row of `other`, which was read from `path`, that has the name of sample i; samples that it lacks are an
  * error. */

@@ -55,10 +55,6 @@ comp_status comp__optimiser_step(double *norm, comp_context *context, comp__opti
   return COMP_OK;
 }
 
-bool comp__losses_compare(const comp_train_options *options) {
-  return !(options->kl_target > 0) && options->blur_from == options->blur_to;
-}
-
 double comp__schedule_rate(const comp_train_options *o, uint64_t step, uint64_t total) {
   if (o->schedule != COMP_SCHEDULE_COSINE) return o->rate;
   double rising = o->warmup * (double)total, at = (double)step;

@@ -18,7 +18,4 @@ comp_status comp__optimiser_step(double *norm, comp_context *context, comp__opti
 /* The rate at a step of `total`. */
 double comp__schedule_rate(const comp_train_options *options, uint64_t step, uint64_t total);
 
-/* Whether losses of different steps can be compared: gamma and blur are the same all the time. */
-bool comp__losses_compare(const comp_train_options *options);
-
 #endif

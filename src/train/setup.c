@@ -1,5 +1,4 @@
-/* setup.c: comp_train(): checks the data, makes a model and a run, and fills in what the model must know besides its
- * weights. */
+/* setup.c: comp_train(): makes a model and a run, and decides what the options leave open. */
 #include "train/setup.h"
 
 #include <errno.h>
@@ -93,6 +92,10 @@ static size_t choose_epochs(const comp_train_options *o, size_t batches) {
   size_t epochs = (o->steps + batches - 1) / batches, most = o->steps * MOST_EPOCHS / MOST_EPOCHS_STEPS;
   if (epochs > most) epochs = most;
   return epochs < LEAST_EPOCHS ? LEAST_EPOCHS : epochs;
+}
+
+bool comp__losses_compare(const comp_train_options *options) {
+  return !(options->kl_target > 0) && options->blur_from == options->blur_to;
 }
 
 /* Decides what the options leave open. */

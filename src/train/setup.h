@@ -8,4 +8,7 @@
  * a best model. */
 comp_status comp__run_all(comp__run *run);
 
+/* Whether losses of different steps can be compared: gamma and blur are the same all the time. (setup.c) */
+bool comp__losses_compare(const comp_train_options *options);
+
 #endif

@@ -451,6 +451,11 @@ static void damaged_model_files(void **state) {
   model = NULL;
   memcpy(longer, bytes, size);
   refuse(longer, size + 1, "bytes together");
+  memcpy(copy, bytes, size);
+  replace(copy, "\\\"centred\\\":false", "\\\"centred\\\":12345");
+  refuse(copy, size, "configuration is damaged");
+  replace(copy, "\\\"centred\\\":12345", "\\\"centred\\\":true ");
+  refuse(copy, size, "'centre'");
   float nan = NAN;
   memcpy(bytes + 8 + header, &nan, sizeof nan);
   refuse(bytes, size, "not a finite number");

@@ -8,6 +8,7 @@ mkdir empty
 touch x.h5ad y.h5ad
 "$COMP" experiment pbmc -d empty -o out --embedding a=x.h5ad --embedding a=y.h5ad
 "$COMP" experiment pbmc -d empty -o out --embedding b=z.h5ad:X_pca
+"$COMP" experiment pbmc -d empty -o out --embedding b=empty
 "$COMP" experiment pbmc -d empty -o out --embedding vae=x.h5ad
 "$COMP" experiment pbmc -d empty -o out --baselines pca,harmny
 "$COMP" experiment pbmc -d empty -o out --jobs -2

@@ -11,6 +11,8 @@ tail -n 1 info.json
 "$COMP" train -i ready.h5ad -o blur.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --blur 3,0.2 --centre --encoder-without-condition --log log.jsonl 2>&1 | grep blurs
 grep -o '"blur":[0-9.]*' log.jsonl | cut -c 1-13 # of the next step: 3 sqrt(0.2 / 3), then the last
 "$COMP" info -q blur.comp | grep -e centred -e encoder -e gamma -e kept
+grep -ao '"format_version":"."' model.comp blur.comp # older programs refuse centred models
+"$COMP" train -i ready.h5ad -o average.comp --condition condition --hidden 8,6 --latent 2 --epochs 8 --blur 3,0.2 --select average --patience 2 2>&1 | grep -e blurs -e average | sed 's/loss [-0-9.e]*$/loss LOSS/'
 # another letter in the name of a feature, one byte more, one less, another program's file
 sed 's/gene1/genf1/' model.comp >b.comp
 "$COMP" info -q b.comp
