@@ -1,5 +1,5 @@
 /*
- * h5_dump.c: shows how the library reads a data file, for the Python oracle (tests/oracle/test_h5ad.py) to compare.
+ * h5_dump.c: shows how the library reads a data file, for the Python oracle (tests/oracle/h5ad_common.py) to compare.
  *
  *   h5_dump [--raw] [--layer NAME] [--threads N] [--rows N] [--stats] FILE    a canonical dump of everything read;
  *                                                    --rows: X by blocks of N rows; --stats: times and memory instead
