@@ -11,6 +11,7 @@
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "nn/vecmath.h"
+#include "train/loader.h"
 
 /* Rows between two looks at the clock and at Ctrl-C. */
 enum { ROWS_A_REPORT = 64 * COMP__BLOCK_ROWS };
@@ -220,15 +221,6 @@ static void fill_inputs(float *input, size_t n, const comp__fitted *f, size_t sa
   }
 }
 
-/* Counts as the encoder reads them, as in training: log(1 + count scaled to the common total). */
-static float scale_counts(float *out, const float *in, size_t n, float target) {
-  double total = 0.0;
-  for (size_t k = 0; k < n; k++) total += in[k];
-  float library = (float)fmax(total, 1.0), factor = target / library;
-  for (size_t k = 0; k < n; k++) out[k] = log1pf(in[k] * factor);
-  return library;
-}
-
 static comp_status read_rows(worker *w, const comp__fitted *f) {
   comp__block *b = &w->block;
   comp_status status = reserve(w, f, most_entries(f, b));
@@ -244,7 +236,7 @@ static comp_status read_rows(worker *w, const comp__fitted *f) {
       b->x.indptr[r + 1] = (int64_t)(at + n);
     }
     if (!is_nb(f->model)) continue;
-    b->library[r] = scale_counts(b->input.values + at, b->x.values + at, n, f->model->library_target);
+    b->library[r] = comp__scale_counts(b->input.values + at, b->x.values + at, n, f->model->library_target);
     fill_inputs(b->input.values + at, n, f, b->order[r]);
   }
   return COMP_OK;

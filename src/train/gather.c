@@ -59,9 +59,12 @@ typedef struct copy_job {
   const size_t *rows;
 } copy_job;
 
-/* Counts as the encoder reads them: log(1 + count scaled to the common total). */
-static void scale_counts(float *out, const float *in, size_t n, float factor) {
+float comp__scale_counts(float *out, const float *in, size_t n, float target) {
+  double total = 0.0;
+  for (size_t k = 0; k < n; k++) total += in[k];
+  float library = (float)fmax(total, 1.0), factor = target / library;
   for (size_t k = 0; k < n; k++) out[k] = log1pf(in[k] * factor);
+  return library;
 }
 
 static void copy_rows(void *arg, size_t begin, size_t end, int thread) {
@@ -78,10 +81,7 @@ static void copy_rows(void *arg, size_t begin, size_t end, int thread) {
     if (x->kind == COMP_CSR) memcpy(g->x->indices + to, x->indices + from, n * sizeof(int32_t));
     g->ids[i] = row;
     if (!g->counts) continue;
-    double total = 0.0;
-    for (size_t k = 0; k < n; k++) total += x->values[from + k];
-    g->library[i] = (float)fmax(total, 1.0);
-    scale_counts(g->input->values + to, x->values + from, n, g->library_target / g->library[i]);
+    g->library[i] = comp__scale_counts(g->input->values + to, x->values + from, n, g->library_target);
     if (x->kind == COMP_CSR) memcpy(g->input->indices + to, x->indices + from, n * sizeof(int32_t));
   }
 }

@@ -63,4 +63,8 @@ comp_status comp__gather_rows(comp__batch *out, comp_context *context, comp__gat
                               const size_t *rows, size_t n, const size_t *start, bool transpose);
 void comp__gather_release(comp__gather *gather);
 
+/* The counts of a sample as the encoder reads them: log(1 + count scaled to the common total `target`). Gives the
+ * sample's own total, at least 1. */
+float comp__scale_counts(float *out, const float *in, size_t n, float target);
+
 #endif
