@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
          "forward", "dX", "dW");
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
     const layer *l = &layers[i];
-    for (int bf16 = 0; bf16 <= (comp__matmul_has_bf16() ? 1 : 0); bf16++) {
+    for (int bf16 = 0; bf16 <= ((comp__matmul_bf16_kernel() != NULL) ? 1 : 0); bf16++) {
       const double forward = rate(context, &at, bf16, l->batch, l->out, l->in, 0, seconds);
       const double dx = l->first ? 0.0 : rate(context, &at, bf16, l->batch, l->in, l->out, COMP__TRANS_B, seconds);
       const double dw = rate(context, &at, bf16, l->in, l->out, l->batch, COMP__TRANS_A, seconds);

@@ -37,21 +37,20 @@ typedef struct product {
 
 #if DNNL_VERSION_MAJOR == 2
 
-static dnnl_memory_t matrix(dnnl_memory_desc_t *desc, dnnl_dim_t rows, dnnl_dim_t cols, dnnl_data_type_t type,
-                            void *data) {
+static dnnl_memory_t matrix(dnnl_memory_desc_t *desc, dnnl_dim_t rows, dnnl_dim_t cols, void *data) {
   const dnnl_dims_t dims = {rows, cols};
   dnnl_memory_t memory;
-  check(dnnl_memory_desc_init_by_tag(desc, 2, dims, type, dnnl_ab), "descriptor");
+  check(dnnl_memory_desc_init_by_tag(desc, 2, dims, dnnl_f32, dnnl_ab), "descriptor");
   check(dnnl_memory_create(&memory, desc, engine, data), "memory");
   return memory;
 }
 
 /* 0 when there is no implementation. */
-static int product_init(product *p, dnnl_data_type_t type, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
+static int product_init(product *p, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
   dnnl_memory_desc_t da, db, dc;
-  p->a = matrix(&da, m, k, type, a);
-  p->b = matrix(&db, k, n, type, b);
-  p->c = matrix(&dc, m, n, dnnl_f32, c);
+  p->a = matrix(&da, m, k, a);
+  p->b = matrix(&db, k, n, b);
+  p->c = matrix(&dc, m, n, c);
   dnnl_matmul_desc_t desc;
   dnnl_primitive_desc_t primitive;
   check(dnnl_matmul_desc_init(&desc, &da, &db, NULL, &dc), "matmul descriptor");
@@ -63,20 +62,19 @@ static int product_init(product *p, dnnl_data_type_t type, dnnl_dim_t m, dnnl_di
 
 #else
 
-static dnnl_memory_t matrix(dnnl_memory_desc_t *desc, dnnl_dim_t rows, dnnl_dim_t cols, dnnl_data_type_t type,
-                            void *data) {
+static dnnl_memory_t matrix(dnnl_memory_desc_t *desc, dnnl_dim_t rows, dnnl_dim_t cols, void *data) {
   const dnnl_dims_t dims = {rows, cols};
   dnnl_memory_t memory;
-  check(dnnl_memory_desc_create_with_tag(desc, 2, dims, type, dnnl_ab), "descriptor");
+  check(dnnl_memory_desc_create_with_tag(desc, 2, dims, dnnl_f32, dnnl_ab), "descriptor");
   check(dnnl_memory_create(&memory, *desc, engine, data), "memory");
   return memory;
 }
 
-static int product_init(product *p, dnnl_data_type_t type, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
+static int product_init(product *p, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
   dnnl_memory_desc_t da, db, dc;
-  p->a = matrix(&da, m, k, type, a);
-  p->b = matrix(&db, k, n, type, b);
-  p->c = matrix(&dc, m, n, dnnl_f32, c);
+  p->a = matrix(&da, m, k, a);
+  p->b = matrix(&db, k, n, b);
+  p->c = matrix(&dc, m, n, c);
   dnnl_primitive_desc_t primitive;
   if (dnnl_matmul_primitive_desc_create(&primitive, engine, da, db, NULL, dc, NULL) != dnnl_success) return 0;
   check(dnnl_primitive_create(&p->run, primitive), "primitive");
@@ -89,9 +87,9 @@ static int product_init(product *p, dnnl_data_type_t type, dnnl_dim_t m, dnnl_di
 
 #endif
 
-static double rate_primitive(dnnl_data_type_t type, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
+static double rate_primitive(dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
   product p;
-  if (!product_init(&p, type, m, n, k)) return 0.0;
+  if (!product_init(&p, m, n, k)) return 0.0;
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p.a}, {DNNL_ARG_WEIGHTS, p.b}, {DNNL_ARG_DST, p.c}};
   double best = 1e30;
   for (double start = now(); now() - start < seconds;) {
@@ -123,14 +121,6 @@ static double larger(double x, double y) {
   return x > y ? x : y;
 }
 
-/* Ones, in f32 or (where both halves of an element are the same number) bf16. */
-static void fill(int bf16, size_t count) {
-  const unsigned word = bf16 ? 0x3f803f80u : 0x3f800000u;
-  float one;
-  memcpy(&one, &word, sizeof one);
-  for (size_t i = 0; i < count; i++) a[i] = b[i] = one;
-}
-
 int main(int argc, char **argv) {
   static const dnnl_dim_t shapes[][3] = {{512, 512, 512},    {1024, 512, 512},   {1024, 1024, 1024}, {2048, 1024, 1024},
                                          {2048, 2048, 2048}, {4096, 1024, 1024}, {4096, 4096, 512}};
@@ -142,22 +132,19 @@ int main(int argc, char **argv) {
   b = malloc(count * sizeof *b);
   c = malloc(count * sizeof *c);
   if (!a || !b || !c) return 1;
+  for (size_t i = 0; i < count; i++) a[i] = b[i] = 1.0f;
 
-  double best_f32 = 0.0, best_bf16 = 0.0;
+  double best = 0.0;
   printf("oneDNN %d.%d.%d, %d threads, GFLOP/s\n", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH,
          omp_get_max_threads());
-  printf("%6s %6s %6s %12s %12s %12s\n", "m", "n", "k", "f32 sgemm", "f32 matmul", "bf16 matmul");
+  printf("%6s %6s %6s %12s %12s\n", "m", "n", "k", "f32 sgemm", "f32 matmul");
   for (size_t i = 0; i < n_shapes; i++) {
     const dnnl_dim_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
-    fill(0, count);
-    const double sgemm = rate_sgemm(m, n, k), f32 = rate_primitive(dnnl_f32, m, n, k);
-    fill(1, count);
-    const double bf16 = rate_primitive(dnnl_bf16, m, n, k);
-    printf("%6d %6d %6d %12.1f %12.1f %12.1f\n", (int)m, (int)n, (int)k, sgemm, f32, bf16);
-    best_f32 = larger(best_f32, larger(sgemm, f32));
-    best_bf16 = larger(best_bf16, bf16);
+    const double sgemm = rate_sgemm(m, n, k), f32 = rate_primitive(m, n, k);
+    printf("%6d %6d %6d %12.1f %12.1f\n", (int)m, (int)n, (int)k, sgemm, f32);
+    best = larger(best, larger(sgemm, f32));
   }
-  printf("best f32 %.1f\nbest bf16 %.1f\n", best_f32, best_bf16);
+  printf("best f32 %.1f\n", best);
   free(a);
   free(b);
   free(c);

@@ -4,6 +4,7 @@
 #ifndef COMP_MACHINE_H
 #define COMP_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comp/context.h"
@@ -20,6 +21,19 @@ COMP_API const char *const *comp_build_libraries(void);
 
 /* The CPU features found that matter here, such as "avx2 avx512f avx512_bf16"; "none" when none was. */
 COMP_API const char *comp_cpu_features(void);
+
+/* The kind of CPU that kernels are chosen for: "baseline", "avx2", "avx512", "avx512_bf16" or "amx". It is that of this
+ * CPU, or the one that the environment variable COMP_CPU names. */
+COMP_API const char *comp_cpu_kind(void);
+
+/* COMP_ERR_ARGUMENT when COMP_CPU names no kind, or one that this CPU is not. comp_context_new() checks it too. */
+COMP_API comp_status comp_cpu_check(void);
+
+/* The kernel that multiplies bf16 here: "amx", "avx512_bf16" or "none". */
+COMP_API const char *comp_cpu_bf16(void);
+
+/* Whether training uses it unless told otherwise (precision "auto"). */
+COMP_API bool comp_cpu_prefers_bf16(void);
 
 /* The number of CPUs that this process may run on. */
 COMP_API int comp_cpu_count(void);

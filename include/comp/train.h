@@ -29,9 +29,10 @@ typedef enum comp_schedule {
 } comp_schedule;
 
 typedef enum comp_precision {
-  COMP_PRECISION_AUTO, /* bf16 where the CPU multiplies it in hardware and the layers are wide, else f32 */
+  COMP_PRECISION_AUTO, /* bf16 on CPUs that are faster with it (AMX; AVX512_BF16 of AMD) if the layers are wide, else
+                          f32 */
   COMP_PRECISION_F32,
-  COMP_PRECISION_BF16 /* bf16 factors, f32 sums and master weights */
+  COMP_PRECISION_BF16 /* bf16 factors, f32 sums and master weights; COMP_ERR_UNAVAILABLE where the CPU has none */
 } comp_precision;
 
 typedef enum comp_select {
@@ -124,6 +125,10 @@ COMP_API const char *comp_model_config(const comp_model *model);
 /* What was done to the data that it was trained on, as JSON text (comp_dataset_record()); NULL when nothing is known.
  */
 COMP_API const char *comp_model_record(const comp_model *model);
+
+/* The precision and the kernel that multiplied matrices in training, such as "bf16 amx" or "f32 avx2"; NULL in files of
+ * version 0.1. The same data, options and seed give the same bytes with the same kernel. */
+COMP_API const char *comp_model_kernel(const comp_model *model);
 
 /* The digest of the file that it was loaded from, "xxh64:" and 16 digits, which agreed with the content; NULL when the
  * file is of a version that had none, or the model was not loaded from a file. */

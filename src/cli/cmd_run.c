@@ -10,6 +10,7 @@
 static const run_options defaults = {.input = CLI_INPUT_INIT,
                                      .as = "auto",
                                      .model = "comp",
+                                     .precision = "auto",
                                      .epochs = OPT_UNSET_INT,
                                      .batch = OPT_UNSET_INT,
                                      .latent = OPT_UNSET_INT,
@@ -23,6 +24,7 @@ static const run_options defaults = {.input = CLI_INPUT_INIT,
                                      .figures = "svg"};
 
 static const char *const kinds[] = {"auto", "omics", "table", NULL};
+static const char *const precisions[] = {"auto", "f32", "bf16", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
 
 static const char *const *model_names(void) {
@@ -94,6 +96,8 @@ static const opt_spec options[] = {
      .unset = "the recipe's", .help = "learning rate"},
     {"patience", .kind = OPT_INT, FIELD(patience), .metavar = "N", .group = "Training", .max = 1e9,
      .unset = "the recipe's", .help = "stop after N epochs without a better validation loss; 0 never stops early"},
+    {"precision", .kind = OPT_CHOICE, FIELD(precision), .metavar = "NAME", .choices = precisions, .group = "Training",
+     .help = "how matrices are multiplied: f32, bf16, or auto: what is faster on this CPU"},
     {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .max = 9e15,
      .help = "seed of all random numbers"},
 
@@ -124,9 +128,9 @@ static uint64_t identity(const run_job *job) {
   const run_options *o = job->options;
   const comp_read_options *r = &job->read;
   const char *texts[] = {
-      comp_version(), job->digest, o->condition, o->label,    o->target,        o->from,      o->to,
-      o->compare,     o->as,       o->hvg,       o->model,    o->preset,        o->hidden,    o->figures,
-      r->layer,       r->names,    r->missing,   r->metadata, o->input.comment, o->input.path};
+      comp_version(), job->digest, o->condition, o->label,    o->target,        o->from,       o->to,
+      o->compare,     o->as,       o->hvg,       o->model,    o->preset,        o->hidden,     o->figures,
+      r->layer,       r->names,    r->missing,   r->metadata, o->input.comment, o->input.path, o->precision};
   const double numbers[] = {o->protect,
                             (double)o->no_hvg,
                             o->drop_missing,

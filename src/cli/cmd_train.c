@@ -188,7 +188,7 @@ static const opt_spec options[] = {
      .help = "weights to keep: those of the epoch with the best validation loss, the last, or the average over the "
              "last quarter of the steps"},
     {"precision", .kind = OPT_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .choices = precisions,
-     .help = "how matrices are multiplied; auto takes what is faster here"},
+     .help = "how matrices are multiplied: f32, bf16, or auto: what is faster on this CPU"},
 
     {"resume", .kind = OPT_FLAG, FIELD(resume), .group = "Interruption",
      .help = "go on from MODEL.checkpoint, if it is there, to the same bytes as an unbroken run"},

@@ -1,5 +1,6 @@
 /* cmd_version.c: `comp version`, also `comp --version`: what this program is made of and what it finds here. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 
@@ -9,13 +10,23 @@ static void print_libraries(void) {
   while (*library && *++library) printf("              %s\n", *library);
 }
 
+/* What comes behind the name of the bf16 kernel. */
+static const char *bf16_use(void) {
+  if (strcmp(comp_cpu_bf16(), "none") == 0) return ": training is in f32";
+  return comp_cpu_prefers_bf16() ? "" : " (f32 is faster on this CPU: used only with --precision bf16)";
+}
+
 static int run(cli_session *session, const void *values) {
   (void)values;
   int threads = session->common.threads ? session->common.threads : comp_cpu_count();
+  comp_status status = comp_cpu_check();
+  if (status != COMP_OK) return cli_fail(session, status);
   printf("comp %s\n", comp_version());
   printf("compiler      %s\n", comp_build_compiler());
   print_libraries();
   printf("CPU features  %s\n", comp_cpu_features());
+  printf("CPU kind      %s (the environment variable COMP_CPU can lower it)\n", comp_cpu_kind());
+  printf("bf16 kernel   %s%s\n", comp_cpu_bf16(), bf16_use());
   printf("threads       %d\n", threads);
   return 0;
 }
@@ -30,8 +41,10 @@ const cli_command cli_version = {
     .group = "This program and this machine",
     .summary = "show the version, libraries, CPU features and threads",
     .description = "Shows the version of comp, the compiler and the libraries that it was made with, the CPU features "
-                   "found on this "
-                   "machine that it can use, and how many threads it would use. Add it to a bug report.",
+                   "found on this machine, the kind of CPU that kernels are chosen for, the kernel that multiplies "
+                   "bf16 matrices, and the number of threads. Add it to a bug report.\n\n"
+                   "The environment variable COMP_CPU lowers the kind of CPU: baseline, avx2, avx512, avx512_bf16 or "
+                   "amx. More than the CPU has is an error.",
     .examples = examples,
     .run = run,
 };

@@ -132,7 +132,7 @@ static void put_losses(FILE *out, const json_t *epoch, const char *name, int wid
   if (used) put_row(out, name, width, "%s", text);
 }
 
-static void put_training(FILE *out, const model_look *look, int width) {
+static void put_training(FILE *out, const model_look *look, const char *kernel, int width) {
   char steps[32];
   const char *select = text_at(look->training, "select");
   put_row(out, "training", width, "seed %.0f; %zu epochs, %s steps; batches of %.0f, rate %g, %s; %s weights kept",
@@ -140,6 +140,7 @@ static void put_training(FILE *out, const model_look *look, int width) {
           text_count(steps, sizeof steps, (uint64_t)fmax(0.0, number_at(look->last, "steps"))),
           number_at(look->training, "batch"), number_at(look->training, "rate"), text_at(look->training, "schedule"),
           select);
+  if (kernel) put_row(out, "products", width, "%s", kernel);
   put_losses(out, look->last, "last epoch", width);
   if (!look->best || look->best == look->last) return;
   char name[64];
@@ -173,7 +174,7 @@ comp_status describe_model_text(FILE *out, const char *path, const comp_model *m
     char count[32];
     snprintf(before, sizeof before, "%s:", text_count(count, sizeof count, comp_model_features(model)));
     put_names(out, "features", width, before, model, comp_model_features(model), comp_model_feature);
-    put_training(out, &look, width);
+    put_training(out, &look, comp_model_kernel(model), width);
     put_preparation(out, &look, width);
     put_row(out, "digest", width, "%s%s",
             digest ? digest : "none: the file is of an earlier version, or was changed by another program",
@@ -204,6 +205,7 @@ comp_status describe_model_json(FILE *out, const char *path, const comp_model *m
     json_put_string(out, path);
     put_json_text(out, "format", "model");
     put_json_text(out, "digest", comp_model_digest(model));
+    put_json_text(out, "kernel", comp_model_kernel(model));
     put_json_text(out, "condition", comp_model_condition(model));
     fputs(",\n  \"levels\": [", out);
     for (size_t l = 0; l < comp_model_levels(model); l++) {

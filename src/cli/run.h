@@ -32,7 +32,7 @@ typedef struct run_options {
   opt_list keep, drop;
   const char *hvg;
   bool no_hvg, drop_missing;
-  const char *model, *preset, *hidden;
+  const char *model, *preset, *hidden, *precision;
   int64_t epochs, batch, latent, patience, seed, k;
   double gamma, beta, scale, rate, alpha;
   bool no_umap, no_correct, no_diagnose, fresh;

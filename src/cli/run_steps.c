@@ -80,6 +80,9 @@ static int train_options(comp_train_options *t, run_job *job) {
   t->condition = o->condition;
   t->seed = (uint64_t)o->seed;
   t->checkpoint_minutes = 1;
+  t->precision = strcmp(o->precision, "bf16") == 0  ? COMP_PRECISION_BF16
+                 : strcmp(o->precision, "f32") == 0 ? COMP_PRECISION_F32
+                                                    : COMP_PRECISION_AUTO;
   if (o->epochs != OPT_UNSET_INT) t->epochs = (size_t)o->epochs;
   if (o->latent != OPT_UNSET_INT) t->model.latent = (size_t)o->latent;
   if (!isnan(o->gamma)) t->model.gamma = o->gamma;
@@ -88,8 +91,8 @@ static int train_options(comp_train_options *t, run_job *job) {
                            o->hidden);
   if (!isnan(o->gamma) && t->model.penalty == COMP_PENALTY_NONE) /* comp train refuses it, too */
     return cli_usage_error(job->session, "--gamma: the model %s has no penalty", o->model);
-  if (comp_train_options_check(t) != COMP_OK) return cli_option_error(job->session);
-  return 0;
+  status = comp_train_options_check(t);
+  return status == COMP_ERR_ARGUMENT ? cli_option_error(job->session) : status != COMP_OK ? fail(job, status) : 0;
 }
 
 static int fit(run_job *job, comp_train_options *t) {
@@ -167,6 +170,7 @@ int run_train(run_job *job) {
   run_line_number(job, "--lr", o->rate);
   run_line_number(job, "--patience", unset(o->patience));
   run_line_text(job, "--hidden", o->hidden);
+  if (strcmp(o->precision, "auto") != 0) run_line_text(job, "--precision", o->precision);
   run_line_number(job, "--seed", (double)o->seed);
   bool needed = run_step_needed(job, job->prepared, one(list, "model.safetensors"));
   if (!needed && comp_model_load(&job->model, run_path(job, "model.safetensors")) != COMP_OK) needed = true;

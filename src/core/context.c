@@ -9,6 +9,7 @@
 
 #include "comp/machine.h"
 #include "core/alloc.h"
+#include "core/cpu.h"
 #include "core/error.h"
 
 /* At most this often, in seconds, a progress report is made. */
@@ -31,8 +32,10 @@ comp_status comp_context_new(comp_context **out, const comp_context_options *opt
   *out = NULL;
   if (options->threads < 0 || options->threads > COMP_MAX_THREADS)
     return comp__error(COMP_ERR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, COMP_MAX_THREADS);
+  comp_status status = comp__cpu_check();
+  if (status != COMP_OK) return status;
   comp_context *context;
-  comp_status status = comp__calloc(&context, 1, sizeof *context);
+  status = comp__calloc(&context, 1, sizeof *context);
   if (status != COMP_OK) return status;
   context->options = *options;
   if (context->options.threads == 0) context->options.threads = comp_cpu_count();

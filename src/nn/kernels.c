@@ -1,6 +1,8 @@
 /* kernels.c: picks the copy of the kernels that suits this CPU. */
 #include "nn/kernels.h"
 
+#include "core/cpu.h"
+
 #define SET(isa)                                                                                                       \
   {                                                                                                                    \
 #isa, comp__##isa##_batchnorm_forward, comp__##isa##_batchnorm_eval, comp__##isa##_batchnorm_backward,             \
@@ -34,11 +36,8 @@ static const comp__kernels avx2 = SET(avx2);
 static const comp__kernels avx512 = SET(avx512);
 
 const comp__kernels *comp__kernels_get(void) {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq"))
-    return &avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2;
-  return &baseline;
+  const comp__cpu_kind kind = comp__cpu();
+  return kind >= COMP__CPU_AVX512 ? &avx512 : kind >= COMP__CPU_AVX2 ? &avx2 : &baseline;
 }
 #else
 const comp__kernels *comp__kernels_get(void) {

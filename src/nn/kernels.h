@@ -106,7 +106,7 @@ typedef struct comp__kernels {
 
 enum { COMP__NEAR_PAD = 32 };
 
-/* The best set for this CPU. */
+/* The set for the kind of CPU in use (core/cpu.h). */
 const comp__kernels *comp__kernels_get(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * matmul.c: matrix products as fixed tiles, each one single-threaded oneDNN call, on the context's threads.
+ * matmul.c: f32 products as fixed tiles, each one single-threaded oneDNN call, on the context's threads.
  *
  * oneDNN would split a product by the number of threads, and the sums with it. So the splitting is done here, from the
  * shape alone. The tile sizes were measured (bench/matmul_shapes.c); what they balance is the packing of operands that
@@ -16,27 +16,25 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "core/alloc.h"
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/threads.h"
-#include "nn/gemm_bf16.h"
+#include "nn/thread_memory.h"
 
 #if DNNL_VERSION_MAJOR != 2 && DNNL_VERSION_MAJOR != 3
 #error "comp knows oneDNN 2.x and 3.x only: teach src/nn/matmul.c the C API of this version"
 #endif
 
-typedef enum element { F32, BF16 } element;
-
 /* One product as oneDNN sees it: what a primitive is made for and found by. No padding: compared as bytes. */
 typedef struct shape {
   int64_t m, n, k;
   int64_t lda, ldb, ldc;
-  uint32_t flags;
-  uint32_t element;
+  uint64_t flags;
 } shape;
 
 typedef struct operands {
-  const void *a;
-  const void *b;
+  const float *a;
+  const float *b;
   float *c;
 } operands;
 
@@ -57,10 +55,6 @@ typedef struct thread_state {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   size_t count;
-  char *scratch; /* shared by all primitives of the thread */
-  size_t scratch_size;
-  float *partial; /* products of the second and further pieces of k */
-  size_t partial_count;
   primitive slots[SLOTS];
 } thread_state;
 
@@ -104,20 +98,7 @@ static void state_free(void *raw) {
   state_clear(state);
   if (state->stream) dnnl_stream_destroy(state->stream);
   if (state->engine) dnnl_engine_destroy(state->engine);
-  comp__free(state->scratch);
-  comp__free(state->partial);
   comp__free(state);
-}
-
-static comp_status reserve(void *block, size_t *have, size_t needed, size_t size) {
-  if (*have >= needed) return COMP_OK;
-  void **where = block;
-  comp__free(*where);
-  *where = NULL;
-  *have = 0;
-  comp_status status = comp__alloc(block, needed, size);
-  if (status == COMP_OK) *have = needed;
-  return status;
 }
 
 /* The oneDNN calls that differ between versions 2 and 3: matrix descriptors and the descriptor of the product. */
@@ -129,9 +110,8 @@ static void matrix_desc_release(matrix_desc *desc) {
   (void)desc;
 }
 
-static dnnl_status_t matrix_desc_init(matrix_desc *desc, const dnnl_dims_t dims, const dnnl_dims_t strides,
-                                      dnnl_data_type_t type) {
-  return dnnl_memory_desc_init_by_strides(desc, 2, dims, type, strides);
+static dnnl_status_t matrix_desc_init(matrix_desc *desc, const dnnl_dims_t dims, const dnnl_dims_t strides) {
+  return dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides);
 }
 
 static dnnl_status_t append_sum(dnnl_post_ops_t ops) {
@@ -155,9 +135,8 @@ static void matrix_desc_release(matrix_desc *desc) {
   if (*desc) dnnl_memory_desc_destroy(*desc);
 }
 
-static dnnl_status_t matrix_desc_init(matrix_desc *desc, const dnnl_dims_t dims, const dnnl_dims_t strides,
-                                      dnnl_data_type_t type) {
-  return dnnl_memory_desc_create_with_strides(desc, 2, dims, type, strides);
+static dnnl_status_t matrix_desc_init(matrix_desc *desc, const dnnl_dims_t dims, const dnnl_dims_t strides) {
+  return dnnl_memory_desc_create_with_strides(desc, 2, dims, dnnl_f32, strides);
 }
 
 static dnnl_status_t append_sum(dnnl_post_ops_t ops) {
@@ -175,11 +154,10 @@ static dnnl_status_t matrix_create(dnnl_memory_t *out, const matrix_desc *desc, 
 
 #endif
 
-static dnnl_status_t operand_desc_init(matrix_desc *desc, int64_t rows, int64_t cols, int64_t ld, bool transposed,
-                                       dnnl_data_type_t type) {
+static dnnl_status_t operand_desc_init(matrix_desc *desc, int64_t rows, int64_t cols, int64_t ld, bool transposed) {
   const dnnl_dims_t dims = {rows, cols};
   const dnnl_dims_t strides = {transposed ? 1 : ld, transposed ? ld : 1};
-  return matrix_desc_init(desc, dims, strides, type);
+  return matrix_desc_init(desc, dims, strides);
 }
 
 /* Scratch memory is lent by the thread, so that many primitives cost no more of it than the largest. */
@@ -196,16 +174,15 @@ done:
 
 static comp_status primitive_init(primitive *p, const thread_state *state, const shape *s) {
   *p = (primitive){.shape = *s};
-  const dnnl_data_type_t type = s->element == BF16 ? dnnl_bf16 : dnnl_f32;
   matrix_desc a = {0}, b = {0}, c = {0};
   dnnl_primitive_attr_t attr = NULL;
   dnnl_post_ops_t ops = NULL;
   dnnl_primitive_desc_t product = NULL;
   comp_status status = COMP_OK;
 
-  TRY_DNNL(operand_desc_init(&a, s->m, s->k, s->lda, s->flags & COMP__TRANS_A, type), "descriptor");
-  TRY_DNNL(operand_desc_init(&b, s->k, s->n, s->ldb, s->flags & COMP__TRANS_B, type), "descriptor");
-  TRY_DNNL(operand_desc_init(&c, s->m, s->n, s->ldc, false, dnnl_f32), "descriptor");
+  TRY_DNNL(operand_desc_init(&a, s->m, s->k, s->lda, s->flags & COMP__TRANS_A), "descriptor");
+  TRY_DNNL(operand_desc_init(&b, s->k, s->n, s->ldb, s->flags & COMP__TRANS_B), "descriptor");
+  TRY_DNNL(operand_desc_init(&c, s->m, s->n, s->ldc, false), "descriptor");
   TRY_DNNL(dnnl_primitive_attr_create(&attr), "attribute");
   TRY_DNNL(dnnl_post_ops_create(&ops), "attribute");
   COMP__TRY(make_attributes(attr, ops, s->flags & COMP__ACCUMULATE));
@@ -242,15 +219,26 @@ done:
   return status;
 }
 
+/* oneDNN multiplies f32 only, so it need not know of AMX: its version 2.6.3 takes tiles for granted that a hypervisor
+ * may hide the description of, and dies. On other CPUs than x86-64 there is nothing to choose. */
+static void cap_onednn(void) {
+#if defined(__x86_64__)
+  static const dnnl_cpu_isa_t most[COMP__CPU_KINDS] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx512_core,
+                                                       dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core};
+  dnnl_set_max_cpu_isa(most[comp__cpu()]);
+#endif
+}
+
 /* Besides making the key, lets oneDNN set up what all its primitives share, while no other thread uses it: its own
  * guard around that is one that the thread sanitizer cannot see. A failure here will come again, and be told, in the
  * product. */
 static void first_use(void) {
+  cap_onednn();
   state_key_failed = pthread_key_create(&state_key, state_free);
   thread_state *state;
   primitive p;
   if (state_new(&state) != COMP_OK) return;
-  const shape smallest = {.m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1, .element = F32};
+  const shape smallest = {.m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
   if (primitive_init(&p, state, &smallest) == COMP_OK) primitive_release(&p);
   state_free(state);
 }
@@ -271,7 +259,7 @@ static comp_status state_get(thread_state **out) {
 
 static size_t shape_hash(const shape *s) {
   const uint64_t words[] = {(uint64_t)s->m,   (uint64_t)s->n,   (uint64_t)s->k, (uint64_t)s->lda,
-                            (uint64_t)s->ldb, (uint64_t)s->ldc, s->flags,       s->element};
+                            (uint64_t)s->ldb, (uint64_t)s->ldc, s->flags};
   uint64_t hash = 0;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
@@ -307,14 +295,15 @@ static void *writable(const void *pointer) {
 static comp_status run_primitive(const shape *s, const operands *at) {
   thread_state *state;
   primitive *p;
+  void *scratch; /* lent by the thread */
   comp_status status = state_get(&state);
   if (status != COMP_OK) return status;
   COMP__TRY(primitive_get(&p, state, s));
-  COMP__TRY(reserve(&state->scratch, &state->scratch_size, p->scratch_size, 1));
+  COMP__TRY(comp__thread_memory(&scratch, COMP__MEMORY_TILE, p->scratch_size, 1));
   TRY_DNNL(dnnl_memory_set_data_handle(p->a, writable(at->a)), "memory");
   TRY_DNNL(dnnl_memory_set_data_handle(p->b, writable(at->b)), "memory");
   TRY_DNNL(dnnl_memory_set_data_handle(p->c, at->c), "memory");
-  TRY_DNNL(dnnl_memory_set_data_handle(p->scratch, state->scratch), "memory");
+  TRY_DNNL(dnnl_memory_set_data_handle(p->scratch, scratch), "memory");
   const dnnl_exec_arg_t args[] = {
       {DNNL_ARG_SRC, p->a}, {DNNL_ARG_WEIGHTS, p->b}, {DNNL_ARG_DST, p->c}, {DNNL_ARG_SCRATCHPAD, p->scratch}};
   TRY_DNNL(dnnl_primitive_execute(p->run, state->stream, (int)(sizeof args / sizeof *args), args), "product");
@@ -334,7 +323,7 @@ static comp_status run_sgemm(const shape *s, const operands *at) {
 /* One tile on this thread. dnnl_sgemm() and the primitive are equally fast on large f32 tiles, but sgemm is slow to
  * pack a transposed B and wastes lanes on few columns, and the primitive is slower on some long k. */
 static comp_status run_single(const shape *s, const operands *at) {
-  const bool primitive_wins = s->element == BF16 || s->flags & COMP__TRANS_B || s->n <= 64;
+  const bool primitive_wins = s->flags & COMP__TRANS_B || s->n <= 64;
   return primitive_wins ? run_primitive(s, at) : run_sgemm(s, at);
 }
 
@@ -345,12 +334,8 @@ typedef struct tile {
   size_t rows, cols, enough;
 } tile;
 
-/* Sizes to try in order, down to the smallest that are still efficient. Each call packs B again, and with bf16 that
- * costs more, against a faster product: tiles get narrow rather than low. Not so when A is packed too, being
- * transposed. */
-static const tile tiles_f32[] = {{256, 512, 16}, {128, 512, 16}, {64, 512, 8}, {64, 256, 8}, {64, 128, 0}};
-static const tile tiles_bf16[] = {{256, 512, 16}, {256, 256, 16}, {256, 128, 8}, {128, 128, 8}, {64, 128, 0}};
-static const tile tiles_bf16_trans_a[] = {{256, 512, 16}, {128, 512, 16}, {128, 256, 8}, {64, 256, 8}, {64, 128, 0}};
+/* Sizes to try in order, down to the smallest that are still efficient. */
+static const tile tiles[] = {{256, 512, 16}, {128, 512, 16}, {64, 512, 8}, {64, 256, 8}, {64, 128, 0}};
 /* Here k is long, and a weight gradient small: k is cut rather than rows. */
 static const tile tiles_long_k[] = {{256, 512, 0}};
 
@@ -386,14 +371,8 @@ static void cut(size_t *piece, size_t *pieces, size_t n, size_t count, size_t un
   *pieces = ceil_div(n, *piece);
 }
 
-static const tile *tile_sizes(element type, size_t k, unsigned flags) {
-  if ((flags & COMP__TRANS_A) && k >= LONG_K) return tiles_long_k;
-  if (type == F32) return tiles_f32;
-  return flags & COMP__TRANS_A ? tiles_bf16_trans_a : tiles_bf16;
-}
-
-static plan make_plan(element type, size_t m, size_t n, size_t k, unsigned flags) {
-  const tile *size = tile_sizes(type, k, flags);
+static plan make_plan(size_t m, size_t n, size_t k, unsigned flags) {
+  const tile *size = (flags & COMP__TRANS_A) && k >= LONG_K ? tiles_long_k : tiles;
   while (ceil_div(m, size->rows) * ceil_div(n, size->cols) < size->enough) size++;
   plan p;
   cut(&p.cols, &p.col_tiles, n, ceil_div(n, size->cols), 64);
@@ -401,10 +380,10 @@ static plan make_plan(element type, size_t m, size_t n, size_t k, unsigned flags
   while (rows < m && rows * (n < p.cols ? n : p.cols) * k < LEAST_TILE_WORK) rows *= 2;
   cut(&p.rows, &p.row_tiles, m, m / rows, 16);
 
-  const size_t tiles = p.row_tiles * p.col_tiles;
+  const size_t flat = p.row_tiles * p.col_tiles;
   size_t pieces = 1;
-  if (tiles < FEW_TILES && k >= 2 * LEAST_K && m * n < k * 64) {
-    pieces = ENOUGH_TILES / tiles;
+  if (flat < FEW_TILES && k >= 2 * LEAST_K && m * n < k * 64) {
+    pieces = ENOUGH_TILES / flat;
     if (pieces > k / LEAST_K) pieces = k / LEAST_K;
   }
   cut(&p.depth, &p.depth_tiles, k, pieces, 64);
@@ -419,7 +398,6 @@ static size_t piece_size(size_t total, size_t piece, size_t begin) {
 static comp_status run_tile(const product *p, size_t t) {
   const plan *by = &p->plan;
   const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n;
-  const size_t size = p->shape.element == BF16 ? sizeof(uint16_t) : sizeof(float);
   const size_t lda = (size_t)p->shape.lda, ldb = (size_t)p->shape.ldb, ldc = (size_t)p->shape.ldc;
   const size_t col = t % by->col_tiles * by->cols;
   const size_t row = t / by->col_tiles % by->row_tiles * by->rows;
@@ -430,14 +408,14 @@ static comp_status run_tile(const product *p, size_t t) {
   s.n = (int64_t)piece_size(n, by->cols, col);
   s.k = (int64_t)piece_size((size_t)s.k, by->depth, depth);
   operands at = {
-      (const char *)p->at.a + size * (s.flags & COMP__TRANS_A ? depth * lda + row : row * lda + depth),
-      (const char *)p->at.b + size * (s.flags & COMP__TRANS_B ? col * ldb + depth : depth * ldb + col),
+      p->at.a + (s.flags & COMP__TRANS_A ? depth * lda + row : row * lda + depth),
+      p->at.b + (s.flags & COMP__TRANS_B ? col * ldb + depth : depth * ldb + col),
       p->at.c + row * ldc + col,
   };
   if (piece > 0) {
     at.c = p->partial + ((piece - 1) * m + row) * n + col;
     s.ldc = (int64_t)n;
-    s.flags &= ~(uint32_t)COMP__ACCUMULATE;
+    s.flags &= ~(uint64_t)COMP__ACCUMULATE;
   }
   return run_single(&s, &at);
 }
@@ -480,100 +458,25 @@ static void add_partial(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static comp_status reserve_partial(product *p) {
-  thread_state *state;
-  comp_status status = state_get(&state);
-  if (status != COMP_OK) return status;
-  const size_t needed = (p->plan.depth_tiles - 1) * (size_t)p->shape.m * (size_t)p->shape.n;
-  status = reserve(&state->partial, &state->partial_count, needed, sizeof *state->partial);
-  p->partial = state->partial;
-  return status;
-}
-
-/* ---- bf16 without oneDNN, where it only gets in the way ---- */
-
-/* B packed once, then tiles of C as they come: which ones they are does not show in the result, so they need only be
- * enough for many cores, and large enough for what a tile reads to be worth it. */
-typedef struct bf16_product {
-  const product *product;
-  uint16_t *packed;
-  size_t rows, cols, row_tiles, col_tiles; /* of a tile; how many */
-} bf16_product;
-
-enum { PACK_PAIRS = 16, ENOUGH_BF16_TILES = 48 };
-
-static void cut_bf16(bf16_product *p) {
-  static const tile sizes[] = {{192, 512, 0}, {96, 512, 0}, {96, 256, 0}, {48, 256, 0}, {48, 128, 0}};
-  const size_t m = (size_t)p->product->shape.m, n = (size_t)p->product->shape.n;
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    p->row_tiles = ceil_div(m, sizes[i].rows);
-    p->col_tiles = ceil_div(n, sizes[i].cols);
-    p->rows = sizes[i].rows;
-    p->cols = sizes[i].cols;
-    if (p->row_tiles * p->col_tiles >= ENOUGH_BF16_TILES) break;
-  }
-}
-
-static void pack_bf16(void *arg, size_t begin, size_t end, int thread) {
-  (void)thread;
-  const bf16_product *p = arg;
-  const shape *s = &p->product->shape;
-  comp__gemm_bf16_pack(p->packed, p->product->at.b, (size_t)s->ldb, (size_t)s->n, (size_t)s->k,
-                       s->flags & COMP__TRANS_B, begin, end);
-}
-
-static comp_status run_bf16_tiles(void *arg, size_t begin, size_t end, int thread) {
-  (void)thread;
-  const bf16_product *p = arg;
-  const shape *s = &p->product->shape;
-  const bool transposed = s->flags & COMP__TRANS_A;
-  const size_t lda = (size_t)s->lda, ldc = (size_t)s->ldc;
-  thread_state *state;
-  comp_status status = state_get(&state);
-  if (status == COMP_OK && transposed)
-    status = reserve(&state->scratch, &state->scratch_size, comp__gemm_bf16_scratch(p->rows) * sizeof(uint16_t), 1);
-  if (status != COMP_OK) return status;
-  for (size_t t = begin; t < end; t++) {
-    const size_t row = t / p->col_tiles * p->rows, col = t % p->col_tiles * p->cols;
-    const uint16_t *a = (const uint16_t *)p->product->at.a + (transposed ? row : row * lda);
-    comp__gemm_bf16_tile(p->product->at.c + row * ldc + col, ldc, a, lda, transposed, p->packed,
-                         piece_size((size_t)s->m, p->rows, row), col, piece_size((size_t)s->n, p->cols, col),
-                         (size_t)s->k, s->flags & COMP__ACCUMULATE, (uint16_t *)(void *)state->scratch);
-  }
-  return COMP_OK;
-}
-
-static comp_status run_bf16(comp_context *context, const product *whole) {
-  const size_t n = (size_t)whole->shape.n, k = (size_t)whole->shape.k;
-  thread_state *state;
-  comp_status status = state_get(&state);
-  if (status == COMP_OK)
-    status = reserve(&state->partial, &state->partial_count, ceil_div(comp__gemm_bf16_packed(n, k), 2),
-                     sizeof *state->partial);
-  if (status != COMP_OK) return status;
-  bf16_product p = {.product = whole, .packed = (uint16_t *)(void *)state->partial};
-  cut_bf16(&p);
-  comp__parallel_for(context, ceil_div(k, 2), PACK_PAIRS, pack_bf16, &p);
-  return comp__parallel_try(context, p.row_tiles * p.col_tiles, 1, run_bf16_tiles, &p);
-}
-
 static void clear(float *c, size_t ldc, size_t m, size_t n) {
   for (size_t row = 0; row < m; row++) memset(c + row * ldc, 0, n * sizeof *c);
 }
 
+bool comp__matmul_is_trivial(float *c, size_t ldc, size_t m, size_t n, size_t k, unsigned flags) {
+  if (m > 0 && n > 0 && k > 0) return false;
+  if (!(flags & COMP__ACCUMULATE)) clear(c, ldc, m, n);
+  return true;
+}
+
 static comp_status run_product(comp_context *context, product *p) {
-  const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n, k = (size_t)p->shape.k;
-  if (m == 0 || n == 0) return COMP_OK;
-  if (k == 0) {
-    if (!(p->shape.flags & COMP__ACCUMULATE)) clear(p->at.c, (size_t)p->shape.ldc, m, n);
-    return COMP_OK;
-  }
-  if (p->shape.element == BF16 && comp__gemm_bf16_has()) return run_bf16(context, p);
-  p->plan = make_plan((element)p->shape.element, m, n, k, p->shape.flags);
-  comp_status status = p->plan.depth_tiles > 1 ? reserve_partial(p) : COMP_OK;
+  const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n;
+  comp_status status = COMP_OK;
+  if (p->plan.depth_tiles > 1)
+    status =
+        comp__thread_memory(&p->partial, COMP__MEMORY_PRODUCT, (p->plan.depth_tiles - 1) * m * n, sizeof *p->partial);
   if (status != COMP_OK) return status;
-  const size_t tiles = p->plan.row_tiles * p->plan.col_tiles * p->plan.depth_tiles;
-  status = comp__parallel_try(context, tiles, 1, run_tiles, p);
+  const size_t all = p->plan.row_tiles * p->plan.col_tiles * p->plan.depth_tiles;
+  status = comp__parallel_try(context, all, 1, run_tiles, p);
   if (status == COMP_OK && p->plan.depth_tiles > 1) {
     const size_t rows_at_once = ceil_div(1 << 14, n);
     comp__parallel_for(context, m, rows_at_once, add_partial, p);
@@ -581,29 +484,12 @@ static comp_status run_product(comp_context *context, product *p) {
   return status;
 }
 
-static shape make_shape(element type, size_t m, size_t n, size_t k, size_t lda, size_t ldb, size_t ldc,
-                        unsigned flags) {
-  assert(ldc >= n && lda >= (flags & COMP__TRANS_A ? m : k) && ldb >= (flags & COMP__TRANS_B ? k : n));
-  return (shape){(int64_t)m, (int64_t)n, (int64_t)k, (int64_t)lda, (int64_t)ldb, (int64_t)ldc, flags, (uint32_t)type};
-}
-
 comp_status comp__matmul_f32(comp_context *context, float *c, size_t ldc, const float *a, size_t lda, const float *b,
                              size_t ldb, size_t m, size_t n, size_t k, unsigned flags) {
-  product p = {.shape = make_shape(F32, m, n, k, lda, ldb, ldc, flags), .at = {a, b, c}};
+  assert(ldc >= n && lda >= (flags & COMP__TRANS_A ? m : k) && ldb >= (flags & COMP__TRANS_B ? k : n));
+  if (comp__matmul_is_trivial(c, ldc, m, n, k, flags)) return COMP_OK;
+  product p = {.shape = {(int64_t)m, (int64_t)n, (int64_t)k, (int64_t)lda, (int64_t)ldb, (int64_t)ldc, flags},
+               .at = {a, b, c},
+               .plan = make_plan(m, n, k, flags)};
   return run_product(context, &p);
-}
-
-comp_status comp__matmul_bf16(comp_context *context, float *c, size_t ldc, const uint16_t *a, size_t lda,
-                              const uint16_t *b, size_t ldb, size_t m, size_t n, size_t k, unsigned flags) {
-  product p = {.shape = make_shape(BF16, m, n, k, lda, ldb, ldc, flags), .at = {a, b, c}};
-  return run_product(context, &p);
-}
-
-bool comp__matmul_has_bf16(void) {
-#if defined(__x86_64__)
-  const unsigned isa = (unsigned)dnnl_get_effective_cpu_isa(), needed = (unsigned)dnnl_cpu_isa_avx512_core_bf16;
-  return (isa & needed) == needed;
-#else
-  return false; /* the builds of oneDNN for other CPUs that we know of have no fast bf16 product */
-#endif
 }

@@ -1,5 +1,5 @@
 /*
- * matmul.h: dense matrix products, the only door to oneDNN.
+ * matmul.h: dense matrix products: f32 by oneDNN, bf16 by kernels of our own.
  *
  *     C[m, n] = op(A)[m, k] op(B)[k, n]      or, with COMP__ACCUMULATE, added to what C holds
  *
@@ -35,12 +35,20 @@ comp_status comp__matmul_f32(comp_context *context, float *c, size_t ldc, /* [m,
                              const float *b, size_t ldb,                  /* [k, n], or [n, k] with COMP__TRANS_B */
                              size_t m, size_t n, size_t k, unsigned flags);
 
-/* As comp__matmul_f32() with bf16 operands (comp__f32_to_bf16() in vecmath.h makes them) and f32 sums. On a CPU where
- * comp__matmul_has_bf16() is false it works too, but slower than f32, or fails with COMP_ERR_UNAVAILABLE. */
+/* As comp__matmul_f32() with bf16 operands (comp__f32_to_bf16() in vecmath.h makes them) and f32 sums. */
 comp_status comp__matmul_bf16(comp_context *context, float *c, size_t ldc, const uint16_t *a, size_t lda,
                               const uint16_t *b, size_t ldb, size_t m, size_t n, size_t k, unsigned flags);
 
-/* Whether this CPU multiplies bf16 in hardware. */
-bool comp__matmul_has_bf16(void);
+/* The name of the kernel that multiplies bf16 on this kind of CPU; NULL: there is none. */
+const char *comp__matmul_bf16_kernel(void);
+
+/* What multiplies here, as records name it: "bf16 amx", "f32 avx2". */
+void comp__matmul_name(char *out, size_t size, bool bf16);
+
+/* COMP_ERR_UNAVAILABLE, with a message for whoever asked for bf16, when there is none. */
+comp_status comp__matmul_bf16_check(void);
+
+/* A product without any term: whether it is one; then it is done. */
+bool comp__matmul_is_trivial(float *c, size_t ldc, size_t m, size_t n, size_t k, unsigned flags);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "core/context.h"
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "nn/matmul.h"
@@ -81,7 +82,7 @@ static comp_status measure_products(comp_machine_rates *out, comp_context *conte
   factors f = {rows, c, a, a, a16, a16}; /* B is the first part of A: it has fewer rows */
   timed job = {multiply_f32, &f, 2.0 * (double)rows * SIDE * SIDE};
   COMP__TRY(best_rate(&out->f32_flops, context, &job, seconds));
-  if (comp__matmul_has_bf16()) {
+  if (comp__matmul_bf16_kernel()) {
     job.run = multiply_bf16;
     COMP__TRY(best_rate(&out->bf16_flops, context, &job, seconds));
   }
@@ -166,6 +167,23 @@ static comp_status measure_exp(comp_machine_rates *out, comp_context *context, d
   for (int i = 0; i < EXP_COUNT; i++) in[i] = (float)(i - EXP_COUNT) / 128.0f;
   const timed job = {take_exp, in, (double)EXP_COUNT * EXP_ROUNDS * comp_context_threads(context)};
   return best_rate(&out->exp_elements, context, &job, seconds);
+}
+
+const char *comp_cpu_kind(void) {
+  return comp__cpu_name(comp__cpu());
+}
+
+comp_status comp_cpu_check(void) {
+  return comp__cpu_check();
+}
+
+const char *comp_cpu_bf16(void) {
+  const char *kernel = comp__matmul_bf16_kernel();
+  return kernel ? kernel : "none";
+}
+
+bool comp_cpu_prefers_bf16(void) {
+  return comp__cpu_prefers_bf16();
 }
 
 comp_status comp_machine_measure(comp_machine_rates *out, comp_context *context, double seconds) {

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/cpu.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* Vectors are worked on in blocks of this many elements: one AVX-512 register. The end of a vector is copied into a
@@ -197,11 +199,9 @@ FUNCTIONS(avx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2
 
 static size_t list_functions(const comp__vec_functions *list[3]) {
   size_t count = 0;
-  const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    list[count++] = &FUNCTIONS_avx512;
-  if (avx2) list[count++] = &FUNCTIONS_avx2;
+  const comp__cpu_kind kind = comp__cpu();
+  if (kind >= COMP__CPU_AVX512) list[count++] = &FUNCTIONS_avx512;
+  if (kind >= COMP__CPU_AVX2) list[count++] = &FUNCTIONS_avx2;
   list[count++] = &FUNCTIONS_baseline;
   return count;
 }

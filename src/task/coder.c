@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/loader.h"
 
@@ -85,9 +86,10 @@ comp_status comp__coder_new(comp__coder **out, comp_context *context, const comp
                             comp_precision precision) {
   *out = NULL;
   comp__coder *c;
-  comp_status status = comp__calloc(&c, 1, sizeof *c);
+  const bool bf16 = precision == COMP_PRECISION_BF16;
+  comp_status status = bf16 ? comp__matmul_bf16_check() : COMP_OK;
+  if (status == COMP_OK) status = comp__calloc(&c, 1, sizeof *c);
   if (status != COMP_OK) return status;
-  bool bf16 = precision == COMP_PRECISION_BF16;
   c->model = model;
   c->threads = comp_context_threads(context);
   c->state = (comp__state){.params = model->params, .buffers = model->buffers};

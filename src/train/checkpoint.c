@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/context.h"
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "train/run.h"
@@ -63,9 +64,13 @@ comp_status comp__checkpoint_save(const comp__run *run) {
   comp__array arrays[ARRAYS];
   for (int i = 0; i < count; i++) arrays[i] = (comp__array){names[i], vectors[i], 1, sizes[i]};
   numbers_to_text(numbers, sizeof numbers, run);
-  const comp__text texts[] = {
-      {"format", FORMAT}, {"identity", run->identity}, {"numbers", numbers}, {"history", history}};
-  comp_status status = comp__safetensors_write(run->options->checkpoint, arrays, (size_t)count, texts, 4);
+  const comp__text texts[] = {{"format", FORMAT},
+                              {"identity", run->identity},
+                              {"numbers", numbers},
+                              {"history", history},
+                              {"kernel", run->model->kernel}};
+  comp_status status =
+      comp__safetensors_write(run->options->checkpoint, arrays, (size_t)count, texts, sizeof texts / sizeof *texts);
   free(history);
   if (status != COMP_OK) return comp__error_context(status, "checkpoint");
   return COMP_OK;
@@ -76,7 +81,8 @@ static comp_status load(comp__run *run, const comp__safetensors *file) {
   size_t sizes[ARRAYS];
   const char *names[ARRAYS], *format = comp__safetensors_text(file, "format"),
                              *identity = comp__safetensors_text(file, "identity");
-  const char *numbers = comp__safetensors_text(file, "numbers"), *history = comp__safetensors_text(file, "history");
+  const char *numbers = comp__safetensors_text(file, "numbers"), *history = comp__safetensors_text(file, "history"),
+             *kernel = comp__safetensors_text(file, "kernel");
   if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, WITHOUT_DIGEST) != 0))
     return comp__error(COMP_ERR_FORMAT, "it is not a checkpoint of this program");
   if (strcmp(format, FORMAT) == 0 && !comp__safetensors_digest(file))
@@ -95,6 +101,11 @@ static comp_status load(comp__run *run, const comp__safetensors *file) {
     json_decref(list);
     return comp__error(COMP_ERR_FORMAT, "its numbers or history are damaged");
   }
+  if (kernel && strcmp(kernel, run->model->kernel) != 0)
+    comp__warn(run->context,
+               "the checkpoint was made with other kernels (%s, here %s): results will differ in the last "
+               "digits from those of an unbroken run",
+               kernel, run->model->kernel);
   json_decref(run->history);
   run->history = list;
   return COMP_OK;

@@ -66,6 +66,7 @@ comp_status comp_model_save(const comp_model *model, const char *path) {
       {"levels", levels},         {"condition", model->condition},
       {"prep", model->record},    {"history", model->history},
       {"library_target", target}, {"trained_on", model->trained_on},
+      {"kernel", model->kernel},
   };
   COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
   list_arrays(arrays, model);
@@ -155,6 +156,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(comp__strdup(&m->record, comp__safetensors_text(file, "prep")));
   COMP__TRY(comp__strdup(&m->history, comp__safetensors_text(file, "history")));
   COMP__TRY(comp__strdup(&m->trained_on, comp__safetensors_text(file, "trained_on")));
+  COMP__TRY(comp__strdup(&m->kernel, comp__safetensors_text(file, "kernel")));
   *out = m;
   m = NULL;
 done:

@@ -10,6 +10,7 @@
 #include "comp/train.h"
 #include "core/error.h"
 #include "core/strings.h"
+#include "nn/matmul.h"
 
 typedef struct recipe {
   const char *preset, *model;
@@ -177,5 +178,5 @@ comp_status comp_train_options_check(const comp_train_options *o) {
   if (o->stream && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
-  return COMP_OK;
+  return o->precision == COMP_PRECISION_BF16 ? comp__matmul_bf16_check() : COMP_OK;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/context.h"
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
@@ -54,7 +55,7 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
 static comp_status describe(comp_model *model, const comp_dataset *dataset, const comp_groups *groups,
                             const comp_train_options *options, uint64_t digest) {
   comp_status status;
-  char trained_on[64];
+  char trained_on[64], kernel[32];
   snprintf(trained_on, sizeof trained_on, "%zu %016llx", groups->rows, (unsigned long long)digest);
   COMP__TRY(comp__strdup(&model->trained_on, trained_on));
   for (size_t k = 0; k < groups->n_levels; k++)
@@ -63,6 +64,8 @@ static comp_status describe(comp_model *model, const comp_dataset *dataset, cons
     const char *name = comp_dataset_var_name(dataset, g);
     COMP__TRY(comp__strings_append(&model->features, name, strlen(name)));
   }
+  comp__matmul_name(kernel, sizeof kernel, options->precision == COMP_PRECISION_BF16);
+  COMP__TRY(comp__strdup(&model->kernel, kernel));
   COMP__TRY(comp__strdup(&model->condition, options->condition));
   COMP__TRY(comp__strdup(&model->record, comp_dataset_record(dataset)));
   COMP__TRY(comp__config_write(&model->config, options));
@@ -76,14 +79,14 @@ static bool wide_layers(const comp_model_options *o) {
   return true;
 }
 
-/* auto: bf16 pays where the CPU has it and the products are large. */
+/* auto: bf16 where this kind of CPU is faster with it and the products are large. */
 static bool choose_bf16(comp_context *context, const comp_train_options *o) {
   if (o->precision != COMP_PRECISION_AUTO) return o->precision == COMP_PRECISION_BF16;
-  bool bf16 = comp__matmul_has_bf16() && wide_layers(&o->model);
-  comp__info(context, "precision %s%s", bf16 ? "bf16" : "f32",
-             bf16                      ? " (this CPU multiplies it in hardware)"
-             : comp__matmul_has_bf16() ? " (the layers are narrow)"
-                                       : " (this CPU does not multiply bf16 in hardware)");
+  const bool faster = comp__cpu_prefers_bf16(), bf16 = faster && wide_layers(&o->model);
+  comp__info(context, "precision %s (%s)", bf16 ? "bf16" : "f32",
+             bf16     ? comp__matmul_bf16_kernel()
+             : faster ? "the layers are too narrow for bf16 to be faster"
+                      : "bf16 is not faster on this CPU");
   return bf16;
 }
 

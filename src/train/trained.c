@@ -35,6 +35,7 @@ void comp_model_free(comp_model *model) {
   comp__free(model->config);
   comp__free(model->history);
   comp__free(model->trained_on);
+  comp__free(model->kernel);
   comp__free(model->digest);
   comp__free(model);
 }
@@ -69,6 +70,9 @@ const char *comp_model_config(const comp_model *model) {
 
 const char *comp_model_record(const comp_model *model) {
   return model->record;
+}
+const char *comp_model_kernel(const comp_model *model) {
+  return model->kernel;
 }
 const char *comp_model_digest(const comp_model *model) {
   return model->digest;

@@ -21,6 +21,7 @@ struct comp_model {
   bool finished;        /* training came to its end; only known where it was trained */
   char *history;        /* JSON array, one object an epoch */
   char *trained_on;     /* "samples digest" of the training data; NULL in files of earlier versions */
+  char *kernel;         /* "bf16 amx": what multiplied matrices in training; NULL in files of earlier versions */
   char *digest;         /* of the file that it was read from; NULL: it had none, or there was no file */
 };
 

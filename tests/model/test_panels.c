@@ -175,7 +175,6 @@ static void half_panels(void **state) {
   float *single = malloc(n * sizeof *single), *half = malloc(n * sizeof *half);
   step_loss(&p, &p.batch, 2, false);
   memcpy(single, p.state.grads, n * sizeof *single);
-  if (!comp__matmul_has_bf16()) print_message("this CPU does not multiply bf16 in hardware: slow\n");
   for (int t = 0; t < 2 * TEST_THREADS_COUNT; t++) {
     step_loss(&p, t % 2 ? &p.view : &p.batch, TEST_THREADS[t / 2], true);
     if (t == 0) memcpy(half, p.state.grads, n * sizeof *half);

@@ -10,7 +10,7 @@ static void test_rates(void **state) {
   assert_ok(comp_machine_measure(&rates, context, 0.0));
   const double each[] = {rates.f32_flops, rates.read_bytes, rates.copy_bytes, rates.exp_elements};
   for (size_t i = 0; i < sizeof each / sizeof *each; i++) assert_true(each[i] > 1e6 && each[i] < 1e16);
-  if (comp__matmul_has_bf16())
+  if (comp__matmul_bf16_kernel())
     assert_true(rates.bf16_flops > 1e6 && rates.bf16_flops < 1e16);
   else
     assert_true(rates.bf16_flops == 0.0);
