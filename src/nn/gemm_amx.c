@@ -150,23 +150,18 @@ AMX_TARGET static void pack_b_step(uint16_t *to, const comp__gemm_factor *b, siz
     pack_pairs(to, from, ld);
 }
 
-/* Rows or columns first .. first + count - 1 and `depth` of k from `begin` on, as panels. */
-static void pack_block_a(uint16_t *out, const comp__gemm_factor *a, size_t first, size_t count, size_t begin,
-                         size_t depth) {
-  const size_t steps = steps_of(depth);
-  for (size_t r = 0; r < count; r += PANEL)
-    for (size_t s = 0; s < steps; s++)
-      pack_a_step(out + r * steps * STEP + s * 2 * TILE, a, first + r, begin + s * STEP, at_most(count - r, PANEL),
-                  at_most(depth - s * STEP, STEP));
-}
+typedef void pack_step(uint16_t *to, const comp__gemm_factor *f, size_t at, size_t k, size_t count, size_t depth);
 
-static void pack_block_b(uint16_t *out, const comp__gemm_factor *b, size_t first, size_t count, size_t begin,
-                         size_t depth) {
-  const size_t steps = steps_of(depth);
-  for (size_t s = 0; s < steps; s++)
-    for (size_t j = 0; j < count; j += PANEL)
-      pack_b_step(out + j * steps * STEP + s * 2 * TILE, b, first + j, begin + s * STEP, at_most(count - j, PANEL),
-                  at_most(depth - s * STEP, STEP));
+/* Steps first .. last - 1 of `depth` of k from `begin` on, of rows or columns at .. at + count - 1, as panels. What
+ * follows each other in memory is packed one after the other: steps where a row or column lies along k, else panels. */
+static void pack_panels(uint16_t *out, const comp__gemm_factor *f, pack_step *pack, bool rowwise, size_t at,
+                        size_t count, size_t begin, size_t depth, size_t first, size_t last) {
+  const size_t panels = (count + PANEL - 1) / PANEL, steps = last - first;
+  for (size_t i = 0; i < panels * steps; i++) {
+    const size_t p = (rowwise ? i / steps : i % panels) * PANEL, s = first + (rowwise ? i % steps : i / panels);
+    pack(out + p * steps_of(depth) * STEP + s * 2 * TILE, f, at + p, begin + s * STEP, at_most(count - p, PANEL),
+         at_most(depth - s * STEP, STEP));
+  }
 }
 
 static size_t packed(size_t count, size_t k) {
@@ -174,17 +169,22 @@ static size_t packed(size_t count, size_t k) {
 }
 
 static void pack_a(uint16_t *out, const comp__gemm_factor *a, size_t m, size_t k, size_t first, size_t last) {
-  for (size_t r = 0; r < m; r += PANEL)
-    for (size_t s = first; s < last; s++)
-      pack_a_step(out + r * steps_of(k) * STEP + s * 2 * TILE, a, r, s * STEP, at_most(m - r, PANEL),
-                  at_most(k - s * STEP, STEP));
+  pack_panels(out, a, pack_a_step, !a->transposed, 0, m, 0, k, first, last);
 }
 
 static void pack_b(uint16_t *out, const comp__gemm_factor *b, size_t n, size_t k, size_t first, size_t last) {
-  for (size_t j = 0; j < n; j += PANEL)
-    for (size_t s = first; s < last; s++)
-      pack_b_step(out + j * steps_of(k) * STEP + s * 2 * TILE, b, j, s * STEP, at_most(n - j, PANEL),
-                  at_most(k - s * STEP, STEP));
+  pack_panels(out, b, pack_b_step, b->transposed, 0, n, 0, k, first, last);
+}
+
+/* A block of k for one tile. */
+static void pack_block_a(uint16_t *out, const comp__gemm_factor *a, size_t row, size_t rows, size_t begin,
+                         size_t depth) {
+  pack_panels(out, a, pack_a_step, !a->transposed, row, rows, begin, depth, 0, steps_of(depth));
+}
+
+static void pack_block_b(uint16_t *out, const comp__gemm_factor *b, size_t col, size_t cols, size_t begin,
+                         size_t depth) {
+  pack_panels(out, b, pack_b_step, b->transposed, col, cols, begin, depth, 0, steps_of(depth));
 }
 
 /* ---- 32 x 32 elements of C ---- */
@@ -205,10 +205,10 @@ typedef struct ahead {
   size_t lines, rows, row_bytes;
 } ahead;
 
-static inline __attribute__((always_inline)) void fetch(const ahead *next, size_t step) {
-  const char *b = next->b + step * next->lines * 64;
-  for (size_t l = 0; l < next->lines; l++) __builtin_prefetch(b + 64 * l, 0, 2);
-  for (size_t r = 0; r < next->rows; r++) __builtin_prefetch(next->a + r * next->row_bytes + step * 64, 0, 2);
+static inline __attribute__((always_inline)) void fetch(ahead next, size_t step) {
+  const char *b = next.b + step * next.lines * 64;
+  for (size_t l = 0; l < next.lines; l++) __builtin_prefetch(b + 64 * l, 0, 2);
+  for (size_t r = 0; r < next.rows; r++) __builtin_prefetch(next.a + r * next.row_bytes + step * 64, 0, 2);
 }
 
 /* Tiles 0 to 3 are C, 4 and 5 A, 6 and 7 B. */
@@ -229,8 +229,10 @@ static inline __attribute__((always_inline)) void fetch(const ahead *next, size_
   } while (0)
 
 /* 16 or 32 rows and columns, whole; two_rows and two_cols are constants in each copy. */
-INLINE void micro(const bool two_rows, const bool two_cols, float *c, size_t ldc, const panel *a, const uint16_t *b,
-                  size_t steps, bool add, const ahead *next) {
+INLINE void micro(const bool two_rows, const bool two_cols, float *c, size_t ldc, const panel *from, const uint16_t *b,
+                  size_t steps, bool add, const ahead *soon) {
+  const panel a = *from; /* copies, which stay in registers */
+  const ahead next = *soon;
   float *below = c + 16 * ldc;
   const size_t stride = ldc * sizeof *c;
   if (add) {
@@ -244,13 +246,13 @@ INLINE void micro(const bool two_rows, const bool two_cols, float *c, size_t ldc
     if (two_rows) tile_zero(2);
     if (two_rows && two_cols) tile_zero(3);
   }
-  const size_t whole = steps - (a->tail != NULL);
-  const uint16_t *at = a->at;
-  for (size_t step = 0; step < whole; step++, at += a->step, b += 2 * TILE) {
+  const size_t whole = steps - (a.tail != NULL);
+  const uint16_t *at = a.at;
+  for (size_t step = 0; step < whole; step++, at += a.step, b += 2 * TILE) {
     fetch(next, step);
-    DOTS(at, a->stride, a->second, b);
+    DOTS(at, a.stride, a.second, b);
   }
-  if (a->tail) DOTS(a->tail, 64, TILE, b);
+  if (a.tail) DOTS(a.tail, 64, TILE, b);
   tile_store(0, c, stride);
   if (two_cols) tile_store(1, c + 16, stride);
   if (two_rows) tile_store(2, below, stride);
