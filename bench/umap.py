@@ -78,7 +78,7 @@ def compare(name, points, bar=None, **arguments):
     x = points()
     if x is None:
         return bench.absent(f"UMAP, {name}", bench.NO_DATA)
-    x = np.ascontiguousarray(x[:5000] if bench.QUICK else x, np.float32)
+    x = np.ascontiguousarray(x[:2000] if bench.QUICK else x, np.float32)
     compile_peer()
     mine, theirs, my_trust, their_trust = [], [], [], []
     for turn in range(bench.repeats(3)):
