@@ -11,7 +11,7 @@ SECONDS = 0.2 if bench.QUICK else 0.5
 
 
 def onednn():
-    """The best rates in GFLOP/s, by precision; 0: oneDNN has no such product here."""
+    """The best rates in GFLOP/s, by precision; 0 or no entry: oneDNN has no such product here."""
     return {name: float(rate) for name, rate in re.findall(r"^best (\w+) ([\d.]+)$", bench.ours("bench/onednn_peak", SECONDS), re.M)}
 
 
@@ -25,7 +25,7 @@ def products():
         if None in [m[f"{precision}_flops"] for m in mine]:
             bench.absent(case, f"this CPU has no {precision} kernel")
         else:
-            bench.report(case, [m[f"{precision}_flops"] / 1e9 for m in mine], "oneDNN", [t[precision] for t in theirs if t[precision] > 0], of=max,
+            bench.report(case, [m[f"{precision}_flops"] / 1e9 for m in mine], "oneDNN", [t[precision] for t in theirs if t.get(precision)], of=max,
                          unit="GFLOP/s")
     for case, key, unit in (("memory, read", "read_bytes", "GB/s"), ("memory, copy (read + written)", "copy_bytes", "GB/s"),
                             ("vector exp", "exp_elements", "G elements/s")):
