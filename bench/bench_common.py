@@ -39,13 +39,14 @@ def cpu():
 
 def peer_settings():
     """Environment variables with which NumPy, PyTorch and R run fastest on this CPU. Left alone, Debian's OpenBLAS takes slow kernels on CPUs that
-    are newer than itself; kernels that the CPU does not have would crash."""
+    are newer than itself; kernels that the CPU does not have would crash. What the user has set stays."""
     _, vendor, flags = cpu()
     settings = {}
     if flags >= {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}:
         settings = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
     elif flags >= {"avx2", "fma"}:
         settings = {"OPENBLAS_CORETYPE": "Zen" if vendor == "AuthenticAMD" else "Haswell", "ATEN_CPU_CAPABILITY": "avx2"}
+    settings = {name: os.environ.get(name, value) for name, value in settings.items()}
     # PyTorch's threads are OpenMP's; an OpenBLAS with threads of another kind would compete with them.
     openblas = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/openblas-openmp"
     if os.path.isdir(openblas):
