@@ -33,7 +33,10 @@ def cpu():
         for line in lines:
             name, _, value = line.partition(":")
             fields.setdefault(name.strip(), value.strip())
-    model = fields.get("model name") or f"CPU implementer {fields.get('CPU implementer', '?')}, part {fields.get('CPU part', '?')}"
+    if "model name" in fields:  # virtual machines may hide the rest of the name; family and model still tell the generation
+        model = f"{fields['model name']} (family {fields.get('cpu family', '?')}, model {fields.get('model', '?')})"
+    else:
+        model = f"CPU implementer {fields.get('CPU implementer', '?')}, part {fields.get('CPU part', '?')}"
     return model, fields.get("vendor_id", ""), set((fields.get("flags") or fields.get("Features") or "").split())
 
 
