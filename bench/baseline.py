@@ -1,11 +1,9 @@
-"""bench/baseline.py [combat harmony seurat]: ComBat against sva, Harmony against harmonypy, seurat-cca against Seurat; both
-take turns, the best counts.
+"""bench/baseline.py [combat harmony seurat]: ComBat against sva, Harmony against harmonypy, seurat-cca against Seurat.
 
-ComBat: TCGA's pairs and Kang's cells (COMP_DATA), the correction alone without reading and writing; skipped without R and
-sva, and without the principal components that comp adds. Harmony: simulated components, COMP_CELLS (100000) x 50, two
-batches, from k-means to the end, at most COMP_ROUNDS (10) rounds. Seurat: two protocols of PBMC, from logged data to the
-components of the corrected matrix, with processor time; R with all threads of its BLAS and with one, the better counts.
-Peak memory is that of the whole process, reading included. Run through `./dev bench baseline`.
+The best round counts (COMP_REPEATS: 1). ComBat: TCGA's pairs and Kang's cells (COMP_DATA), the correction alone without reading and writing, and without
+the principal components that comp adds. Harmony: simulated components, COMP_CELLS x 50, two batches, from k-means to the end, at most COMP_ROUNDS (10)
+rounds. Seurat: two protocols of PBMC (COMP_DATA), from logged data to the components of the corrected matrix, with processor time; R with all threads of its
+BLAS and with one, the better counts. Peak memory is that of the whole process, reading included.
 """
 import os
 import re
@@ -14,17 +12,13 @@ import sys
 import tempfile
 import warnings
 
-import numpy as np
+import bench_common as bench
+from bench_common import np
 
 warnings.filterwarnings("ignore")
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
-REPEATS = int(os.environ.get("COMP_REPEATS", "1"))
-
+os.environ.update(COMP_BUILD=bench.BUILD, COMP_DATA=bench.DATA)  # for the modules of tests/oracle
+sys.path.insert(0, os.path.join(bench.ROOT, "tests", "oracle"))
 import baseline_common as bc  # noqa: E402
-
-FAIR = {k: v for k, v in os.environ.items() if k == "OPENBLAS_CORETYPE"}  # ./dev sets it; R gets a clean environment
-DUMP = os.path.join(bc.pc.BUILD, "tests", "baseline_dump")
 
 SVA = """
 args <- commandArgs(TRUE)
@@ -52,67 +46,64 @@ print(took, next(float(line.split()[1]) / 1024 for line in open("/proc/self/stat
 """
 
 
-def measured(command):
-    """Seconds of the method alone and peak memory (MB) of the process, as the command says (what the system tells counts the
-    parent's too); between them its processor time."""
+def measured(command, env=bench.UNTUNED):
+    """Seconds of the method alone, processor time and peak memory (MB) of the process. The first and the last are what the command itself prints: what the
+    system says of memory would include this script's."""
     with tempfile.TemporaryFile("w+") as notes:
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=notes, text=True)
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=notes, text=True, env=env)
         said = child.stdout.read().split()
         _, code, usage = os.wait4(child.pid, 0)
         notes.seek(0)
         words = notes.read()
     if code != 0 or not said:
-        sys.exit(f"{command[0]} failed: {words}")
+        raise RuntimeError(f"{os.path.basename(command[0])} failed: {words.strip()[-200:]}")
     alone = re.search(r"corrected in ([\d.]+) s", words)
     return float(alone[1] if alone else said[0]), usage.ru_utime + usage.ru_stime, float(said[-1])
 
 
 def ours(path, method, condition, *arguments):
-    with tempfile.TemporaryDirectory() as where:
-        return measured([DUMP, path, method, condition, where + "/out.bin", *arguments])
+    with tempfile.TemporaryDirectory(prefix="comp-bench-") as where:
+        return measured([bench.program("tests/baseline_dump"), path, method, condition, where + "/out.bin", *arguments])
 
 
-def costs(where):
-    return tuple(float(v) for v in open(where + "/cost.txt").read().split())
+def costs(where, message):
+    """What R wrote about its cost, as measured() has it."""
+    if message:
+        raise RuntimeError(f"R failed: {message.strip()[-200:]}")
+    with open(where + "/cost.txt") as file:
+        return tuple(float(v) for v in file.read().split())
 
 
-def report(name, mine, theirs, bar, processor=False):
-    """Rows of a table: seconds, processor time where it is known of both, and peak memory."""
-    for what, unit, column, wanted in ((name, "s", 0, bar), ("  processor time", "s", 1, bar), ("  peak memory", "MB", 2, 1)):
-        if column == 1 and not processor:
-            continue
-        a, b = min(m[column] for m in mine), min(t[column] for t in theirs)
-        digits = 0 if unit == "MB" else 2
-        print(f"{what:40s} {a:8.{digits}f} {unit:2s} {b:8.{digits}f} {unit:2s} {b / a:7.1f}x  (bar {wanted}x)", flush=True)
+def report(case, mine, peer, theirs, bar, processor=False):
+    """A row for seconds with peak memory, and one for processor time where it is known of both."""
+    bench.report(case, [m[0] for m in mine], peer, [t[0] for t in theirs], bar=bar, comp_mb=min(m[2] for m in mine), peer_mb=min(t[2] for t in theirs))
+    if processor:
+        bench.report(f"{case}, processor time", [m[1] for m in mine], peer, [t[1] for t in theirs], bar=bar)
 
 
 def combat():
     if bc.rscript("library(sva)"):
-        print("combat: R with sva is not there")
-        return
-    for name, path, condition in (("tcga", bc.tcga(), "condition"), ("kang", bc.kang(), "stim")):
+        return bench.absent("ComBat", "R with sva is not there")
+    for name, path, condition in (("TCGA", bc.tcga(), "condition"), ("Kang", bc.kang(), "stim")):
         if not path:
-            print(f"combat, {name}: the data is not there (COMP_DATA)")
+            bench.absent(f"ComBat, {name}", bench.NO_DATA)
             continue
         a = bc.ad.read_h5ad(path)
         x = a.X.toarray() if bc.sp.issparse(a.X) else a.X
         where = bc.pc.folder()
         x.astype(np.float64).tofile(where + "/x.bin")
         np.savetxt(where + "/shape.txt", x.shape, fmt="%d")
-        open(where + "/batch.txt", "w").write("".join(f"{b}\n" for b in a.obs[condition]))
+        with open(where + "/batch.txt", "w") as file:
+            file.write("".join(f"{b}\n" for b in a.obs[condition]))
         mine, theirs = [], []
-        for _ in range(REPEATS):
+        for _ in range(bench.repeats(1)):
             mine.append(ours(path, "combat", condition))
-            message = bc.rscript(SVA, where, **FAIR)
-            if message:
-                sys.exit(message)
-            theirs.append(costs(where))
-        report(f"combat, {name} {x.shape[0]} x {x.shape[1]}", mine, theirs, 10)
+            theirs.append(costs(where, bc.rscript(SVA, where, **bench.SETTINGS)))
+        report(f"ComBat, {name} {x.shape[0]:,} x {x.shape[1]:,}", mine, "sva", theirs, 10)
 
 
 def harmony():
-    n, d = int(os.environ.get("COMP_CELLS", "100000")), 50
-    rounds = int(os.environ.get("COMP_ROUNDS", "10"))
+    n, d, rounds = bench.CELLS, 50, int(os.environ.get("COMP_ROUNDS", "1" if bench.QUICK else "10"))
     rng = np.random.default_rng(0)
     kind, batch = rng.integers(0, 15, n), rng.integers(0, 2, n)
     scale = np.linspace(8, 1, d)
@@ -125,31 +116,30 @@ def harmony():
     a.obsm["X_pca"] = z.astype(np.float32)
     a.write_h5ad(path)
     np.save(where + "/z.npy", z)
-    open(where + "/batch.txt", "w").write("".join(f"{b}\n" for b in obs["batch"]))
+    with open(where + "/batch.txt", "w") as file:
+        file.write("".join(f"{b}\n" for b in obs["batch"]))
     mine, theirs = [], []
-    for _ in range(REPEATS):
+    for _ in range(bench.repeats(1)):
         mine.append(ours(path, "harmony", "batch", "rep=X_pca", f"max_iter={rounds}"))
-        theirs.append(measured([sys.executable, "-c", HARMONYPY, where + "/z.npy", where + "/batch.txt", str(rounds)]))
-    report(f"harmony, {n} x {d}, {rounds} rounds at most", mine, theirs, 5, processor=True)
+        theirs.append(measured([sys.executable, "-c", HARMONYPY, where + "/z.npy", where + "/batch.txt", str(rounds)],
+                               bench.TUNED))
+    report(f"Harmony, {n:,} x {d}, rounds: at most {rounds}", mine, "harmonypy", theirs, 5, processor=True)
 
 
 def seurat():
     import seurat_common as sc
+    if not sc.there():
+        return bench.absent("Seurat's CCA integration", "R with Seurat is not there")
     path = sc.pbmc()
-    if not path or not sc.there():
-        print("seurat: R with Seurat, or the data, is not there (COMP_DATA)")
-        return
+    if not path:
+        return bench.absent("Seurat's CCA integration", bench.NO_DATA)
     mine, theirs = [], []
-    for _ in range(REPEATS):
+    for _ in range(bench.repeats(1)):
         mine.append(ours(path, "seurat-cca", "batch"))
-        for settings in (FAIR, {**FAIR, "OPENBLAS_NUM_THREADS": "1"}):  # threads of R's BLAS can cost more than they bring
-            where, message = sc.seurat(path, "batch", **settings)
-            if message:
-                sys.exit(message)
-            theirs.append(costs(where))
-    report("seurat, pbmc 1583 x 2000", mine, theirs, 10, processor=True)
+        for threads in ({}, {"OPENBLAS_NUM_THREADS": "1"}):  # threads of R's BLAS can cost more than they bring
+            theirs.append(costs(*sc.seurat(path, "batch", **bench.SETTINGS, **threads)))
+    shape = bc.ad.read_h5ad(path, backed="r").shape
+    report(f"Seurat's CCA integration, PBMC {shape[0]:,} x {shape[1]:,}", mine, "Seurat", theirs, 10, processor=True)
 
 
-print(f"{'':40s} {'comp':>11s} {'peer':>11s}")
-for part in sys.argv[1:] or ["combat", "harmony", "seurat"]:
-    {"combat": combat, "harmony": harmony, "seurat": seurat}[part]()
+bench.main({"combat": combat, "harmony": harmony, "seurat": seurat})

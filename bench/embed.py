@@ -1,20 +1,14 @@
-"""bench/embed.py: representations of 100,000 x 2,000 sparse samples (5 % filled), comp against PyTorch, in one run, taking turns.
+"""bench/embed.py: embeddings of sparse samples against PyTorch.
 
-Both go from CSR in memory to latent means in memory. PyTorch runs at its fair settings (the environment below, all threads), in every way that its
-version offers (batches made dense; sparse products, COO and CSR), at several batch sizes; the fastest of them is what the bar is set against. Beside it
-stands its embedding_bag with weights, which is no matrix product, but does the same faster. Run through `./dev bench embed [ROWS]`.
+COMP_CELLS x 2,000 samples, 5 % filled; medians of 3 rounds. Both go from CSR in memory to latent means in memory. PyTorch runs with its best settings and all threads, in every way that its
+version offers (batches made dense; sparse products, COO and CSR), at several batch sizes; the fastest of them is what the bar refers to. Another row has
+its embedding_bag with weights, which is no matrix product, but does the same faster.
 """
 import json
-import os
 import statistics
-import subprocess
-import sys
 
-BUILD = os.environ.get("COMP_BUILD", "build")
-THREADS = len(os.sched_getaffinity(0))
-ROUNDS = int(os.environ.get("COMP_REPEATS", "3"))
-FAIR = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512",
-        "LD_LIBRARY_PATH": "/usr/lib/x86_64-linux-gnu/openblas-openmp"}
+import bench_common as bench
+
 BAR = 5.0
 
 PEER = r"""
@@ -84,7 +78,7 @@ with torch.inference_mode():
     for way, batch in ways:
         try:
             function = globals()[way]
-            function(batch) if rows <= 20000 else None
+            if rows <= 20000: function(batch)
             start = time.perf_counter()
             function(batch)
             result[f"{way} {batch}"] = time.perf_counter() - start
@@ -96,15 +90,7 @@ print(json.dumps(dict(seconds=result, peak_mb=resource.getrusage(resource.RUSAGE
 
 
 def peer(rows, ways):
-    out = subprocess.run([sys.executable, "-c", PEER, json.dumps([rows, THREADS, ways])], check=True, capture_output=True, text=True,
-                         env={**os.environ, **FAIR})
-    return json.loads(out.stdout)
-
-
-def ours(rows, precision):
-    out = subprocess.run([os.path.join(BUILD, "bench", "embed_rows"), str(rows), precision, "1", str(THREADS)], check=True,
-                         capture_output=True, text=True)
-    return json.loads(out.stdout)
+    return json.loads(bench.peer_python(PEER, json.dumps([rows, bench.THREADS, ways])))
 
 
 def fastest(tried, ways):
@@ -114,27 +100,26 @@ def fastest(tried, ways):
     return [way, int(batch)]
 
 
-def main():
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+def embed():
+    rows, few = bench.CELLS, min(bench.CELLS, 20000)
     # Which batch suits each way best, on fewer rows.
-    tried = peer(min(rows, 20000), [[way, batch] for way in ("dense", "coo", "csr", "bag") for batch in (1024, 4096, 16384)])["seconds"]
-    product, bag = fastest(tried, ("dense", "coo", "csr")), fastest(tried, ("bag",))
-    print("PyTorch, 20,000 rows: " + ", ".join(f"{name} {t:.3f} s" for name, t in tried.items() if t))
-    print(f"threads: {THREADS}; {rows:,} rows; medians of {ROUNDS} rounds, taking turns")
+    tried = peer(few, [[way, batch] for way in ("dense", "coo", "csr", "bag") for batch in (1024, 4096, 16384)])["seconds"]
+    bench.say(f"PyTorch, {few:,} rows: " + ", ".join(f"{name} {t:.3f} s" for name, t in tried.items() if t))
+    ways = {"product": fastest(tried, ("dense", "coo", "csr")), "embedding_bag": fastest(tried, ("bag",))}
     mine, theirs = {"f32": [], "bf16": []}, []
-    for _ in range(ROUNDS):
-        for precision in mine:
-            mine[precision].append(ours(rows, precision))
-        theirs.append(peer(rows, [product, bag]))
-    peers = {}
-    for what, (way, batch) in (("best product", product), ("weighted embedding_bag", bag)):
-        peers[what] = statistics.median(run["seconds"][f"{way} {batch}"] for run in theirs)
-        print(f"PyTorch, {what} ({way}, batches of {batch}): {peers[what]:.3f} s, {theirs[0]['peak_mb']:.0f} MB")
+    for _ in range(bench.repeats(3)):
+        for precision, runs in mine.items():
+            runs.append(bench.ours_json("bench/embed_rows", rows, precision, 1, bench.THREADS))
+        theirs.append(peer(rows, list(ways.values())))
     for precision, runs in mine.items():
-        seconds = statistics.median(t for run in runs for t in run["seconds"])
-        ratios = ", ".join(f"{t / seconds:.1f}x the {what}" for what, t in peers.items())
-        print(f"comp {precision}: {seconds:.3f} s, {ratios} (bar {BAR:g}x the best product), {rows / seconds:,.0f} rows/s, {runs[0]['peak_mb']:.0f} MB")
+        case = f"embedding, {rows:,} x 2,000, {precision}"
+        if None in runs:
+            bench.absent(case, "this CPU has no bf16 kernel")
+            continue
+        for what, (way, batch) in ways.items():
+            bench.report(case, [t for run in runs for t in run["seconds"]], f"PyTorch, {what}",
+                         [run["seconds"][f"{way} {batch}"] for run in theirs], of=statistics.median, bar=BAR if what == "product" else None,
+                         comp_mb=runs[0]["peak_mb"], peer_mb=theirs[0]["peak_mb"], note=f"{way}, batches of {batch}")
 
 
-if __name__ == "__main__":
-    main()
+bench.main({"embed": embed})

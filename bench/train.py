@@ -1,29 +1,30 @@
-"""bench/train.py: seconds a training step, comp against PyTorch, in one run, taking turns.
+"""bench/train.py [kang adult tumour batches]: seconds a training step against PyTorch, at the shapes of the paper's experiments.
 
-PyTorch runs at its fair settings (the environment below, all threads) and, once, at its defaults. Its penalty comes in two forms: the authors' broadcast
-(B x B x D) and one matrix product (B x B). Then peak memory by the batch: the penalty's is of O(B D). Run through
-`./dev bench train [kang adult tumour batches]`.
+Medians of 3 rounds. PyTorch (tests/oracle/reference_torch.py) runs with its best settings and all threads, and once as it comes ("untuned"). Its penalty
+has two forms: the authors' broadcast (B x B x D) and one matrix product (B x B). `batches`: peak memory by the batch; the penalty's is O(B D).
 """
 import json
 import os
 import statistics
-import subprocess
-import sys
 
-BUILD = os.environ.get("COMP_BUILD", "build")
-THREADS = len(os.sched_getaffinity(0))
-ROUNDS = int(os.environ.get("COMP_REPEATS", "3"))
-FAIR = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512",
-        "LD_LIBRARY_PATH": "/usr/lib/x86_64-linux-gnu/openblas-openmp"}
+import bench_common as bench
 
-# name: features, width, layers, latent, batch, filled, steps of comp a round, steps of torch a round, form compared with, bars f32 and bf16
+# name: features, width, layers, latent, batch, filled, steps of comp a round, steps of torch a round, form that the bar refers to
 SHAPES = {
-    "kang": (2000, 512, 3, 40, 512, 0.05, 30, 10, "broadcast", 2.5, 5),
-    "adult": (82, 64, 2, 16, 4096, 1.0, 20, 3, "product", 20, None),
-    "tumour": (9468, 512, 3, 16, 5500, 1.0, 3, 2, "product", 2.3, 6),
+    "kang": (2000, 512, 3, 40, 512, 0.05, 30, 10, "broadcast"),
+    "adult": (82, 64, 2, 16, 4096, 1.0, 20, 3, "product"),
+    "tumour": (9468, 512, 3, 16, 5500, 1.0, 3, 2, "product"),
+}
+PRECISIONS = {"kang": ("f32", "bf16"), "adult": ("f32",), "tumour": ("f32", "bf16")}
+
+# How many times faster comp should be, in f32 and by the kind of bf16 kernel (bench_common.bf16_kernel).
+BARS = {
+    "kang": {"f32": 6.7, "avx512_bf16": 10.2, "amx": 18},
+    "adult": {"f32": 23},
+    "tumour": {"f32": 2.5, "avx512_bf16": 4.3, "amx": 10},
 }
 
-BATCHES = (10_000, 20_000, 40_000, 80_000, 100_000)
+BATCHES = (10_000, 20_000) if bench.QUICK else (10_000, 20_000, 40_000, 80_000, 100_000)
 
 PEER = r"""
 import json, resource, sys, time
@@ -63,72 +64,65 @@ print(json.dumps(dict(steps=times, peak_mb=resource.getrusage(resource.RUSAGE_SE
 """
 
 
-def peer(shape, form, fair=True):
-    features, width, layers, latent, batch, filled, _, steps = SHAPES[shape][:8]
-    args = json.dumps([features, width, layers, latent, batch, filled, steps, form, THREADS if fair else 0])
-    folder = os.path.join(os.path.dirname(__file__), "..", "tests", "oracle")
-    out = subprocess.run([sys.executable, "-c", PEER, folder, args], check=True, capture_output=True, text=True,
-                         env={**os.environ, **FAIR} if fair else {k: v for k, v in os.environ.items() if k not in FAIR})
-    return json.loads(out.stdout)
+def peer(shape, form, tuned=True):
+    features, width, layers, latent, batch, filled, _, steps, _ = SHAPES[shape]
+    args = [features, width, layers, latent, batch, filled, 1 if bench.QUICK else steps, form, bench.THREADS if tuned else 0]
+    folder = os.path.join(bench.ROOT, "tests", "oracle")
+    return json.loads(bench.peer_python(PEER, folder, json.dumps(args), env=bench.TUNED if tuned else bench.UNTUNED))
 
 
-def ours(shape, precision, steps=None, batch=None):
-    args = [shape, precision, str(steps or SHAPES[shape][6]), str(THREADS)] + ([str(batch)] if batch else [])
-    out = subprocess.run([os.path.join(BUILD, "bench", "train_steps"), *args], check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+def ours(shape, precision):
+    """None where the CPU has no bf16 kernel."""
+    return bench.ours_json("bench/train_steps", shape, precision, 2 if bench.QUICK else SHAPES[shape][6], bench.THREADS)
 
 
-def machine():
-    out = subprocess.run([os.path.join(BUILD, "comp"), "bench", "-q", "--seconds", "1", "--json", "-"], check=True,
-                         capture_output=True, text=True)
-    return json.loads(out.stdout)
-
-
-def middle(runs):
-    return statistics.median(t for run in runs for t in run["steps"])
+def peers(shape):
+    """The forms and settings of PyTorch to run, by name; in a quick run only what the bar refers to."""
+    form = SHAPES[shape][8]
+    if bench.QUICK:
+        return {form: lambda: peer(shape, form)}
+    return {"broadcast": lambda: peer(shape, "broadcast"), "product": lambda: peer(shape, "product"), f"{form}, untuned": lambda: peer(shape, form, False)}
 
 
 def measure(shape):
-    precisions = ["f32", "bf16"] if shape != "adult" else ["f32"]
-    mine = {precision: [] for precision in precisions}
-    theirs = {form: [] for form in ("broadcast", "product")}
+    mine, theirs = {precision: [] for precision in PRECISIONS[shape]}, {name: [] for name in peers(shape)}
     rates = []
-    for _ in range(ROUNDS):
-        rates.append(machine())
-        for precision in precisions:
-            mine[precision].append(ours(shape, precision))
-        for form in theirs:
-            theirs[form].append(peer(shape, form))
-    default = peer(shape, SHAPES[shape][8], fair=False)
-    form, bars = SHAPES[shape][8], dict(zip(("f32", "bf16"), SHAPES[shape][9:]))
-    print(f"\n{shape}: PyTorch broadcast {middle(theirs['broadcast']):.4f} s ({theirs['broadcast'][0]['peak_mb']:.0f} MB), "
-          f"product {middle(theirs['product']):.4f} s ({theirs['product'][0]['peak_mb']:.0f} MB), "
-          f"its default settings ({form}) {statistics.median(default['steps']):.4f} s")
-    for precision in precisions:
-        seconds, run = middle(mine[precision]), mine[precision][-1]
-        peak = max(rate["f32_flops" if precision == "f32" else "bf16_flops"] or 0 for rate in rates)
-        share = run["flops"] / seconds / peak if peak else 0
-        print(f"  comp {precision}: {seconds:.4f} s, {middle(theirs[form]) / seconds:.1f}x the {form} form (bar {bars[precision]}x), "
-              f"{run['flops'] / seconds / 1e9:.0f} GFLOP/s = {100 * share:.0f} % of the machine's products, {run['peak_mb']:.0f} MB")
-        total = sum(run["phases"].values())
-        print("    " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in run["phases"].items()))
+    for turn in range(bench.repeats(3)):
+        rates.append(json.loads(bench.ours("comp", "bench", "-q", "--seconds", 1, "--json", "-")))
+        for precision, runs in mine.items():
+            runs.append(ours(shape, precision))
+        for name, run in peers(shape).items():
+            if turn == 0 or "untuned" not in name:
+                theirs[name].append(run())
+    for precision, runs in mine.items():
+        if None in runs:
+            bench.absent(f"training step, {shape}, {precision}", "this CPU has no bf16 kernel")
+        else:
+            report(shape, precision, runs, theirs, max(rate[f"{precision}_flops"] or 0 for rate in rates))
+
+
+def report(shape, precision, runs, theirs, peak):
+    """A row for each form of PyTorch; `peak` is the machine's product rate."""
+    steps, run = [t for run in runs for t in run["steps"]], runs[-1]
+    bar = BARS[shape].get("f32" if precision == "f32" else bench.bf16_kernel())
+    medians = {name: statistics.median(t for other in others for t in other["steps"]) for name, others in theirs.items()}
+    for name, others in theirs.items():
+        # On a busy machine threads that wait for each other can make PyTorch slower than it is untuned, with fewer threads.
+        unfair = medians.get(f"{name}, untuned", medians[name]) < medians[name]
+        bench.report(f"training step, {shape}, {precision}", steps, f"PyTorch, {name}", [t for other in others for t in other["steps"]],
+                     of=statistics.median, bar=bar if name == SHAPES[shape][8] else None, comp_mb=run["peak_mb"], peer_mb=others[0]["peak_mb"],
+                     note="not a fair ratio: PyTorch was faster untuned" if unfair else "")
+    rate, total = run["flops"] / statistics.median(steps), sum(run["phases"].values())
+    bench.say(f"{rate / 1e9:.0f} GFLOP/s" + (f" = {100 * rate / peak:.0f} % of the machine's products" if peak else ""))
+    bench.say(", ".join(f"{name} {100 * value / total:.0f} %" for name, value in run["phases"].items()))
 
 
 def batches():
     """One step on the whole data of the Adult network, for larger and larger batches. A matrix of B x B in f32 would take 4 B^2 bytes."""
-    print("\nAdult network, the batch is the whole data:")
-    print(f"  {'B':>7} {'s a step':>9} {'penalty s':>9} {'peak MB':>8} {'KB a sample':>11} {'one B x B, MB':>13}")
     for batch in BATCHES:
-        run = ours("adult", "f32", 1, batch)
-        print(f"  {batch:7d} {run['steps'][0]:9.2f} {run['phases']['penalty']:9.2f} {run['peak_mb']:8.0f} "
-              f"{1e3 * run['peak_mb'] / batch:11.2f} {4e-6 * batch * batch:13.0f}", flush=True)
+        run = bench.ours_json("bench/train_steps", "adult", "f32", 1, bench.THREADS, batch)
+        bench.report(f"training step, adult, f32, batch {batch:,}", run["steps"], comp_mb=run["peak_mb"],
+                     note=f"penalty {run['phases']['penalty']:.2f} s; one matrix of B x B: {4e-6 * batch * batch:,.0f} MB")
 
 
-def main():
-    print(f"threads: {THREADS}; medians of {ROUNDS} rounds, taking turns")
-    for shape in sys.argv[1:] or [*SHAPES, "batches"]:
-        batches() if shape == "batches" else measure(shape)
-
-
-if __name__ == "__main__":
-    main()
+bench.main({**{shape: lambda shape=shape: measure(shape) for shape in SHAPES}, "batches": batches})
