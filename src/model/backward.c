@@ -16,32 +16,36 @@ typedef struct pass {
   comp__work *work;
   float beta; /* weight of one sample's KL */
   comp__batchnorm bn;
-  const comp__layer_work *layer;
-  const comp__hidden *hidden;
-  float *d; /* [rows, out] gradient that is turned from activation to product */
+  comp__batchnorm_gradient gradient;
+  float *d; /* [rows, out] gradient by the last hidden activation */
   bool half;
 } pass;
 
 static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
-  float *grads = p->state->grads;
-  p->work->kernels->batchnorm_backward(&p->bn, p->d, p->half ? p->work->d_half : NULL, p->layer->xhat,
-                                       grads + p->hidden->gamma, grads + p->hidden->beta, begin, end - begin);
+  p->work->kernels->batchnorm_backward(&p->bn, &p->gradient, begin, end - begin);
 }
 
+/* d [rows, out] is the gradient by a layer's activation; d_y, that by its product, may be d, or NULL when only bf16 is
+ * read. `spare` is the buffer of gradients that is not in use. */
 static void normalise_backward(comp_context *context, pass *p, const comp__hidden *hidden,
-                               const comp__layer_work *layer, float *d) {
+                               const comp__layer_work *layer, float *d_y, const float *d, float *spare) {
+  float *grads = p->state->grads;
   p->bn = (comp__batchnorm){.rows = p->batch->rows,
                             .cols = hidden->dense.out,
                             .gamma = p->state->params + hidden->gamma,
                             .beta = p->state->params + hidden->beta,
                             .inv_std = layer->inv_std,
                             .slope = 0.01f};
-  p->layer = layer;
-  p->hidden = hidden;
-  p->d = d;
   p->half = comp__dense_half(p->work, &hidden->dense);
+  p->gradient = (comp__batchnorm_gradient){.d_y = d_y,
+                                           .d_half = p->half ? p->work->d_half : NULL,
+                                           .d_gamma = grads + hidden->gamma,
+                                           .d_beta = grads + hidden->beta,
+                                           .scratch = spare,
+                                           .d_act = d,
+                                           .xhat = layer->xhat};
   comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
   comp__work_clock(p->work, COMP__PHASE_NORM);
 }
@@ -51,7 +55,8 @@ static comp_status hidden_backward(comp_context *context, pass *p, const comp__h
                                    const comp__layer_work *layer, float *d, float *dx, const float *x,
                                    const uint16_t *x_half) {
   comp_status status;
-  normalise_backward(context, p, hidden, layer, d);
+  const bool only_half = x_half && !hidden->dense.conditions && !hidden->dense.has_bias;
+  normalise_backward(context, p, hidden, layer, only_half ? NULL : d, d, dx);
   const uint16_t *d_half = p->half ? p->work->d_half : NULL;
   COMP__TRY(
       comp__dense_weight_gradient(context, &hidden->dense, p->state, p->batch, x, x_half, d, x_half ? d_half : NULL));
@@ -145,7 +150,7 @@ static comp_status decoder_backward(comp_context *context, pass *p) {
     comp__parallel_for(context, p->batch->rows * n->decoder[0].dense.out, 8192, add_values, &job);
   }
   /* The first layer's input is z: always f32, as it is narrow. */
-  normalise_backward(context, p, &n->decoder[0], &w->decoder[0], d);
+  normalise_backward(context, p, &n->decoder[0], &w->decoder[0], d, d, dx);
   COMP__TRY(comp__dense_weight_gradient(context, &n->decoder[0].dense, p->state, p->batch, w->z, NULL, d, NULL));
   COMP__TRY(
       comp__dense_input_gradient(context, &n->decoder[0].dense, p->state, p->batch->rows, w->d_z, d, NULL, false));
@@ -203,12 +208,12 @@ static comp_status centre_backward(comp_context *context, pass *p, const float *
                           COMP__TRANS_A | COMP__ACCUMULATE);
 }
 
-/* The encoder's first layer, whose input is the data: d is the gradient by its activation. */
-static comp_status first_backward(comp_context *context, pass *p, float *d) {
+/* The encoder's first layer, whose input is the data: d is the gradient by its activation, `spare` the other buffer. */
+static comp_status first_backward(comp_context *context, pass *p, float *d, float *spare) {
   const comp__dense *dense = &p->network->encoder[0].dense;
   const comp__work *w = p->work;
   comp_status status = COMP_OK;
-  normalise_backward(context, p, &p->network->encoder[0], &w->encoder[0], d);
+  normalise_backward(context, p, &p->network->encoder[0], &w->encoder[0], d, d, spare);
   if (comp_matrix_get_kind(p->batch->input) == COMP_CSR) {
     comp__sparse_weight_gradient(context, dense, p->state, p->batch, w->kernels, d);
     comp__work_clock(p->work, COMP__PHASE_SPARSE);
@@ -244,7 +249,7 @@ static comp_status encoder_backward(comp_context *context, pass *p) {
         hidden_backward(context, p, &n->encoder[l], &w->encoder[l], d, dx, below->act, half ? below->act_half : NULL));
     swap(&d, &dx);
   }
-  COMP__TRY(first_backward(context, p, d));
+  COMP__TRY(first_backward(context, p, d, dx));
 done:
   return status;
 }
@@ -253,8 +258,7 @@ comp_status comp__network_step(comp__losses *out, comp_context *context, const c
                                const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                                uint64_t seed, uint64_t step) {
   comp_status status;
-  pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows),
-            {0},     NULL,  NULL,  NULL, false};
+  pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows), {0}, {0}, NULL, false};
   work->since = comp__seconds();
   COMP__TRY(comp__forward(out, context, network, state, batch, work, pull, seed, step, true));
   COMP__TRY(decoder_backward(context, &p));

@@ -24,6 +24,24 @@ typedef struct comp__batchnorm {
   float momentum, epsilon, slope;
 } comp__batchnorm;
 
+/* What its backward pass reads and writes. Blocked arrays hold block after block of COMP__BN_COLUMNS columns, each
+ * [rows, COMP__BN_COLUMNS], with room for the columns behind the last: passes over a block then read memory in order,
+ * where rows of a matrix share few sets of the cache. */
+typedef struct comp__batchnorm_gradient {
+  float *d_y;         /* [rows, cols], NULL when only d_half is wanted; may be d_act */
+  uint16_t *d_half;   /* [rows, cols]: d_y in bf16, or NULL */
+  float *d_gamma;     /* [cols] */
+  float *d_beta;      /* [cols] */
+  float *scratch;     /* blocked */
+  const float *d_act; /* [rows, cols] */
+  const float *xhat;  /* blocked */
+} comp__batchnorm_gradient;
+
+/* Columns of a blocked array, with that room. */
+static inline size_t comp__blocked_cols(size_t cols) {
+  return (cols + COMP__BN_COLUMNS - 1) / COMP__BN_COLUMNS * COMP__BN_COLUMNS;
+}
+
 typedef struct comp__adam {
   float rate; /* learning rate with the bias corrections: lr * sqrt(1 - b2^t) / (1 - b1^t) */
   float beta1, beta2;
@@ -49,16 +67,14 @@ typedef struct comp__pairs {
 typedef struct comp__kernels {
   const char *name; /* of the instruction set */
 
-  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half is act in bf16; one of the
-   * two may be NULL. */
-  void (*batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
-                            size_t count);
-  /* The same with the running statistics; y is not kept. */
+  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, blocked. act_half is act in bf16; one of the two may be
+   * NULL. */
+  void (*batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                            size_t first, size_t count);
+  /* The same with the running statistics, without xhat. */
   void (*batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
                          size_t count);
-  /* d_act becomes d_y in place; d_half (may be NULL) is d_y in bf16; d_gamma, d_beta [cols] are written. */
-  void (*batchnorm_backward)(const comp__batchnorm *bn, float *d_act, uint16_t *d_half, const float *xhat,
-                             float *d_gamma, float *d_beta, size_t first, size_t count);
+  void (*batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first, size_t count);
 
   /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. */
   void (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);

@@ -9,12 +9,12 @@
 #define KERNEL(name)            KERNEL_JOIN(COMP__ISA, name)
 
 /* kernels_dense.c */
-void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
-                               size_t count);
+void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                               size_t first, size_t count);
 void KERNEL(batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
                             size_t count);
-void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, float *d_act, uint16_t *d_half, const float *xhat,
-                                float *d_gamma, float *d_beta, size_t first, size_t count);
+void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                size_t count);
 void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
 float KERNEL(residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,
                               size_t cols);
