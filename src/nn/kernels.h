@@ -76,8 +76,9 @@ typedef struct comp__kernels {
                          size_t count);
   void (*batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first, size_t count);
 
-  /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. */
-  void (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
+  /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. False: some g is not finite, and p, m, v
+   * cannot be used any more. */
+  bool (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
 
   /* y[cols] += bias; r = y - x (sparse or dense row); returns sum of r^2; y becomes r. */
   float (*residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,

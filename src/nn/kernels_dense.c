@@ -245,14 +245,16 @@ void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm
     backward_block(bn, g, first, count, false);
 }
 
-void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n) {
+bool KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n) {
   const vf b1 = vf_splat(adam->beta1), c1 = vf_splat(1.0f - adam->beta1);
   const vf b2 = vf_splat(adam->beta2), c2 = vf_splat(1.0f - adam->beta2);
   const vf rate = vf_splat(adam->rate), epsilon = vf_splat(adam->epsilon), keep = vf_splat(1.0f - adam->decay);
   const vf scale = vf_splat(adam->grad_scale);
+  vf not_finite = {0};
   for (size_t i = 0; i < n; i += SIMD_WIDTH) {
     size_t lanes = n - i;
     vf grad = load_lanes(g + i, lanes) * scale;
+    not_finite += grad - grad; /* 0, or NaN for ever */
     vf moment = load_lanes(m + i, lanes) * b1 + grad * c1;
     vf square = load_lanes(v + i, lanes) * b2 + grad * grad * c2;
     vf root = square;
@@ -263,6 +265,7 @@ void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, fl
     store_lanes(p + i, value, lanes);
     if (half) store_half(half + i, value, lanes);
   }
+  return vf_sum(not_finite) == 0.0f;
 }
 
 static inline float sum_of_squares(const float *y, size_t cols) {

@@ -15,7 +15,7 @@ void KERNEL(batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *ac
                             size_t count);
 void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
                                 size_t count);
-void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
+bool KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
 float KERNEL(residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,
                               size_t cols);
 float KERNEL(residual_dense)(float *y, const float *bias, const float *x, size_t cols);
