@@ -24,23 +24,44 @@ typedef struct comp__batchnorm {
   float momentum, epsilon, slope;
 } comp__batchnorm;
 
-/* What its backward pass reads and writes. Blocked arrays hold block after block of COMP__BN_COLUMNS columns, each
- * [rows, COMP__BN_COLUMNS], with room for the columns behind the last: passes over a block then read memory in order,
- * where rows of a matrix share few sets of the cache. */
-typedef struct comp__batchnorm_gradient {
-  float *d_y;         /* [rows, cols], NULL when only d_half is wanted; may be d_act */
-  uint16_t *d_half;   /* [rows, cols]: d_y in bf16, or NULL */
-  float *d_gamma;     /* [cols] */
-  float *d_beta;      /* [cols] */
-  float *scratch;     /* blocked */
-  const float *d_act; /* [rows, cols] */
-  const float *xhat;  /* blocked */
-} comp__batchnorm_gradient;
+/* A matrix whose columns come in blocks of COMP__BN_COLUMNS: of row i, block b begins at at[b * next + i * stride].
+ * A "blocked" array holds block after block, each [rows, COMP__BN_COLUMNS], with room for the columns behind the last.
+ * Passes over a block then read memory in order, where a column of a matrix falls into few sets of the cache. */
+typedef struct comp__blocks {
+  const float *at;
+  size_t stride, next;
+} comp__blocks;
+
+static inline comp__blocks comp__blocks_of_matrix(const float *y, size_t cols) {
+  return (comp__blocks){y, cols, COMP__BN_COLUMNS};
+}
+
+static inline comp__blocks comp__blocks_of_blocked(const float *y, size_t rows) {
+  return (comp__blocks){y, COMP__BN_COLUMNS, COMP__BN_COLUMNS * rows};
+}
+
+/* The blocks from the one that holds a column on. */
+static inline comp__blocks comp__blocks_behind(comp__blocks y, size_t column) {
+  y.at += column / COMP__BN_COLUMNS * y.next;
+  return y;
+}
 
 /* Columns of a blocked array, with that room. */
 static inline size_t comp__blocked_cols(size_t cols) {
   return (cols + COMP__BN_COLUMNS - 1) / COMP__BN_COLUMNS * COMP__BN_COLUMNS;
 }
+
+/* What the backward pass of batch normalisation reads and writes. */
+typedef struct comp__batchnorm_gradient {
+  float *d_y;         /* [rows, cols], or NULL; may be d_act */
+  uint16_t *d_half;   /* [rows, cols]: d_y in bf16, or NULL */
+  bool blocked;       /* leave d_y in scratch, too */
+  float *scratch;     /* blocked */
+  float *d_gamma;     /* [cols] */
+  float *d_beta;      /* [cols] */
+  const float *d_act; /* [rows, cols] */
+  const float *xhat;  /* blocked */
+} comp__batchnorm_gradient;
 
 typedef struct comp__adam {
   float rate; /* learning rate with the bias corrections: lr * sqrt(1 - b2^t) / (1 - b1^t) */
@@ -87,9 +108,11 @@ typedef struct comp__kernels {
   /* y *= scale; half (may be NULL) is y in bf16. */
   void (*scale_row)(float *y, uint16_t *half, float scale, size_t cols);
 
-  /* out[0 .. n-1] = (add ? out : 0) + sum_k value[k] * w[index[k] * stride + 0 .. n-1] */
-  void (*gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w, size_t stride,
-                      size_t n, bool add);
+  /* out[n] = from[n] (NULL: 0; may be out) + sum_k value[k] * the first n columns of row index[k] of w */
+  void (*gather_rows)(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                      const comp__blocks *w, size_t n);
+  /* out[n] = (add ? out : 0) + the sum of rows begin .. end - 1 of the first n columns of y */
+  void (*sum_rows)(float *out, comp__blocks y, size_t begin, size_t end, size_t n, bool add);
 
   /* For rows begin .. end - 1 of one condition (at most COMP__PAIR_ROWS), whose own posteriors are own_begin .. own_end
    * - 1: log sum exp of log q(z_i | j) - constants over own and over other posteriors. With `skip_self` j = i is left

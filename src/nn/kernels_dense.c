@@ -231,6 +231,7 @@ static inline void backward_block(const comp__batchnorm *bn, const comp__batchno
     load_block(x, xhat + r * COMP__BN_COLUMNS, 0, true);
     load_block(d, tile + r * COMP__BN_COLUMNS, 0, true);
     for (size_t b = 0; b < BLOCK; b++) d[b] = scale[b] * (d[b] - mean[b] - x[b] * mean_xhat[b]);
+    if (g->blocked) store_block(tile + r * COMP__BN_COLUMNS, d, 0, true);
     if (g->d_y) store_block(g->d_y + r * bn->cols + first, d, count, full);
     if (g->d_half) store_half_block(g->d_half + r * bn->cols + first, d, count, full);
   }
@@ -308,28 +309,62 @@ void KERNEL(scale_row)(float *y, uint16_t *half, float scale, size_t cols) {
   }
 }
 
-/* n <= 64 in the hot callers: the sums stay in registers while rows of w stream by. */
-static inline void gather_block(float *out, const int32_t *index, const float *value, size_t nnz, const float *w,
-                                size_t stride, bool add) {
-  enum { UNROLL = 64 / SIMD_WIDTH };
-  vf sum[UNROLL];
-  for (int u = 0; u < UNROLL; u++) sum[u] = add ? vf_load(out + u * SIMD_WIDTH) : vf_splat(0.0f);
+/* 64 columns, two blocks: the sums stay in registers while rows of w stream by. */
+static inline void gather_pair(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                               const float *w, size_t stride, size_t next) {
+  vf sum[2 * BLOCK];
+  for (size_t u = 0; u < 2 * BLOCK; u++) sum[u] = from ? vf_load(from + u * SIMD_WIDTH) : vf_splat(0.0f);
   for (size_t k = 0; k < nnz; k++) {
     const float *row = w + (size_t)index[k] * stride;
     vf x = vf_splat(value[k]);
-    for (int u = 0; u < UNROLL; u++) sum[u] += x * vf_load(row + u * SIMD_WIDTH);
+    for (size_t u = 0; u < BLOCK; u++) sum[u] += x * vf_load(row + u * SIMD_WIDTH);
+    for (size_t u = 0; u < BLOCK; u++) sum[BLOCK + u] += x * vf_load(row + next + u * SIMD_WIDTH);
   }
-  for (int u = 0; u < UNROLL; u++) vf_store(out + u * SIMD_WIDTH, sum[u]);
+  for (size_t u = 0; u < 2 * BLOCK; u++) vf_store(out + u * SIMD_WIDTH, sum[u]);
 }
 
-void KERNEL(gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w,
-                         size_t stride, size_t n, bool add) {
+void KERNEL(gather_rows)(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                         const comp__blocks *w, size_t n) {
+  const size_t stride = w->stride, next = w->next;
+  const float *block = w->at;
   size_t c = 0;
-  for (; c + 64 <= n; c += 64) gather_block(out + c, index, value, nnz, w + c, stride, add);
+  for (; c + 2 * COMP__BN_COLUMNS <= n; c += 2 * COMP__BN_COLUMNS, block += 2 * next)
+    gather_pair(out + c, from ? from + c : NULL, index, value, nnz, block, stride, next);
   for (; c < n; c += SIMD_WIDTH) {
     size_t lanes = n - c;
-    vf sum = add ? load_lanes(out + c, lanes) : vf_splat(0.0f);
-    for (size_t k = 0; k < nnz; k++) sum += vf_splat(value[k]) * load_lanes(w + (size_t)index[k] * stride + c, lanes);
+    const float *column = w->at + c / COMP__BN_COLUMNS * next + c % COMP__BN_COLUMNS;
+    vf sum = from ? load_lanes(from + c, lanes) : vf_splat(0.0f);
+    for (size_t k = 0; k < nnz; k++) sum += vf_splat(value[k]) * load_lanes(column + (size_t)index[k] * stride, lanes);
     store_lanes(out + c, sum, lanes);
+  }
+}
+
+/* Sums of one block, or with `pair` of two. */
+static inline void sum_block(float *out, comp__blocks y, size_t begin, size_t end, size_t count, bool add, bool full,
+                             bool pair) {
+  const size_t used = pair ? 2 * BLOCK : BLOCK;
+  vf total[2 * BLOCK] = {{0}};
+  for (size_t b = 0; add && b < used; b++)
+    total[b] = load_lanes(out + b * SIMD_WIDTH, full ? SIMD_WIDTH : lanes_of(count, b));
+  for (size_t r0 = begin; r0 < end; r0 += SUM_ROWS) {
+    vf part[2 * BLOCK] = {{0}}, v[2 * BLOCK];
+    for (size_t r = r0; r < piece_end(r0, end); r++) {
+      load_block(v, y.at + r * y.stride, count, full);
+      if (pair) load_block(v + BLOCK, y.at + y.next + r * y.stride, count, full);
+      for (size_t b = 0; b < used; b++) part[b] += v[b];
+    }
+    for (size_t b = 0; b < used; b++) total[b] += part[b];
+  }
+  store_block(out, total, count, full);
+  if (pair) store_block(out + COMP__BN_COLUMNS, total + BLOCK, count, full);
+}
+
+void KERNEL(sum_rows)(float *out, comp__blocks y, size_t begin, size_t end, size_t n, bool add) {
+  size_t c = 0;
+  for (; c + 2 * COMP__BN_COLUMNS <= n; c += 2 * COMP__BN_COLUMNS)
+    sum_block(out + c, comp__blocks_behind(y, c), begin, end, COMP__BN_COLUMNS, add, true, true);
+  for (; c < n; c += COMP__BN_COLUMNS) {
+    size_t count = n - c < COMP__BN_COLUMNS ? n - c : COMP__BN_COLUMNS;
+    sum_block(out + c, comp__blocks_behind(y, c), begin, end, count, add, false, false);
   }
 }

@@ -20,8 +20,9 @@ float KERNEL(residual_sparse)(float *y, const float *bias, const int32_t *indice
                               size_t cols);
 float KERNEL(residual_dense)(float *y, const float *bias, const float *x, size_t cols);
 void KERNEL(scale_row)(float *y, uint16_t *half, float scale, size_t cols);
-void KERNEL(gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w,
-                         size_t stride, size_t n, bool add);
+void KERNEL(gather_rows)(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                         const comp__blocks *w, size_t n);
+void KERNEL(sum_rows)(float *out, comp__blocks y, size_t begin, size_t end, size_t n, bool add);
 
 /* kernels_pair.c */
 void KERNEL(mixture_forward)(const comp__pairs *pairs, size_t begin, size_t end, size_t own_begin, size_t own_end,
