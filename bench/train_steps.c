@@ -110,14 +110,15 @@ int main(int argc, char **argv) {
   printf("{\"steps\": [");
   for (size_t step = 0; step < steps + before; step++) {
     if (step == before) memset(seconds, 0, COMP__PHASES * sizeof *seconds);
-    double began = comp__seconds(), norm;
+    double began = comp__seconds();
+    bool finite;
     comp__batch batch;
     comp__losses losses;
     need(comp__loader_batch(&batch, context, loader, step % comp__loader_batches(loader)));
     seconds[COMP__PHASE_GATHER] += comp__seconds() - began;
     need(comp__network_step(&losses, context, &model->network, &state, &batch, work, (comp__pull){10, 0}, 1, step));
     double computed = comp__seconds();
-    need(comp__optimiser_step(&norm, context, &optimiser, &state, n, 1e-4, 0, 0));
+    need(comp__optimiser_step(&finite, context, &optimiser, &state, n, 1e-4, 0, 0));
     seconds[COMP__PHASE_ADAM] += comp__seconds() - computed;
     rows = (double)batch.rows;
     if (step >= before) printf("%s%.6f", step > before ? ", " : "", comp__seconds() - began);

@@ -16,45 +16,45 @@ typedef struct pass {
   comp__work *work;
   float beta; /* weight of one sample's KL */
   comp__batchnorm bn;
-  const comp__layer_work *layer;
-  const comp__hidden *hidden;
-  float *d; /* [rows, out] gradient that is turned from activation to product */
-  bool half;
+  comp__batchnorm_gradient gradient;
+  float *d; /* [rows, out] gradient by the last hidden activation */
 } pass;
 
 static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
-  float *grads = p->state->grads;
-  p->work->kernels->batchnorm_backward(&p->bn, p->d, p->half ? p->work->d_half : NULL, p->layer->xhat,
-                                       grads + p->hidden->gamma, grads + p->hidden->beta, begin, end - begin);
+  p->work->kernels->batchnorm_backward(&p->bn, &p->gradient, begin, end - begin);
 }
 
+/* `gradient` says where the gradient by a layer's activation is, and in which forms that by its product is wanted. */
 static void normalise_backward(comp_context *context, pass *p, const comp__hidden *hidden,
-                               const comp__layer_work *layer, float *d) {
+                               const comp__layer_work *layer, comp__batchnorm_gradient gradient) {
   p->bn = (comp__batchnorm){.rows = p->batch->rows,
                             .cols = hidden->dense.out,
                             .gamma = p->state->params + hidden->gamma,
                             .beta = p->state->params + hidden->beta,
                             .inv_std = layer->inv_std,
                             .slope = 0.01f};
-  p->layer = layer;
-  p->hidden = hidden;
-  p->d = d;
-  p->half = comp__dense_half(p->work, &hidden->dense);
+  p->gradient = gradient;
+  p->gradient.d_gamma = p->state->grads + hidden->gamma;
+  p->gradient.d_beta = p->state->grads + hidden->beta;
+  p->gradient.xhat = layer->xhat;
   comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
   comp__work_clock(p->work, COMP__PHASE_NORM);
 }
 
-/* One hidden layer: d [rows, out] is the gradient by its activation; dx gets the one by its input. */
+/* One hidden layer: d [rows, out] is the gradient by its activation; dx gets the one by its input. Products run in bf16
+ * when x_half is given. */
 static comp_status hidden_backward(comp_context *context, pass *p, const comp__hidden *hidden,
                                    const comp__layer_work *layer, float *d, float *dx, const float *x,
                                    const uint16_t *x_half) {
   comp_status status;
-  normalise_backward(context, p, hidden, layer, d);
-  const uint16_t *d_half = p->half ? p->work->d_half : NULL;
-  COMP__TRY(
-      comp__dense_weight_gradient(context, &hidden->dense, p->state, p->batch, x, x_half, d, x_half ? d_half : NULL));
+  uint16_t *d_half = x_half ? p->work->d_half : NULL;
+  const bool only_half = x_half && !hidden->dense.conditions && !hidden->dense.has_bias;
+  normalise_backward(
+      context, p, hidden, layer,
+      (comp__batchnorm_gradient){.d_y = only_half ? NULL : d, .d_half = d_half, .scratch = dx, .d_act = d});
+  COMP__TRY(comp__dense_weight_gradient(context, &hidden->dense, p->state, p->batch, x, x_half, d, d_half));
   COMP__TRY(comp__dense_input_gradient(context, &hidden->dense, p->state, p->batch->rows, dx, d, d_half, false));
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
 done:
@@ -84,7 +84,8 @@ comp_status comp__output_backward(comp_context *context, const comp__network *ne
   const bool half = comp__dense_half(w, dense), add = first > 0;
   const uint16_t *d_half = half ? w->output_half : NULL;
   comp_status status;
-  comp__column_sums(context, state->grads + dense->bias, w->output, 0, rows, dense->out, add);
+  comp__column_sums(context, state->grads + dense->bias, comp__blocks_of_matrix(w->output, dense->out), 0, rows,
+                    dense->out, add);
   COMP__TRY(comp__dense_weight_product(context, dense, state, rows, last->act + first * dense->in,
                                        half ? last->act_half + first * dense->in : NULL, w->output, d_half, add));
   COMP__TRY(
@@ -108,7 +109,8 @@ static comp_status likelihood_backward(comp_context *context, pass *p, float *d)
     comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, add_scale_rows, p);
   } else {
     size_t chunks = (p->batch->rows + COMP__ROW_CHUNK - 1) / COMP__ROW_CHUNK;
-    comp__column_sums(context, p->state->grads + n->dispersion, w->d_dispersion, 0, chunks, n->features, false);
+    comp__column_sums(context, p->state->grads + n->dispersion, comp__blocks_of_matrix(w->d_dispersion, n->features), 0,
+                      chunks, n->features, false);
   }
   comp__work_clock(w, COMP__PHASE_LIKELIHOOD);
 done:
@@ -145,7 +147,8 @@ static comp_status decoder_backward(comp_context *context, pass *p) {
     comp__parallel_for(context, p->batch->rows * n->decoder[0].dense.out, 8192, add_values, &job);
   }
   /* The first layer's input is z: always f32, as it is narrow. */
-  normalise_backward(context, p, &n->decoder[0], &w->decoder[0], d);
+  normalise_backward(context, p, &n->decoder[0], &w->decoder[0],
+                     (comp__batchnorm_gradient){.d_y = d, .scratch = dx, .d_act = d});
   COMP__TRY(comp__dense_weight_gradient(context, &n->decoder[0].dense, p->state, p->batch, w->z, NULL, d, NULL));
   COMP__TRY(
       comp__dense_input_gradient(context, &n->decoder[0].dense, p->state, p->batch->rows, w->d_z, d, NULL, false));
@@ -179,7 +182,7 @@ static comp_status first_weight_panels(comp_context *context, pass *p, const flo
   const comp__dense *dense = &p->network->encoder[0].dense;
   const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
   comp_status status = COMP_OK;
-  comp__dense_constant_gradients(context, dense, p->state, p->batch, d);
+  comp__dense_constant_gradients(context, dense, p->state, p->batch, comp__blocks_of_matrix(d, dense->out));
   for (size_t first = 0; status == COMP_OK && first < rows; first += panel) {
     size_t count = rows - first < panel ? rows - first : panel;
     if (panel < rows) comp__fill_x_panel(context, p->batch, p->work, first, count); /* else it is still there */
@@ -191,7 +194,7 @@ static comp_status first_weight_panels(comp_context *context, pass *p, const flo
 }
 
 /* What the rows that centring took off ask of the first layer's weights. */
-static comp_status centre_backward(comp_context *context, pass *p, const float *d) {
+static comp_status centre_backward(comp_context *context, pass *p, comp__blocks d) {
   const comp__network *n = p->network;
   const comp__dense *dense = &n->encoder[0].dense;
   float *rows = p->work->centre_rows;
@@ -203,22 +206,30 @@ static comp_status centre_backward(comp_context *context, pass *p, const float *
                           COMP__TRANS_A | COMP__ACCUMULATE);
 }
 
-/* The encoder's first layer, whose input is the data: d is the gradient by its activation. */
-static comp_status first_backward(comp_context *context, pass *p, float *d) {
+/* The encoder's first layer, whose input is the data: d is the gradient by its activation, `spare` the other buffer. */
+static comp_status first_backward(comp_context *context, pass *p, float *d, float *spare) {
   const comp__dense *dense = &p->network->encoder[0].dense;
   const comp__work *w = p->work;
+  const bool sparse = comp_matrix_get_kind(p->batch->input) == COMP_CSR, half = !sparse && comp__dense_half(w, dense);
+  const comp__blocks d_y =
+      sparse ? comp__blocks_of_blocked(spare, p->batch->rows) : comp__blocks_of_matrix(d, dense->out);
   comp_status status = COMP_OK;
-  normalise_backward(context, p, &p->network->encoder[0], &w->encoder[0], d);
-  if (comp_matrix_get_kind(p->batch->input) == COMP_CSR) {
-    comp__sparse_weight_gradient(context, dense, p->state, p->batch, w->kernels, d);
+  normalise_backward(context, p, &p->network->encoder[0], &w->encoder[0],
+                     (comp__batchnorm_gradient){.d_y = sparse ? NULL : d,
+                                                .d_half = half ? w->d_half : NULL,
+                                                .blocked = sparse,
+                                                .scratch = spare,
+                                                .d_act = d});
+  if (sparse) {
+    comp__sparse_weight_gradient(context, dense, p->state, p->batch, w->kernels, d_y);
     comp__work_clock(p->work, COMP__PHASE_SPARSE);
-  } else if (!p->half && p->batch->take) {
+  } else if (!half && p->batch->take) {
     status = first_weight_panels(context, p, d);
   } else {
     status = comp__dense_weight_gradient(context, dense, p->state, p->batch, comp_matrix_const_values(p->batch->input),
-                                         p->half ? w->x_half : NULL, d, p->half ? w->d_half : NULL);
+                                         half ? w->x_half : NULL, d, half ? w->d_half : NULL);
   }
-  if (status == COMP_OK && p->network->options.centred) status = centre_backward(context, p, d);
+  if (status == COMP_OK && p->network->options.centred) status = centre_backward(context, p, d_y);
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   return status;
 }
@@ -244,7 +255,7 @@ static comp_status encoder_backward(comp_context *context, pass *p) {
         hidden_backward(context, p, &n->encoder[l], &w->encoder[l], d, dx, below->act, half ? below->act_half : NULL));
     swap(&d, &dx);
   }
-  COMP__TRY(first_backward(context, p, d));
+  COMP__TRY(first_backward(context, p, d, dx));
 done:
   return status;
 }
@@ -253,8 +264,7 @@ comp_status comp__network_step(comp__losses *out, comp_context *context, const c
                                const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                                uint64_t seed, uint64_t step) {
   comp_status status;
-  pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows),
-            {0},     NULL,  NULL,  NULL, false};
+  pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows), {0}, {0}, NULL};
   work->since = comp__seconds();
   COMP__TRY(comp__forward(out, context, network, state, batch, work, pull, seed, step, true));
   COMP__TRY(decoder_backward(context, &p));

@@ -7,7 +7,7 @@
 #include "core/threads.h"
 #include "nn/matmul.h"
 
-enum { COLUMNS = 64, ROWS = 128 }; /* a task of a sparse product */
+enum { COLUMNS = 64, ROWS = 128 }; /* a task of a sparse product; of column sums COLUMNS */
 
 static const float *condition_row(const comp__dense *dense, const comp__state *state, size_t condition) {
   return state->params + dense->weight + (dense->in + condition) * dense->out;
@@ -20,23 +20,28 @@ typedef struct fill_job {
   float *y;
 } fill_job;
 
+/* Whether there is something that is the same for all inputs of a condition. No layer has both. */
+static bool has_constant(const comp__dense *dense) {
+  return dense->conditions || dense->has_bias;
+}
+
+/* It for row i; *condition is at most that of the row, and becomes it. */
+static const float *constant_row(const fill_job *job, size_t i, size_t *condition) {
+  if (!job->dense->conditions) return job->state->params + job->dense->bias;
+  while (i >= job->batch->start[*condition + 1]) (*condition)++;
+  return condition_row(job->dense, job->state, *condition);
+}
+
 static void fill_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const fill_job *job = arg;
   size_t out = job->dense->out, k = 0;
-  for (size_t i = begin; i < end; i++) {
-    const float *from = job->state->params + job->dense->bias;
-    if (job->dense->conditions) {
-      while (i >= job->batch->start[k + 1]) k++;
-      from = condition_row(job->dense, job->state, k);
-    }
-    memcpy(job->y + i * out, from, out * sizeof(float));
-  }
+  for (size_t i = begin; i < end; i++) memcpy(job->y + i * out, constant_row(job, i, &k), out * sizeof(float));
 }
 
 bool comp__dense_fill(comp_context *context, const comp__dense *dense, const comp__state *state,
                       const comp__batch *batch, float *y) {
-  if (!dense->conditions && !dense->has_bias) return false; /* no layer has both */
+  if (!has_constant(dense)) return false;
   fill_job job = {dense, state, batch, y};
   comp__parallel_for(context, batch->rows, 64, fill_rows, &job);
   return true;
@@ -69,35 +74,28 @@ comp_status comp__dense_input_gradient(comp_context *context, const comp__dense 
 }
 
 typedef struct sums_job {
+  const comp__kernels *kernels;
   float *out;
-  const float *y;
-  size_t begin, end, cols;
+  comp__blocks y;
+  size_t begin, end;
   bool add;
 } sums_job;
 
 static void sum_columns(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const sums_job *job = arg;
-  float sum[COLUMNS];
-  size_t n = end - begin;
-  if (!job->add) memset(job->out + begin, 0, n * sizeof(float));
-  for (size_t r0 = job->begin; r0 < job->end; r0 += 64) { /* short runs: rounding stays small in long batches */
-    size_t r1 = r0 + 64 < job->end ? r0 + 64 : job->end;
-    memset(sum, 0, sizeof sum);
-    for (size_t r = r0; r < r1; r++)
-      for (size_t c = 0; c < n; c++) sum[c] += job->y[r * job->cols + begin + c];
-    for (size_t c = 0; c < n; c++) job->out[begin + c] += sum[c];
-  }
+  job->kernels->sum_rows(job->out + begin, comp__blocks_behind(job->y, begin), job->begin, job->end, end - begin,
+                         job->add);
 }
 
-void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols,
+void comp__column_sums(comp_context *context, float *out, comp__blocks y, size_t begin, size_t end, size_t cols,
                        bool add) {
-  sums_job job = {out, y, begin, end, cols, add};
+  sums_job job = {comp__kernels_get(), out, y, begin, end, add};
   comp__parallel_for(context, cols, COLUMNS, sum_columns, &job);
 }
 
 void comp__dense_constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                    const comp__batch *batch, const float *dy) {
+                                    const comp__batch *batch, comp__blocks dy) {
   if (dense->has_bias) comp__column_sums(context, state->grads + dense->bias, dy, 0, batch->rows, dense->out, false);
   float *rows = state->grads + dense->weight + dense->in * dense->out;
   for (size_t k = 0; k < dense->conditions; k++)
@@ -118,7 +116,7 @@ comp_status comp__dense_weight_product(comp_context *context, const comp__dense 
 comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                         const comp__batch *batch, const float *x, const uint16_t *x_half,
                                         const float *dy, const uint16_t *dy_half) {
-  comp__dense_constant_gradients(context, dense, state, batch, dy);
+  comp__dense_constant_gradients(context, dense, state, batch, comp__blocks_of_matrix(dy, dense->out));
   return comp__dense_weight_product(context, dense, state, batch->rows, x, x_half, dy, dy_half, false);
 }
 
@@ -127,10 +125,10 @@ comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense
 typedef struct sparse_job {
   const comp__kernels *kernels;
   const comp_matrix *x;
-  const float *in;
-  float *out;
+  comp__blocks in;
+  float *out; /* [rows of x, cols] */
   size_t cols, row_tasks;
-  bool add;
+  const fill_job *fill; /* what each row begins with; NULL: zero */
 } sparse_job;
 
 static void sparse_task(void *arg, size_t begin, size_t end, int thread) {
@@ -141,29 +139,39 @@ static void sparse_task(void *arg, size_t begin, size_t end, int thread) {
   const float *values = comp_matrix_const_values(job->x);
   size_t total = comp_matrix_rows(job->x);
   for (size_t t = begin; t < end; t++) {
-    size_t col = t / job->row_tasks * COLUMNS, row = t % job->row_tasks * ROWS;
+    size_t col = t / job->row_tasks * COLUMNS, row = t % job->row_tasks * ROWS, k = 0;
     size_t n = job->cols - col < COLUMNS ? job->cols - col : COLUMNS, last = row + ROWS < total ? row + ROWS : total;
-    for (size_t r = row; r < last; r++)
-      job->kernels->gather_rows(job->out + r * job->cols + col, indices + indptr[r], values + indptr[r],
-                                (size_t)(indptr[r + 1] - indptr[r]), job->in + col, job->cols, n, job->add);
+    const comp__blocks in = comp__blocks_behind(job->in, col);
+    for (size_t r = row; r < last; r++) {
+      const float *from = job->fill ? constant_row(job->fill, r, &k) + col : NULL;
+      job->kernels->gather_rows(job->out + r * job->cols + col, from, indices + indptr[r], values + indptr[r],
+                                (size_t)(indptr[r + 1] - indptr[r]), &in, n);
+    }
   }
 }
 
-static void sparse_product(comp_context *context, const comp__kernels *kernels, const comp_matrix *x, float *out,
-                           const float *in, size_t cols, bool add) {
-  size_t row_tasks = (comp_matrix_rows(x) + ROWS - 1) / ROWS, col_tasks = (cols + COLUMNS - 1) / COLUMNS;
-  sparse_job job = {kernels, x, in, out, cols, row_tasks, add};
-  comp__parallel_for(context, row_tasks * col_tasks, 1, sparse_task, &job);
+static void sparse_product(comp_context *context, sparse_job *job) {
+  size_t col_tasks = (job->cols + COLUMNS - 1) / COLUMNS;
+  job->row_tasks = (comp_matrix_rows(job->x) + ROWS - 1) / ROWS;
+  comp__parallel_for(context, job->row_tasks * col_tasks, 1, sparse_task, job);
 }
 
 void comp__sparse_forward(comp_context *context, const comp__dense *dense, const comp__state *state,
                           const comp__batch *batch, const comp__kernels *kernels, float *y) {
-  bool add = comp__dense_fill(context, dense, state, batch, y);
-  sparse_product(context, kernels, batch->input, y, state->params + dense->weight, dense->out, add);
+  const fill_job fill = {dense, state, batch, y};
+  sparse_job job = {.kernels = kernels,
+                    .x = batch->input,
+                    .in = comp__blocks_of_matrix(state->params + dense->weight, dense->out),
+                    .out = y,
+                    .cols = dense->out,
+                    .fill = has_constant(dense) ? &fill : NULL};
+  sparse_product(context, &job);
 }
 
 void comp__sparse_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                  const comp__batch *batch, const comp__kernels *kernels, const float *dy) {
+                                  const comp__batch *batch, const comp__kernels *kernels, comp__blocks dy) {
   comp__dense_constant_gradients(context, dense, state, batch, dy);
-  sparse_product(context, kernels, batch->input_t, state->grads + dense->weight, dy, dense->out, false);
+  sparse_job job = {
+      .kernels = kernels, .x = batch->input_t, .in = dy, .out = state->grads + dense->weight, .cols = dense->out};
+  sparse_product(context, &job);
 }

@@ -27,20 +27,20 @@ comp_status comp__dense_weight_gradient(comp_context *context, const comp__dense
 /* Its parts: the gradients that need dy alone (bias, condition rows), and the product over some rows, added with `add`.
  */
 void comp__dense_constant_gradients(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                    const comp__batch *batch, const float *dy);
+                                    const comp__batch *batch, comp__blocks dy);
 comp_status comp__dense_weight_product(comp_context *context, const comp__dense *dense, const comp__state *state,
                                        size_t rows, const float *x, const uint16_t *x_half, const float *dy,
                                        const uint16_t *dy_half, bool add);
 
 void comp__sparse_weight_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
-                                  const comp__batch *batch, const comp__kernels *kernels, const float *dy);
+                                  const comp__batch *batch, const comp__kernels *kernels, comp__blocks dy);
 
 /* dx [rows, in] = dy w^T, added to dx with `add`. */
 comp_status comp__dense_input_gradient(comp_context *context, const comp__dense *dense, const comp__state *state,
                                        size_t rows, float *dx, const float *dy, const uint16_t *dy_half, bool add);
 
 /* out [cols] = the sum of rows begin .. end - 1 of y [.., cols], added to out with `add`. */
-void comp__column_sums(comp_context *context, float *out, const float *y, size_t begin, size_t end, size_t cols,
+void comp__column_sums(comp_context *context, float *out, comp__blocks y, size_t begin, size_t end, size_t cols,
                        bool add);
 
 #endif

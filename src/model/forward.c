@@ -45,9 +45,10 @@ static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
   const pass *p = arg;
   const comp__kernels *kernels = p->work->kernels;
   if (p->training)
-    kernels->batchnorm_forward(&p->bn, p->layer->xhat, p->layer->act, p->layer->act_half, begin, end - begin);
+    kernels->batchnorm_forward(&p->bn, p->layer->xhat, p->work->y, p->layer->act, p->layer->act_half, begin,
+                               end - begin);
   else
-    kernels->batchnorm_eval(&p->bn, p->layer->xhat, p->layer->act, p->layer->act_half, begin, end - begin);
+    kernels->batchnorm_eval(&p->bn, p->work->y, p->layer->act, p->layer->act_half, begin, end - begin);
 }
 
 static void normalise(comp_context *context, pass *p, const comp__hidden *hidden, comp__layer_work *layer) {
@@ -71,7 +72,7 @@ static comp_status hidden_forward(comp_context *context, pass *p, const comp__hi
                                   const float *x, const uint16_t *x_half) {
   bool half = comp__dense_half(p->work, &hidden->dense) && x_half;
   comp_status status =
-      comp__dense_forward(context, &hidden->dense, p->state, p->batch, layer->xhat, x, half ? x_half : NULL);
+      comp__dense_forward(context, &hidden->dense, p->state, p->batch, p->work->y, x, half ? x_half : NULL);
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   if (status == COMP_OK) normalise(context, p, hidden, layer);
   return status;
@@ -108,14 +109,14 @@ void comp__fill_x_panel(comp_context *context, const comp__batch *batch, comp__w
 /* The product of the first layer in f32 on rows that lie apart: panel by panel. */
 static comp_status first_product_panels(comp_context *context, pass *p) {
   const comp__hidden *hidden = &p->network->encoder[0];
-  comp__layer_work *layer = &p->work->encoder[0];
+  float *y = p->work->y;
   const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
-  bool filled = comp__dense_fill(context, &hidden->dense, p->state, p->batch, layer->xhat);
+  bool filled = comp__dense_fill(context, &hidden->dense, p->state, p->batch, y);
   comp_status status = COMP_OK;
   for (size_t first = 0; status == COMP_OK && first < rows; first += panel) {
     size_t count = rows - first < panel ? rows - first : panel;
     comp__fill_x_panel(context, p->batch, p->work, first, count);
-    status = comp__dense_product(context, &hidden->dense, p->state, count, layer->xhat + first * hidden->dense.out,
+    status = comp__dense_product(context, &hidden->dense, p->state, count, y + first * hidden->dense.out,
                                  p->work->x_panel, NULL, filled);
     comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   }
@@ -125,7 +126,7 @@ static comp_status first_product_panels(comp_context *context, pass *p) {
 /* The encoder's first layer reads the data itself. */
 static comp_status first_product(comp_context *context, pass *p) {
   const comp__dense *dense = &p->network->encoder[0].dense;
-  float *y = p->work->encoder[0].xhat;
+  float *y = p->work->y;
   if (comp_matrix_get_kind(p->batch->input) == COMP_CSR) {
     comp__sparse_forward(context, dense, p->state, p->batch, p->work->kernels, y);
     comp__work_clock(p->work, COMP__PHASE_SPARSE);
@@ -148,7 +149,7 @@ static void centre_rows(void *arg, size_t begin, size_t end, int thread) {
   for (size_t i = begin; i < end; i++) {
     while (i >= p->batch->start[k + 1]) k++;
     const float *row = p->work->centre_rows + k * out;
-    float *y = p->work->encoder[0].xhat + i * out;
+    float *y = p->work->y + i * out;
     for (size_t c = 0; c < out; c++) y[c] -= row[c];
   }
 }

@@ -50,7 +50,7 @@ static size_t widest_layer(const comp__network *n) {
 /* `next` is the hidden layer that reads this one; NULL: other layers do, or the penalty does, all in f32. */
 static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__dense *dense, const comp__dense *next) {
   const bool only_half = next && comp__dense_half(w, next);
-  layer->xhat = piece(w, true, w->rows, dense->out, sizeof(float));
+  layer->xhat = piece(w, w->training, w->rows, comp__blocked_cols(dense->out), sizeof(float));
   layer->act = piece(w, !only_half, w->rows, dense->out, sizeof(float));
   layer->act_half = piece(w, w->bf16, w->rows, dense->out, sizeof(uint16_t));
   layer->inv_std = piece(w, true, 1, dense->out, sizeof(float));
@@ -87,8 +87,9 @@ static void lay_out(comp__work *w, const comp__network *n) {
   w->d_pre_scale = piece(w, !nb, rows, 1, sizeof(float));
   w->row_likelihood = piece(w, true, rows, 1, sizeof(double));
   w->row_kl = piece(w, true, rows, 1, sizeof(double));
-  w->d_a = piece(w, training, rows, widest, sizeof(float));
-  w->d_b = piece(w, training, rows, widest, sizeof(float));
+  w->d_a = piece(w, training, rows, comp__blocked_cols(widest), sizeof(float));
+  w->d_b = piece(w, training, rows, comp__blocked_cols(widest), sizeof(float));
+  w->y = training ? w->d_a : piece(w, true, rows, widest, sizeof(float)); /* no gradient yet when y is in use */
   w->d_half = piece(w, training && w->bf16, rows, widest, sizeof(uint16_t));
   w->d_z = piece(w, training, rows, latent, sizeof(float));
   w->pen_values = piece(w, training && w->penalty, rows, widest, sizeof(float));

@@ -7,7 +7,7 @@
 #include "nn/kernels.h"
 
 typedef struct comp__layer_work {
-  float *xhat;        /* [rows, out]: the dense product, then normalised */
+  float *xhat;        /* [rows, out], blocked (nn/kernels.h): the normalised product; training only */
   float *act;         /* [rows, out]; NULL when only act_half is read */
   uint16_t *act_half; /* [rows, out] or NULL */
   float *inv_std;     /* [out] */
@@ -20,6 +20,7 @@ struct comp__work {
   const comp__penalty *penalty;
   comp__workspace workspace;
   comp__layer_work encoder[COMP_MAX_HIDDEN], decoder[COMP_MAX_HIDDEN];
+  float *y;                            /* [rows, widest layer]: a hidden layer's product, until it is normalised */
   uint16_t *x_half;                    /* [rows, features]: a dense batch in bf16 */
   float *x_panel;                      /* [panel rows, features]: some rows of a dense batch in f32 */
   float *centre_rows;                  /* [conditions, out]: what centring takes off the first layer's products */
@@ -31,7 +32,7 @@ struct comp__work {
   uint16_t *output_half;               /* the gradient in bf16 */
   float *pre_scale, *sd, *d_pre_scale; /* [rows] */
   double *row_likelihood, *row_kl;     /* [rows] */
-  float *d_a, *d_b;                    /* [rows, widest layer] gradients on their way back */
+  float *d_a, *d_b;                    /* [rows, widest layer], with room for blocks: gradients on their way back */
   uint16_t *d_half;                    /* [rows, widest layer] */
   float *d_z, *pen_values, *pen_mean, *pen_scale, *d_mean, *d_raw; /* [rows, latent]; pen_values: the penalty's place */
   float *d_dispersion;                                             /* [row chunks, features]: negative binomial */

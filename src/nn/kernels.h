@@ -24,6 +24,45 @@ typedef struct comp__batchnorm {
   float momentum, epsilon, slope;
 } comp__batchnorm;
 
+/* A matrix whose columns come in blocks of COMP__BN_COLUMNS: of row i, block b begins at at[b * next + i * stride].
+ * A "blocked" array holds block after block, each [rows, COMP__BN_COLUMNS], with room for the columns behind the last.
+ * Passes over a block then read memory in order, where a column of a matrix falls into few sets of the cache. */
+typedef struct comp__blocks {
+  const float *at;
+  size_t stride, next;
+} comp__blocks;
+
+static inline comp__blocks comp__blocks_of_matrix(const float *y, size_t cols) {
+  return (comp__blocks){y, cols, COMP__BN_COLUMNS};
+}
+
+static inline comp__blocks comp__blocks_of_blocked(const float *y, size_t rows) {
+  return (comp__blocks){y, COMP__BN_COLUMNS, COMP__BN_COLUMNS * rows};
+}
+
+/* The blocks from the one that holds a column on. */
+static inline comp__blocks comp__blocks_behind(comp__blocks y, size_t column) {
+  y.at += column / COMP__BN_COLUMNS * y.next;
+  return y;
+}
+
+/* Columns of a blocked array, with that room. */
+static inline size_t comp__blocked_cols(size_t cols) {
+  return (cols + COMP__BN_COLUMNS - 1) / COMP__BN_COLUMNS * COMP__BN_COLUMNS;
+}
+
+/* What the backward pass of batch normalisation reads and writes. */
+typedef struct comp__batchnorm_gradient {
+  float *d_y;         /* [rows, cols], or NULL; may be d_act */
+  uint16_t *d_half;   /* [rows, cols]: d_y in bf16, or NULL */
+  bool blocked;       /* leave d_y in scratch, too */
+  float *scratch;     /* blocked */
+  float *d_gamma;     /* [cols] */
+  float *d_beta;      /* [cols] */
+  const float *d_act; /* [rows, cols] */
+  const float *xhat;  /* blocked */
+} comp__batchnorm_gradient;
+
 typedef struct comp__adam {
   float rate; /* learning rate with the bias corrections: lr * sqrt(1 - b2^t) / (1 - b1^t) */
   float beta1, beta2;
@@ -49,19 +88,18 @@ typedef struct comp__pairs {
 typedef struct comp__kernels {
   const char *name; /* of the instruction set */
 
-  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, in place of y. act_half is act in bf16; one of the
-   * two may be NULL. */
-  void (*batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
-                            size_t count);
-  /* The same with the running statistics; y is not kept. */
+  /* act = leaky(gamma * xhat + beta), xhat = (y - mean) / std, blocked. act_half is act in bf16; one of the two may be
+   * NULL. */
+  void (*batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                            size_t first, size_t count);
+  /* The same with the running statistics, without xhat. */
   void (*batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
                          size_t count);
-  /* d_act becomes d_y in place; d_half (may be NULL) is d_y in bf16; d_gamma, d_beta [cols] are written. */
-  void (*batchnorm_backward)(const comp__batchnorm *bn, float *d_act, uint16_t *d_half, const float *xhat,
-                             float *d_gamma, float *d_beta, size_t first, size_t count);
+  void (*batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first, size_t count);
 
-  /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. */
-  void (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
+  /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. False: some g is not finite, and p, m, v
+   * cannot be used any more. */
+  bool (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
 
   /* y[cols] += bias; r = y - x (sparse or dense row); returns sum of r^2; y becomes r. */
   float (*residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,
@@ -70,9 +108,11 @@ typedef struct comp__kernels {
   /* y *= scale; half (may be NULL) is y in bf16. */
   void (*scale_row)(float *y, uint16_t *half, float scale, size_t cols);
 
-  /* out[0 .. n-1] = (add ? out : 0) + sum_k value[k] * w[index[k] * stride + 0 .. n-1] */
-  void (*gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w, size_t stride,
-                      size_t n, bool add);
+  /* out[n] = from[n] (NULL: 0; may be out) + sum_k value[k] * the first n columns of row index[k] of w */
+  void (*gather_rows)(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                      const comp__blocks *w, size_t n);
+  /* out[n] = (add ? out : 0) + the sum of rows begin .. end - 1 of the first n columns of y */
+  void (*sum_rows)(float *out, comp__blocks y, size_t begin, size_t end, size_t n, bool add);
 
   /* For rows begin .. end - 1 of one condition (at most COMP__PAIR_ROWS), whose own posteriors are own_begin .. own_end
    * - 1: log sum exp of log q(z_i | j) - constants over own and over other posteriors. With `skip_self` j = i is left

@@ -34,36 +34,72 @@ static inline size_t lanes_of(size_t count, size_t b) {
   return count > b * SIMD_WIDTH ? count - b * SIMD_WIDTH : 0;
 }
 
-static inline vf leaky(vf x, float slope) {
-  return vf_select(x > vf_splat(0.0f), x, x * vf_splat(slope));
+/* A row of a block of `count` columns; `full` when they are all in use. The lanes behind them are zero. */
+static inline void load_block(vf to[BLOCK], const float *p, size_t count, bool full) {
+  for (size_t b = 0; b < BLOCK; b++) {
+    const float *at = p + b * SIMD_WIDTH;
+    to[b] = full ? vf_load(at) : load_lanes(at, lanes_of(count, b));
+  }
 }
 
-/* Column sums of f over rows, pairwise in fixed pieces of 64 rows so that rounding stays small at any batch size. */
+static inline void store_block(float *p, const vf from[BLOCK], size_t count, bool full) {
+  for (size_t b = 0; b < BLOCK; b++) store_lanes(p + b * SIMD_WIDTH, from[b], full ? SIMD_WIDTH : lanes_of(count, b));
+}
+
+static inline void store_half_block(uint16_t *p, const vf from[BLOCK], size_t count, bool full) {
+  for (size_t b = 0; b < BLOCK; b++) store_half(p + b * SIMD_WIDTH, from[b], full ? SIMD_WIDTH : lanes_of(count, b));
+}
+
+/* The slope is at most 1. */
+static inline vf leaky(vf x, float slope) {
+  return vf_max(x, x * vf_splat(slope));
+}
+
+/* Sums over rows run in fixed pieces of 64 rows so that rounding stays small at any batch size. */
 enum { SUM_ROWS = 64 };
 
-static inline vf column_mean(const float *y, size_t rows, size_t cols, size_t lanes) {
-  vf total = {0};
-  for (size_t r0 = 0; r0 < rows; r0 += SUM_ROWS) {
-    vf part = {0};
-    size_t r1 = r0 + SUM_ROWS < rows ? r0 + SUM_ROWS : rows;
-    for (size_t r = r0; r < r1; r++) part += load_lanes(y + r * cols, lanes);
-    total += part;
-  }
-  return total * vf_splat(1.0f / (float)rows);
+static inline size_t piece_end(size_t r0, size_t rows) {
+  return r0 + SUM_ROWS < rows ? r0 + SUM_ROWS : rows;
 }
 
-static inline vf column_variance(const float *y, vf mean, size_t rows, size_t cols, size_t lanes) {
-  vf total = {0};
-  for (size_t r0 = 0; r0 < rows; r0 += SUM_ROWS) {
-    vf part = {0};
-    size_t r1 = r0 + SUM_ROWS < rows ? r0 + SUM_ROWS : rows;
-    for (size_t r = r0; r < r1; r++) {
-      vf d = load_lanes(y + r * cols, lanes) - mean;
-      part += d * d;
+/* A prefetch reaches this many rows ahead: rows of a wide matrix lie too far apart for the CPU to do it by itself. */
+enum { AHEAD = 16 };
+
+static inline void prefetch_block(const float *p, size_t cols) {
+  for (size_t c = 0; c < COMP__BN_COLUMNS; c += 16) __builtin_prefetch(p + AHEAD * cols + c);
+}
+
+/* Copies the columns to `tile` [rows, COMP__BN_COLUMNS] on the way. */
+static inline void block_mean(vf mean[BLOCK], float *tile, const float *y, const comp__batchnorm *bn, size_t count,
+                              bool full) {
+  vf total[BLOCK] = {{0}};
+  for (size_t r0 = 0; r0 < bn->rows; r0 += SUM_ROWS) {
+    vf part[BLOCK] = {{0}}, v[BLOCK];
+    for (size_t r = r0; r < piece_end(r0, bn->rows); r++) {
+      prefetch_block(y + r * bn->cols, bn->cols);
+      load_block(v, y + r * bn->cols, count, full);
+      store_block(tile + r * COMP__BN_COLUMNS, v, 0, true);
+      for (size_t b = 0; b < BLOCK; b++) part[b] += v[b];
     }
-    total += part;
+    for (size_t b = 0; b < BLOCK; b++) total[b] += part[b];
   }
-  return total * vf_splat(1.0f / (float)rows);
+  for (size_t b = 0; b < BLOCK; b++) mean[b] = total[b] * vf_splat(1.0f / (float)bn->rows);
+}
+
+static inline void block_variance(vf variance[BLOCK], const vf mean[BLOCK], const float *tile, size_t rows) {
+  vf total[BLOCK] = {{0}};
+  for (size_t r0 = 0; r0 < rows; r0 += SUM_ROWS) {
+    vf part[BLOCK] = {{0}}, d[BLOCK];
+    for (size_t r = r0; r < piece_end(r0, rows); r++) {
+      load_block(d, tile + r * COMP__BN_COLUMNS, 0, true);
+      for (size_t b = 0; b < BLOCK; b++) {
+        d[b] -= mean[b];
+        part[b] += d[b] * d[b];
+      }
+    }
+    for (size_t b = 0; b < BLOCK; b++) total[b] += part[b];
+  }
+  for (size_t b = 0; b < BLOCK; b++) variance[b] = total[b] * vf_splat(1.0f / (float)rows);
 }
 
 static inline vf inverse_root(vf x) {
@@ -79,41 +115,67 @@ static void update_running(const comp__batchnorm *bn, size_t col, vf mean, vf va
   store_lanes(bn->running_var + col, v * keep + variance * vf_splat(unbias) * take, lanes);
 }
 
-void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
-                               size_t count) {
-  for (size_t b = 0; b < BLOCK && lanes_of(count, b) > 0; b++) {
-    size_t lanes = lanes_of(count, b), col = first + b * SIMD_WIDTH;
-    float *y = y_xhat + col;
-    vf mean = column_mean(y, bn->rows, bn->cols, lanes);
-    vf variance = column_variance(y, mean, bn->rows, bn->cols, lanes);
-    vf inv = inverse_root(variance + vf_splat(bn->epsilon));
-    store_lanes(bn->inv_std + col, inv, lanes);
-    update_running(bn, col, mean, variance, lanes);
-    vf gamma = load_lanes(bn->gamma + col, lanes), beta = load_lanes(bn->beta + col, lanes);
-    for (size_t r = 0; r < bn->rows; r++) {
-      vf xhat = (load_lanes(y + r * bn->cols, lanes) - mean) * inv;
-      vf out = leaky(xhat * gamma + beta, bn->slope);
-      store_lanes(y + r * bn->cols, xhat, lanes);
-      if (act) store_lanes(act + r * bn->cols + col, out, lanes);
-      if (act_half) store_half(act_half + r * bn->cols + col, out, lanes);
+static inline void forward_block(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                                 size_t first, size_t count, bool full) {
+  float *tile = xhat + first * bn->rows;
+  vf mean[BLOCK], variance[BLOCK], inv[BLOCK], gamma[BLOCK], beta[BLOCK];
+  block_mean(mean, tile, y + first, bn, count, full);
+  block_variance(variance, mean, tile, bn->rows);
+  for (size_t b = 0; b < BLOCK; b++) {
+    inv[b] = inverse_root(variance[b] + vf_splat(bn->epsilon));
+    update_running(bn, first + b * SIMD_WIDTH, mean[b], variance[b], lanes_of(count, b));
+  }
+  store_block(bn->inv_std + first, inv, count, full);
+  load_block(gamma, bn->gamma + first, count, full);
+  load_block(beta, bn->beta + first, count, full);
+  for (size_t r = 0; r < bn->rows; r++) {
+    size_t at = r * bn->cols + first;
+    vf x[BLOCK], out[BLOCK];
+    load_block(x, tile + r * COMP__BN_COLUMNS, 0, true);
+    for (size_t b = 0; b < BLOCK; b++) {
+      x[b] = (x[b] - mean[b]) * inv[b];
+      out[b] = leaky(x[b] * gamma[b] + beta[b], bn->slope);
     }
+    store_block(tile + r * COMP__BN_COLUMNS, x, 0, true);
+    if (act) store_block(act + at, out, count, full);
+    if (act_half) store_half_block(act_half + at, out, count, full);
+  }
+}
+
+void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                               size_t first, size_t count) {
+  assert(first % COMP__BN_COLUMNS == 0);
+  if (count == COMP__BN_COLUMNS)
+    forward_block(bn, xhat, y, act, act_half, first, count, true);
+  else
+    forward_block(bn, xhat, y, act, act_half, first, count, false);
+}
+
+static inline void eval_block(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
+                              size_t count, bool full) {
+  vf mean[BLOCK], inv[BLOCK], gamma[BLOCK], beta[BLOCK];
+  load_block(mean, bn->running_mean + first, count, full);
+  load_block(inv, bn->running_var + first, count, full);
+  load_block(gamma, bn->gamma + first, count, full);
+  load_block(beta, bn->beta + first, count, full);
+  for (size_t b = 0; b < BLOCK; b++) inv[b] = inverse_root(inv[b] + vf_splat(bn->epsilon));
+  for (size_t r = 0; r < bn->rows; r++) {
+    size_t at = r * bn->cols + first;
+    vf out[BLOCK];
+    prefetch_block(y + at, bn->cols);
+    load_block(out, y + at, count, full);
+    for (size_t b = 0; b < BLOCK; b++) out[b] = leaky((out[b] - mean[b]) * inv[b] * gamma[b] + beta[b], bn->slope);
+    if (act) store_block(act + at, out, count, full);
+    if (act_half) store_half_block(act_half + at, out, count, full);
   }
 }
 
 void KERNEL(batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
                             size_t count) {
-  for (size_t b = 0; b < BLOCK && lanes_of(count, b) > 0; b++) {
-    size_t lanes = lanes_of(count, b), col = first + b * SIMD_WIDTH;
-    vf mean = load_lanes(bn->running_mean + col, lanes);
-    vf inv = inverse_root(load_lanes(bn->running_var + col, lanes) + vf_splat(bn->epsilon));
-    vf gamma = load_lanes(bn->gamma + col, lanes), beta = load_lanes(bn->beta + col, lanes);
-    for (size_t r = 0; r < bn->rows; r++) {
-      vf xhat = (load_lanes(y + r * bn->cols + col, lanes) - mean) * inv;
-      vf out = leaky(xhat * gamma + beta, bn->slope);
-      if (act) store_lanes(act + r * bn->cols + col, out, lanes);
-      if (act_half) store_half(act_half + r * bn->cols + col, out, lanes);
-    }
-  }
+  if (count == COMP__BN_COLUMNS)
+    eval_block(bn, y, act, act_half, first, count, true);
+  else
+    eval_block(bn, y, act, act_half, first, count, false);
 }
 
 /* The gradient before the activation: its sign is that of gamma * xhat + beta. */
@@ -121,47 +183,79 @@ static inline vf before_leaky(vf d, vf pre, float slope) {
   return vf_select(pre > vf_splat(0.0f), d, d * vf_splat(slope));
 }
 
-void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, float *d_act, uint16_t *d_half, const float *xhat,
-                                float *d_gamma, float *d_beta, size_t first, size_t count) {
-  for (size_t b = 0; b < BLOCK && lanes_of(count, b) > 0; b++) {
-    size_t lanes = lanes_of(count, b), col = first + b * SIMD_WIDTH;
-    vf gamma = load_lanes(bn->gamma + col, lanes), beta = load_lanes(bn->beta + col, lanes);
-    vf sum = {0}, sum_xhat = {0};
-    for (size_t r0 = 0; r0 < bn->rows; r0 += SUM_ROWS) {
-      vf part = {0}, part_xhat = {0};
-      size_t r1 = r0 + SUM_ROWS < bn->rows ? r0 + SUM_ROWS : bn->rows;
-      for (size_t r = r0; r < r1; r++) {
-        vf x = load_lanes(xhat + r * bn->cols + col, lanes);
-        vf d = before_leaky(load_lanes(d_act + r * bn->cols + col, lanes), x * gamma + beta, bn->slope);
-        part += d;
-        part_xhat += d * x;
+/* d_gamma and d_beta of a block, and its gradients before the activation, which go to `tile`. */
+static inline void backward_sums(const comp__batchnorm *bn, float *tile, const float *d_act, const float *xhat,
+                                 vf sum[BLOCK], vf sum_xhat[BLOCK], size_t first, size_t count, bool full) {
+  vf gamma[BLOCK], beta[BLOCK];
+  load_block(gamma, bn->gamma + first, count, full);
+  load_block(beta, bn->beta + first, count, full);
+  for (size_t b = 0; b < BLOCK; b++) sum[b] = sum_xhat[b] = vf_splat(0.0f);
+  for (size_t r0 = 0; r0 < bn->rows; r0 += SUM_ROWS) {
+    vf part[BLOCK] = {{0}}, part_xhat[BLOCK] = {{0}}, x[BLOCK], d[BLOCK];
+    for (size_t r = r0; r < piece_end(r0, bn->rows); r++) {
+      prefetch_block(d_act + r * bn->cols + first, bn->cols);
+      load_block(x, xhat + r * COMP__BN_COLUMNS, 0, true);
+      load_block(d, d_act + r * bn->cols + first, count, full);
+      for (size_t b = 0; b < BLOCK; b++) {
+        d[b] = before_leaky(d[b], x[b] * gamma[b] + beta[b], bn->slope);
+        part[b] += d[b];
+        part_xhat[b] += d[b] * x[b];
       }
-      sum += part;
-      sum_xhat += part_xhat;
+      store_block(tile + r * COMP__BN_COLUMNS, d, 0, true);
     }
-    store_lanes(d_beta + col, sum, lanes);
-    store_lanes(d_gamma + col, sum_xhat, lanes);
-    vf scale = gamma * load_lanes(bn->inv_std + col, lanes), share = vf_splat(1.0f / (float)bn->rows);
-    vf mean = sum * share, mean_xhat = sum_xhat * share;
-    for (size_t r = 0; r < bn->rows; r++) {
-      size_t at = r * bn->cols + col;
-      vf x = load_lanes(xhat + at, lanes);
-      vf d = before_leaky(load_lanes(d_act + at, lanes), x * gamma + beta, bn->slope);
-      vf out = scale * (d - mean - x * mean_xhat);
-      store_lanes(d_act + at, out, lanes);
-      if (d_half) store_half(d_half + at, out, lanes);
+    for (size_t b = 0; b < BLOCK; b++) {
+      sum[b] += part[b];
+      sum_xhat[b] += part_xhat[b];
     }
   }
 }
 
-void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n) {
+static inline void backward_block(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                  size_t count, bool full) {
+  const float *xhat = g->xhat + first * bn->rows;
+  float *tile = g->scratch + first * bn->rows;
+  vf mean[BLOCK], mean_xhat[BLOCK], scale[BLOCK], inv[BLOCK];
+  backward_sums(bn, tile, g->d_act, xhat, mean, mean_xhat, first, count, full);
+  store_block(g->d_beta + first, mean, count, full);
+  store_block(g->d_gamma + first, mean_xhat, count, full);
+  load_block(scale, bn->gamma + first, count, full);
+  load_block(inv, bn->inv_std + first, count, full);
+  const vf share = vf_splat(1.0f / (float)bn->rows);
+  for (size_t b = 0; b < BLOCK; b++) {
+    scale[b] *= inv[b];
+    mean[b] *= share;
+    mean_xhat[b] *= share;
+  }
+  for (size_t r = 0; r < bn->rows; r++) {
+    vf x[BLOCK], d[BLOCK];
+    load_block(x, xhat + r * COMP__BN_COLUMNS, 0, true);
+    load_block(d, tile + r * COMP__BN_COLUMNS, 0, true);
+    for (size_t b = 0; b < BLOCK; b++) d[b] = scale[b] * (d[b] - mean[b] - x[b] * mean_xhat[b]);
+    if (g->blocked) store_block(tile + r * COMP__BN_COLUMNS, d, 0, true);
+    if (g->d_y) store_block(g->d_y + r * bn->cols + first, d, count, full);
+    if (g->d_half) store_half_block(g->d_half + r * bn->cols + first, d, count, full);
+  }
+}
+
+void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                size_t count) {
+  assert(first % COMP__BN_COLUMNS == 0);
+  if (count == COMP__BN_COLUMNS)
+    backward_block(bn, g, first, count, true);
+  else
+    backward_block(bn, g, first, count, false);
+}
+
+bool KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n) {
   const vf b1 = vf_splat(adam->beta1), c1 = vf_splat(1.0f - adam->beta1);
   const vf b2 = vf_splat(adam->beta2), c2 = vf_splat(1.0f - adam->beta2);
   const vf rate = vf_splat(adam->rate), epsilon = vf_splat(adam->epsilon), keep = vf_splat(1.0f - adam->decay);
   const vf scale = vf_splat(adam->grad_scale);
+  vf not_finite = {0};
   for (size_t i = 0; i < n; i += SIMD_WIDTH) {
     size_t lanes = n - i;
     vf grad = load_lanes(g + i, lanes) * scale;
+    not_finite += grad - grad; /* 0, or NaN for ever */
     vf moment = load_lanes(m + i, lanes) * b1 + grad * c1;
     vf square = load_lanes(v + i, lanes) * b2 + grad * grad * c2;
     vf root = square;
@@ -172,6 +266,7 @@ void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, fl
     store_lanes(p + i, value, lanes);
     if (half) store_half(half + i, value, lanes);
   }
+  return vf_sum(not_finite) == 0.0f;
 }
 
 static inline float sum_of_squares(const float *y, size_t cols) {
@@ -214,28 +309,62 @@ void KERNEL(scale_row)(float *y, uint16_t *half, float scale, size_t cols) {
   }
 }
 
-/* n <= 64 in the hot callers: the sums stay in registers while rows of w stream by. */
-static inline void gather_block(float *out, const int32_t *index, const float *value, size_t nnz, const float *w,
-                                size_t stride, bool add) {
-  enum { UNROLL = 64 / SIMD_WIDTH };
-  vf sum[UNROLL];
-  for (int u = 0; u < UNROLL; u++) sum[u] = add ? vf_load(out + u * SIMD_WIDTH) : vf_splat(0.0f);
+/* 64 columns, two blocks: the sums stay in registers while rows of w stream by. */
+static inline void gather_pair(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                               const float *w, size_t stride, size_t next) {
+  vf sum[2 * BLOCK];
+  for (size_t u = 0; u < 2 * BLOCK; u++) sum[u] = from ? vf_load(from + u * SIMD_WIDTH) : vf_splat(0.0f);
   for (size_t k = 0; k < nnz; k++) {
     const float *row = w + (size_t)index[k] * stride;
     vf x = vf_splat(value[k]);
-    for (int u = 0; u < UNROLL; u++) sum[u] += x * vf_load(row + u * SIMD_WIDTH);
+    for (size_t u = 0; u < BLOCK; u++) sum[u] += x * vf_load(row + u * SIMD_WIDTH);
+    for (size_t u = 0; u < BLOCK; u++) sum[BLOCK + u] += x * vf_load(row + next + u * SIMD_WIDTH);
   }
-  for (int u = 0; u < UNROLL; u++) vf_store(out + u * SIMD_WIDTH, sum[u]);
+  for (size_t u = 0; u < 2 * BLOCK; u++) vf_store(out + u * SIMD_WIDTH, sum[u]);
 }
 
-void KERNEL(gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w,
-                         size_t stride, size_t n, bool add) {
+void KERNEL(gather_rows)(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                         const comp__blocks *w, size_t n) {
+  const size_t stride = w->stride, next = w->next;
+  const float *block = w->at;
   size_t c = 0;
-  for (; c + 64 <= n; c += 64) gather_block(out + c, index, value, nnz, w + c, stride, add);
+  for (; c + 2 * COMP__BN_COLUMNS <= n; c += 2 * COMP__BN_COLUMNS, block += 2 * next)
+    gather_pair(out + c, from ? from + c : NULL, index, value, nnz, block, stride, next);
   for (; c < n; c += SIMD_WIDTH) {
     size_t lanes = n - c;
-    vf sum = add ? load_lanes(out + c, lanes) : vf_splat(0.0f);
-    for (size_t k = 0; k < nnz; k++) sum += vf_splat(value[k]) * load_lanes(w + (size_t)index[k] * stride + c, lanes);
+    const float *column = w->at + c / COMP__BN_COLUMNS * next + c % COMP__BN_COLUMNS;
+    vf sum = from ? load_lanes(from + c, lanes) : vf_splat(0.0f);
+    for (size_t k = 0; k < nnz; k++) sum += vf_splat(value[k]) * load_lanes(column + (size_t)index[k] * stride, lanes);
     store_lanes(out + c, sum, lanes);
+  }
+}
+
+/* Sums of one block, or with `pair` of two. */
+static inline void sum_block(float *out, comp__blocks y, size_t begin, size_t end, size_t count, bool add, bool full,
+                             bool pair) {
+  const size_t used = pair ? 2 * BLOCK : BLOCK;
+  vf total[2 * BLOCK] = {{0}};
+  for (size_t b = 0; add && b < used; b++)
+    total[b] = load_lanes(out + b * SIMD_WIDTH, full ? SIMD_WIDTH : lanes_of(count, b));
+  for (size_t r0 = begin; r0 < end; r0 += SUM_ROWS) {
+    vf part[2 * BLOCK] = {{0}}, v[2 * BLOCK];
+    for (size_t r = r0; r < piece_end(r0, end); r++) {
+      load_block(v, y.at + r * y.stride, count, full);
+      if (pair) load_block(v + BLOCK, y.at + y.next + r * y.stride, count, full);
+      for (size_t b = 0; b < used; b++) part[b] += v[b];
+    }
+    for (size_t b = 0; b < used; b++) total[b] += part[b];
+  }
+  store_block(out, total, count, full);
+  if (pair) store_block(out + COMP__BN_COLUMNS, total + BLOCK, count, full);
+}
+
+void KERNEL(sum_rows)(float *out, comp__blocks y, size_t begin, size_t end, size_t n, bool add) {
+  size_t c = 0;
+  for (; c + 2 * COMP__BN_COLUMNS <= n; c += 2 * COMP__BN_COLUMNS)
+    sum_block(out + c, comp__blocks_behind(y, c), begin, end, COMP__BN_COLUMNS, add, true, true);
+  for (; c < n; c += COMP__BN_COLUMNS) {
+    size_t count = n - c < COMP__BN_COLUMNS ? n - c : COMP__BN_COLUMNS;
+    sum_block(out + c, comp__blocks_behind(y, c), begin, end, count, add, false, false);
   }
 }

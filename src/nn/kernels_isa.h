@@ -9,19 +9,20 @@
 #define KERNEL(name)            KERNEL_JOIN(COMP__ISA, name)
 
 /* kernels_dense.c */
-void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *y_xhat, float *act, uint16_t *act_half, size_t first,
-                               size_t count);
+void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                               size_t first, size_t count);
 void KERNEL(batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
                             size_t count);
-void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, float *d_act, uint16_t *d_half, const float *xhat,
-                                float *d_gamma, float *d_beta, size_t first, size_t count);
-void KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
+void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                size_t count);
+bool KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
 float KERNEL(residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,
                               size_t cols);
 float KERNEL(residual_dense)(float *y, const float *bias, const float *x, size_t cols);
 void KERNEL(scale_row)(float *y, uint16_t *half, float scale, size_t cols);
-void KERNEL(gather_rows)(float *out, const int32_t *index, const float *value, size_t nnz, const float *w,
-                         size_t stride, size_t n, bool add);
+void KERNEL(gather_rows)(float *out, const float *from, const int32_t *index, const float *value, size_t nnz,
+                         const comp__blocks *w, size_t n);
+void KERNEL(sum_rows)(float *out, comp__blocks y, size_t begin, size_t end, size_t n, bool add);
 
 /* kernels_pair.c */
 void KERNEL(mixture_forward)(const comp__pairs *pairs, size_t begin, size_t end, size_t own_begin, size_t own_end,

@@ -50,11 +50,11 @@ static double blur_now(const comp__run *run) {
   return o->blur_from * pow(o->blur_to / o->blur_from, done);
 }
 
-static comp_status diverged(const comp__run *run, const comp__losses *losses, double norm) {
+static comp_status diverged(const comp__run *run, const comp__losses *losses, bool finite_gradient) {
   const char *part = !isfinite(losses->likelihood) ? "the likelihood is not a finite number"
                      : !isfinite(losses->kl)       ? "the KL divergence is not a finite number"
                      : !isfinite(losses->penalty)  ? "the penalty is not a finite number"
-                     : !isfinite(norm)             ? "the gradient is not a finite number"
+                     : !finite_gradient            ? "the gradient is not a finite number"
                                                    : "the loss has grown a thousandfold";
   char kept[96] = "no epoch was completed: there is no model";
   if (run->has_best)
@@ -85,7 +85,8 @@ static comp_status one_step(comp__run *run) {
   const comp_train_options *o = run->options;
   comp__batch batch;
   comp__losses losses;
-  double norm = 0.0, *seconds = comp__work_seconds(run->work), began = comp__seconds();
+  bool finite = true;
+  double *seconds = comp__work_seconds(run->work), began = comp__seconds();
   comp_status status = comp__loader_batch(&batch, run->context, run->loader, run->now.batch);
   if (status != COMP_OK) return status;
   double gathered = comp__seconds();
@@ -93,14 +94,14 @@ static comp_status one_step(comp__run *run) {
   status = comp__network_step(&losses, run->context, &run->model->network, &run->state, &batch, run->work,
                               (comp__pull){run->now.gamma, blur_now(run)}, o->seed, run->now.step);
   if (status != COMP_OK) return status;
-  if (!isfinite(losses.total)) return diverged(run, &losses, norm);
+  if (!isfinite(losses.total)) return diverged(run, &losses, finite);
   if (run->now.step == 0) run->now.first_loss = losses.total;
   double computed = comp__seconds();
   double rate = comp__schedule_rate(o, run->now.step, run->total_steps) * run->now.rate_factor;
-  status = comp__optimiser_step(&norm, run->context, &run->optimiser, &run->state, run->model->network.params.size,
+  status = comp__optimiser_step(&finite, run->context, &run->optimiser, &run->state, run->model->network.params.size,
                                 rate, o->weight_decay, o->clip);
   if (status != COMP_OK) return status;
-  if (!isfinite(norm)) return diverged(run, &losses, norm);
+  if (!finite) return diverged(run, &losses, finite);
   seconds[COMP__PHASE_ADAM] += comp__seconds() - computed;
   add_losses(&run->now.sums, &losses, (double)batch.rows);
   run->now.samples += (double)batch.rows;
@@ -178,7 +179,7 @@ static comp_status end_epoch(comp__run *run) {
     comp_status status = validate(&held, run);
     if (status != COMP_OK) return status;
   }
-  if (!isfinite(held.total) || exploded(run, &training)) return diverged(run, &held, 0.0);
+  if (!isfinite(held.total) || exploded(run, &training)) return diverged(run, &held, true);
   double rate = comp__schedule_rate(run->options, now->step, run->total_steps) * now->rate_factor;
   json_t *entry =
       json_pack("{s:I, s:I, s:f, s:f, s:o}", "epoch", (json_int_t)now->epoch + 1, "steps", (json_int_t)now->step,

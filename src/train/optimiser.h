@@ -10,9 +10,9 @@ typedef struct comp__optimiser {
   uint64_t steps;
 } comp__optimiser;
 
-/* One step of Adam (beta1 0.9, beta2 0.999, epsilon 1e-8) with the gradient's norm limited to `clip` (0: not). *norm is
- * the norm before. */
-comp_status comp__optimiser_step(double *norm, comp_context *context, comp__optimiser *optimiser,
+/* One step of Adam (beta1 0.9, beta2 0.999, epsilon 1e-8) with the gradient's norm limited to `clip` (0: not). *finite:
+ * whether the gradient was; after one that was not, weights and moments cannot be used any more. */
+comp_status comp__optimiser_step(bool *finite, comp_context *context, comp__optimiser *optimiser,
                                  const comp__state *state, size_t n, double rate, double decay, double clip);
 
 /* The rate at a step of `total`. */

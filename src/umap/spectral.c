@@ -41,11 +41,12 @@ static void multiply_rows(void *arg, size_t begin, size_t end, int thread) {
   const block *b = arg;
   const size_t w = b->width;
   const comp__kernels *kernels = comp__kernels_get();
+  const comp__blocks source = comp__blocks_of_matrix(b->source, w);
   const float scale = (float)b->scale, shift = (float)b->shift, back = (float)b->back;
   for (size_t i = begin; i < end; i++) {
     float row[128];
     const size_t first = b->m->indptr[i], count = b->m->indptr[i + 1] - first;
-    kernels->gather_rows(row, b->m->indices + first, b->m->weights + first, count, b->source, w, w, false);
+    kernels->gather_rows(row, NULL, b->m->indices + first, b->m->weights + first, count, &source, w);
     for (size_t j = 0; j < w; j++) {
       float older = back != 0.0f ? back * b->older[i * w + j] : 0.0f;
       b->target[i * w + j] = scale * (row[j] - shift * b->source[i * w + j]) - older;

@@ -119,14 +119,14 @@ int main(int argc, char **argv) {
   need(comp__work_new(&work, &model->network, ROWS, bf16, true));
   for (uint64_t step = 0; step < STEPS; step++) {
     comp__losses loss;
-    double norm;
+    bool finite;
     for (size_t i = 0; i < ROWS; i++)
       comp__rng_fill_normal(eps + (step * ROWS + i) * LATENT, LATENT, comp__rng_at(3, COMP__RNG_LATENT, step, i), 0);
     need(comp__network_step(&loss, context, &model->network, &state, &batch, work,
                             (comp__pull){o.model.gamma, o.blur_from}, 3, step));
     if (step == 0) memcpy(grads + layout->size, grads, layout->size * sizeof(float));
     losses[step] = (float)loss.total;
-    need(comp__optimiser_step(&norm, context, &optimiser, &state, layout->size, o.rate, 0.0, 0.0));
+    need(comp__optimiser_step(&finite, context, &optimiser, &state, layout->size, o.rate, 0.0, 0.0));
   }
   comp__array arrays[128];
   count += list(arrays + count, layout, initial, "param.");
