@@ -1,5 +1,6 @@
 /*
- * matmul.c: matrix products as fixed tiles, each one single-threaded oneDNN call, on the context's threads.
+ * matmul.c: matrix products as fixed tiles, each one single-threaded call of oneDNN (on arm64 of OpenBLAS), on the
+ * context's threads.
  *
  * oneDNN would split a product by the number of threads, and the sums with it. So the splitting is done here, from the
  * shape alone. The tile sizes were measured (bench/matmul_shapes.c); what they balance is the packing of operands that
