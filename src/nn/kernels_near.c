@@ -19,6 +19,9 @@ INLINE unsigned lanes_within(vf a, vf b) {
   return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LE_OQ));
 #elif defined(__SSE2__)
   return (unsigned)_mm_movemask_ps(_mm_cmple_ps((__m128)a, (__m128)b));
+#elif defined(__ARM_NEON)
+  const vu bit = {1, 2, 4, 8};
+  return vaddvq_u32((uint32x4_t)((vu)(a <= b) & bit));
 #else
   const vi mask = a <= b;
   unsigned bits = 0;
@@ -51,9 +54,15 @@ INLINE void add_squares(vf sum[ROWS][WIDE], const float *const *x, const float *
 }
 
 INLINE int any_within(vf sum[ROWS][WIDE], const vf *limit) {
+#if defined(__AVX512F__)
   unsigned bits = 0;
   for (int r = 0; r < ROWS; r++) bits |= lanes_within(sum[r][0], limit[r]) | lanes_within(sum[r][1], limit[r]);
   return bits != 0;
+#else
+  vi within = {0};
+  for (int r = 0; r < ROWS; r++) within |= (sum[r][0] <= limit[r]) | (sum[r][1] <= limit[r]);
+  return vi_any(within);
+#endif
 }
 
 void KERNEL(near)(uint64_t *hits, size_t *counts, const float *x, size_t rows, const float *x_t, size_t tile,

@@ -1,5 +1,6 @@
 /*
- * matmul.c: f32 products as fixed tiles, each one single-threaded oneDNN call, on the context's threads.
+ * matmul.c: f32 products as fixed tiles, each one single-threaded call of oneDNN (on arm64 of OpenBLAS), on the
+ * context's threads.
  *
  * oneDNN would split a product by the number of threads, and the sums with it. So the splitting is done here, from the
  * shape alone. The tile sizes were measured (bench/matmul_shapes.c); what they balance is the packing of operands that
@@ -14,6 +15,10 @@
 #include <string.h>
 
 #include <oneapi/dnnl/dnnl.h>
+
+#if defined(__aarch64__)
+#include <cblas.h>
+#endif
 
 #include "core/alloc.h"
 #include "core/cpu.h"
@@ -245,7 +250,6 @@ static void first_use(void) {
 
 /* This thread's state, made when it is first asked for and freed when the thread ends. */
 static comp_status state_get(thread_state **out) {
-  pthread_once(&once, first_use);
   if (state_key_failed) return comp__error(COMP_ERR_UNAVAILABLE, "matrix product: no thread-local storage left");
   *out = pthread_getspecific(state_key);
   if (*out) return COMP_OK;
@@ -312,6 +316,26 @@ done:
   return status;
 }
 
+#if defined(__aarch64__)
+
+/* Debian's oneDNN for arm64 is built without Arm's library of kernels. It then has its plain C++ product only, which
+ * takes seven times the instructions of OpenBLAS. */
+static comp_status run_sgemm(const shape *s, const operands *at) {
+  const CBLAS_TRANSPOSE trans_a = s->flags & COMP__TRANS_A ? CblasTrans : CblasNoTrans;
+  const CBLAS_TRANSPOSE trans_b = s->flags & COMP__TRANS_B ? CblasTrans : CblasNoTrans;
+  const float beta = s->flags & COMP__ACCUMULATE ? 1.0f : 0.0f;
+  cblas_sgemm(CblasRowMajor, trans_a, trans_b, (int)s->m, (int)s->n, (int)s->k, 1.0f, at->a, (int)s->lda, at->b,
+              (int)s->ldb, beta, at->c, (int)s->ldc);
+  return COMP_OK;
+}
+
+static bool primitive_wins(const shape *s) {
+  (void)s;
+  return false;
+}
+
+#else
+
 static comp_status run_sgemm(const shape *s, const operands *at) {
   const char trans_a = s->flags & COMP__TRANS_A ? 'T' : 'N', trans_b = s->flags & COMP__TRANS_B ? 'T' : 'N';
   const float beta = s->flags & COMP__ACCUMULATE ? 1.0f : 0.0f;
@@ -320,11 +344,17 @@ static comp_status run_sgemm(const shape *s, const operands *at) {
   return code == dnnl_success ? COMP_OK : dnnl_failed(code, "sgemm");
 }
 
-/* One tile on this thread. dnnl_sgemm() and the primitive are equally fast on large f32 tiles, but sgemm is slow to
- * pack a transposed B and wastes lanes on few columns, and the primitive is slower on some long k. */
+/* dnnl_sgemm() and the primitive are equally fast on large f32 tiles, but sgemm is slow to pack a transposed B and
+ * wastes lanes on few columns, and the primitive is slower on some long k. */
+static bool primitive_wins(const shape *s) {
+  return s->flags & COMP__TRANS_B || s->n <= 64;
+}
+
+#endif
+
+/* One tile on this thread. */
 static comp_status run_single(const shape *s, const operands *at) {
-  const bool primitive_wins = s->flags & COMP__TRANS_B || s->n <= 64;
-  return primitive_wins ? run_primitive(s, at) : run_sgemm(s, at);
+  return primitive_wins(s) ? run_primitive(s, at) : run_sgemm(s, at);
 }
 
 /* ---- tiles ---- */
@@ -488,6 +518,7 @@ comp_status comp__matmul_f32(comp_context *context, float *c, size_t ldc, const 
                              size_t ldb, size_t m, size_t n, size_t k, unsigned flags) {
   assert(ldc >= n && lda >= (flags & COMP__TRANS_A ? m : k) && ldb >= (flags & COMP__TRANS_B ? k : n));
   if (comp__matmul_is_trivial(c, ldc, m, n, k, flags)) return COMP_OK;
+  pthread_once(&once, first_use);
   product p = {.shape = {(int64_t)m, (int64_t)n, (int64_t)k, (int64_t)lda, (int64_t)ldb, (int64_t)ldc, flags},
                .at = {a, b, c},
                .plan = make_plan(m, n, k, flags)};

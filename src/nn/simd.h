@@ -14,6 +14,8 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -58,7 +60,7 @@ static inline vf vf_select(vi mask, vf a, vf b) {
   return (vf)((mask & (vi)a) | (~mask & (vi)b));
 }
 
-/* The compiler finds no maximum or test of all lanes by itself: the x86 ones are named. */
+/* The compiler finds no maximum or test of all lanes by itself: those of x86 and of arm64 are named. */
 static inline vf vf_max(vf a, vf b) {
 #if defined(__AVX512F__)
   return (vf)_mm512_max_ps((__m512)a, (__m512)b);
@@ -66,6 +68,8 @@ static inline vf vf_max(vf a, vf b) {
   return (vf)_mm256_max_ps((__m256)a, (__m256)b);
 #elif defined(__SSE2__)
   return (vf)_mm_max_ps((__m128)a, (__m128)b);
+#elif defined(__ARM_NEON)
+  return (vf)vmaxnmq_f32((float32x4_t)a, (float32x4_t)b);
 #else
   return vf_select(a > b, a, b);
 #endif
@@ -81,6 +85,8 @@ static inline float vf_sum(vf v) {
 static inline float vf_highest(vf v) {
 #if defined(__AVX512F__)
   return _mm512_reduce_max_ps((__m512)v);
+#elif defined(__ARM_NEON)
+  return vmaxnmvq_f32((float32x4_t)v);
 #endif
   float high = v[0];
   for (int l = 1; l < SIMD_WIDTH; l++) high = v[l] > high ? v[l] : high;
@@ -95,6 +101,9 @@ static inline int vi_any(vi mask) {
   return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
 #elif defined(__SSE2__)
   return _mm_movemask_epi8((__m128i)mask) != 0;
+#elif defined(__ARM_NEON)
+  const uint32x4_t pairs = vpmaxq_u32((uint32x4_t)mask, (uint32x4_t)mask); /* both halves hold all lanes */
+  return vgetq_lane_u64((uint64x2_t)pairs, 0) != 0;
 #else
   uint64_t words[SIMD_WIDTH / 2], all = 0;
   memcpy(words, &mask, sizeof words);

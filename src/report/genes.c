@@ -103,6 +103,15 @@ static void read_gene(float *out, const packing *p, size_t gene) {
     if (p->place[indices[k]] >= 0) out[p->place[indices[k]]] = v[k];
 }
 
+/* Comparisons, not fmin() and fmax(): gcc 12 for arm64 ends with an internal error on a loop with both. */
+static void find_range(float *min, float *max, const float *values, size_t n) {
+  *min = *max = n ? values[0] : 0.0f;
+  for (size_t i = 1; i < n; i++) {
+    if (values[i] < *min) *min = values[i];
+    if (values[i] > *max) *max = values[i];
+  }
+}
+
 static comp_status pack_genes(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   packing *p = arg;
@@ -114,11 +123,9 @@ static comp_status pack_genes(void *arg, size_t begin, size_t end, int thread) {
   COMP__TRY(comp__alloc(&bytes, n, 1));
   for (size_t k = begin; k < end; k++) {
     read_gene(values, p, p->order[p->first + k]);
-    double min = n ? (double)values[0] : 0, max = min;
-    for (size_t i = 1; i < n; i++) {
-      min = fmin(min, (double)values[i]);
-      max = fmax(max, (double)values[i]);
-    }
+    float least, most;
+    find_range(&least, &most, values, n);
+    const double min = (double)least, max = (double)most;
     double scale = max > min ? 255 / (max - min) : 0;
     for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)lround(((double)values[i] - min) * scale);
     p->min[k] = min;

@@ -32,7 +32,8 @@ libraries='
 ^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
 ^cairo                                    src/report/[^/]*[.][ch]
-^(lapacke|cblas)[.]h$                     src/linalg/[^/]*[.]c
+^lapacke[.]h$                             src/linalg/[^/]*[.]c
+^cblas[.]h$                               src/(linalg/[^/]*|nn/matmul)[.]c
 ^xgboost/                                 src/metrics/boosted[.]c
 ^linear[.]h$                              src/metrics/logistic[.]c
 ^hnswlib/                                 src/neighbors/hnsw[.]cpp

@@ -319,10 +319,11 @@ static void test_signals_do_no_harm(void **state) {
   assert_ok(comp__matmul_f32(context, first, SIDE, a, SIDE, a, SIDE, SIDE, SIDE, SIDE, 0));
   pthread_t sender;
   pthread_create(&sender, NULL, send_signals, NULL);
-  for (int i = 0; i < 200; i++) {
+  const size_t rounds = test_rounds(200);
+  for (size_t i = 0; i < rounds; i++) {
     assert_ok(comp__matmul_f32(context, c, SIDE, a, SIDE, a, SIDE, SIDE, SIDE, SIDE, 0));
     assert_memory_equal(c, first, SIDE * SIDE * sizeof *c);
-    free(malloc((size_t)i * 100)); /* finds a damaged heap */
+    free(malloc(i * 100)); /* finds a damaged heap */
   }
   atomic_store(&signals_end, true);
   pthread_join(sender, NULL);
