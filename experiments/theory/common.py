@@ -126,14 +126,14 @@ def error(found, truth):
 
 
 def diagnose(data, models, out):
-    """Verdicts by check, and the table."""
+    """Levels by check, and the table."""
     words = ["diagnose", "-q", "-i", data, "--json", out]
     for model in models:
         words += ["-m", model]
     table = comp(*words)
     with open(out) as text:
         findings = json.load(text)["findings"]
-    return {f["check"]: f["verdict"] for f in findings}, table
+    return {f["id"]: f["level"] for f in findings}, table
 
 
 def finish(checks):

@@ -55,7 +55,7 @@ between = max(common.error(a, b) for a in found for b in found)
 fit_apart, explained_apart = np.ptp(fits_trained), np.ptp(explained)
 print(f"maps of two seeds differ by up to {between:.0%}, objectives by {np.ptp(objectives):.2f} nats, likelihoods by "
       f"{fit_apart:.3f}, the variance explained by {explained_apart:.2%}")
-verdicts, table = common.diagnose(data, models, os.path.join(options.out, "rotation.json"))
+levels, table = common.diagnose(data, models, os.path.join(options.out, "rotation.json"))
 print(table)
 
 # The proposition: along the rotation of one decoder the likelihood stays, the map moves away.
@@ -88,5 +88,5 @@ common.finish([
     (options.seeds == 1 or between > 0.2, f"and their counterfactuals differ: the maps of two seeds by {between:.0%}"),
     (min(errors) > 0.2, f"and miss the true map by at least {min(errors):.0%}"),
     # The encoder is free to bend z away from the normal distribution, but not to break its symmetry.
-    ("fail" in (verdicts["normality"], verdicts["symmetry"]), "diagnose warns: z may be like a rotation of itself"),
+    ("problem" in (levels["normality"], levels["symmetry"]), "diagnose warns: z may be like a rotation of itself"),
 ])

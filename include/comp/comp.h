@@ -24,6 +24,7 @@
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
+ *   verdict.h   what the numbers mean: findings and advice
  *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
@@ -62,5 +63,6 @@
 #include "comp/task.h"
 #include "comp/train.h"
 #include "comp/umap.h"
+#include "comp/verdict.h"
 
 #endif

@@ -6,7 +6,7 @@
  *     comp_diagnosis *diagnosis;
  *     if (comp_diagnose(&diagnosis, context, dataset, models, n_models, &options) != COMP_OK) ...
  *     for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++)
- *       puts(comp_diagnosis_finding(diagnosis, i)->reason);
+ *       puts(comp_diagnosis_finding(diagnosis, i)->text);
  *     comp_diagnosis_free(diagnosis);
  *
  * The first model is looked at; further ones, trained on the same data with other seeds, say whether it is stable. Four
@@ -23,38 +23,7 @@
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "comp/train.h"
-
-typedef enum comp_verdict {
-  COMP_VERDICT_PASS,
-  COMP_VERDICT_LOOK, /* not wrong in itself: a person should look at it before relying on the model */
-  COMP_VERDICT_FAIL,
-  COMP_VERDICT_NOT_CHECKED /* something is missing for it, or nothing could check it */
-} comp_verdict;
-
-/* "pass", "look", "fail", "not checked". */
-COMP_API const char *comp_verdict_name(comp_verdict verdict);
-
-typedef enum comp_question {
-  COMP_QUESTION_IDENTIFIABLE,
-  COMP_QUESTION_INDEPENDENT,
-  COMP_QUESTION_STABLE,
-  COMP_QUESTION_KEPT,
-  COMP_QUESTION_BEYOND /* what cannot be checked */
-} comp_question;
-
-/* The question in words. */
-COMP_API const char *comp_question_text(comp_question question);
-
-/* One line of the verdict. Texts are owned by the diagnosis. */
-typedef struct comp_finding {
-  comp_question question;
-  const char *check; /* a short name: "normality" */
-  comp_verdict verdict;
-  double value;        /* the number that decided; NaN when there is none */
-  const char *measure; /* what that number is */
-  const char *reason;  /* one or two sentences */
-  const char *advice;  /* what to do; "" when nothing */
-} comp_finding;
+#include "comp/verdict.h"
 
 typedef struct comp_diagnose_options {
   const char *label;         /* obs column with what must not be lost, such as the cell type; NULL: none */
@@ -87,11 +56,13 @@ COMP_API comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, 
 /* NULL is allowed. */
 COMP_API void comp_diagnosis_free(comp_diagnosis *diagnosis);
 
+/* One finding a check, those of one question after each other. What could not be checked is a note. The first number of
+ * a finding is the one that decided. */
 COMP_API size_t comp_diagnosis_findings(const comp_diagnosis *diagnosis);
 COMP_API const comp_finding *comp_diagnosis_finding(const comp_diagnosis *diagnosis, size_t index);
 
-/* The worst verdict among the checks that were made. */
-COMP_API comp_verdict comp_diagnosis_worst(const comp_diagnosis *diagnosis);
+/* The worst level among the checks that were made. */
+COMP_API comp_level comp_diagnosis_worst(const comp_diagnosis *diagnosis);
 
 /* All numbers behind the findings, and the findings, as JSON text owned by the diagnosis. */
 COMP_API const char *comp_diagnosis_json(const comp_diagnosis *diagnosis);

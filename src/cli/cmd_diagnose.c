@@ -62,13 +62,19 @@ static void print_text(int column, int indent, int width, const char *before, co
   text_flow_end(&flow);
 }
 
+/* A level in the words of a check. */
+static const char *level_words(comp_level level) {
+  static const char *const words[] = {"pass", "not checked", "caution", "fail"};
+  return words[level];
+}
+
 /* "pass  normality    1e-300  reason", the reason flowing at the right, the advice below it. */
 static void print_finding(const comp_finding *f, int width) {
   enum { INDENT = 42 };
   char value[32] = "";
-  if (isfinite(f->value)) snprintf(value, sizeof value, "%.3g", f->value);
-  int column = printf("  %-12s %-16s %9s ", comp_verdict_name(f->verdict), f->check, value);
-  print_text(column, INDENT, width, "", f->reason);
+  if (f->n_numbers && isfinite(f->numbers[0].value)) snprintf(value, sizeof value, "%.3g", f->numbers[0].value);
+  int column = printf("  %-12s %-16s %9s ", level_words(f->level), f->id, value);
+  print_text(column, INDENT, width, "", f->text);
   if (!f->advice[0]) return;
   column = printf("%*s", INDENT, "");
   print_text(column, INDENT, width, "-> ", f->advice);
@@ -80,18 +86,18 @@ static void print_table(const comp_diagnosis *d) {
   size_t counts[4] = {0};
   print_text(
       0, 0, width, "",
-      "z is what the model keeps of a sample; a counterfactual is z decoded under another condition. Each line has "
-      "the verdict, the check, a number, and why; -> what to do.");
+      "z is the embedding of a sample; a counterfactual is z decoded under another condition. Each line has the level, "
+      "the check, a number, and why; -> what to do.");
   putchar('\n');
   for (size_t i = 0; i < comp_diagnosis_findings(d); i++) {
     const comp_finding *f = comp_diagnosis_finding(d, i);
-    if (i == 0 || f->question != comp_diagnosis_finding(d, i - 1)->question)
-      printf("%s%s\n", i ? "\n" : "", comp_question_text(f->question));
+    if (i == 0 || strcmp(f->question, comp_diagnosis_finding(d, i - 1)->question) != 0)
+      printf("%s%s\n", i ? "\n" : "", f->question);
     print_finding(f, width);
-    counts[f->verdict]++;
+    counts[f->level]++;
   }
-  printf("\n%zu passed, %zu to look at, %zu failed, %zu not checked\n", counts[COMP_VERDICT_PASS],
-         counts[COMP_VERDICT_LOOK], counts[COMP_VERDICT_FAIL], counts[COMP_VERDICT_NOT_CHECKED]);
+  printf("\n%zu passed, %zu need caution, %zu failed, %zu not checked\n", counts[COMP_LEVEL_OK],
+         counts[COMP_LEVEL_CAUTION], counts[COMP_LEVEL_PROBLEM], counts[COMP_LEVEL_NOTE]);
 }
 
 static int show(cli_session *session, const comp_diagnosis *d, const char *json) {
@@ -163,14 +169,12 @@ const cli_command cli_diagnose = {
         "Asks of a trained model what the paper's theory asks: is z neither normal nor symmetric (else counterfactuals "
         "are not identifiable), does it not depend on the condition, do models of other seeds agree, and is nothing "
         "lost "
-        "but the condition. Prints one line a check: pass, look (see for yourself) or fail, the number, the reason and "
-        "what to do. Look means that nothing is proved wrong, but a person should read the reason before relying on "
-        "the "
-        "model. The first model is judged; further ones tell whether it is stable. What could not be checked, such as "
-        "a "
-        "test with too few samples, is said and does not count as passed. The exit code is 0 whatever the verdict, and "
-        "not 0 only when the checks could not be made; scripts read \"worst\" in the file of --json: pass, look or "
-        "fail. docs/theory.md explains every line.",
+        "but the condition. Prints one line a check: pass, caution or fail, the number, the reason and what to do. "
+        "Caution means that nothing is proved wrong, but that you should read the reason before you rely on the model. "
+        "The first model is judged; further ones show whether it is stable. What could not be checked, such as a test "
+        "with too few samples, is said and does not count as passed. The exit code is 0 whatever was found, and not 0 "
+        "only when the checks could not be made; scripts read \"worst\" in the file of --json: ok, caution or problem. "
+        "docs/theory.md explains every line.",
     .examples = examples,
     .options = options,
     .defaults = &defaults,

@@ -126,7 +126,10 @@ static int show(cli_session *session, const score_options *o, const cli_scores *
   if (!o->json) return 0;
   cli_output output;
   if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  cli_scores_put_json(output.file, scores);
+  if (cli_scores_put_json(output.file, scores) != COMP_OK) {
+    cli_output_abort(&output);
+    return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  }
   if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   return 0;
 }
@@ -259,7 +262,8 @@ static int run(cli_session *session, const void *values) {
     status = cli_changes_run(session, dataset, &options_counterfactual, changes, o->layers.count, !embeddings);
   if (status == COMP_OK)
     code = show(session, o,
-                &(cli_scores){.options = &options_score,
+                &(cli_scores){.dataset = dataset,
+                              .options = &options_score,
                               .score = score,
                               .changes = changes,
                               .n_changes = o->layers.count,

@@ -291,6 +291,15 @@ static comp_status list_dropped(const char ***out, size_t *count, run_job *job, 
   return COMP_OK;
 }
 
+/* Whether a column that is not left out has a missing value. */
+static bool has_missing(const comp_table *table, const comp_tabular_options *t) {
+  char buffer[256];
+  for (size_t c = 0; c < comp_table_columns(table); c++)
+    for (size_t i = 0; i < comp_table_rows(table) && !is_in(t->drop, t->n_drop, comp_table_name(table, c)); i++)
+      if (comp_table_format(table, c, i, buffer, sizeof buffer)[0] == '\0') return true;
+  return false;
+}
+
 static int encode_table(run_job *job) {
   const run_options *o = job->options;
   const char *obs[3];
@@ -317,7 +326,7 @@ static int encode_table(run_job *job) {
   run_say(job, "a table: names become one feature each, and all features get mean 0 and variance 1");
   prepared(job);
   status = comp_tabular_encode(&job->dataset, job->context, table, &t);
-  bool lacking = status == COMP_ERR_DATA && strstr(comp_error_message(), "has no value") != NULL;
+  bool lacking = status == COMP_ERR_DATA && !o->drop_missing && has_missing(table, &t);
   free(drop);
   comp_table_free(table);
   int code = status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);

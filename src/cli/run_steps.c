@@ -125,25 +125,14 @@ static void tell_recipe(run_job *job, const comp_train_options *t) {
       t->model.scale, t->batch, t->model.gamma, job->options->condition);
 }
 
-/* How the training ended, for the record; says so when it was not as one would expect. */
-static void record_training(run_job *job, json_t *config) {
-  json_t *history = json_loads(comp_model_history(job->model), 0, NULL), *entry;
-  json_int_t planned = json_integer_value(json_object_get(json_object_get(config, "training"), "epochs"));
-  size_t i, best = 0, epochs = json_array_size(history);
-  double lowest = INFINITY;
-  bool validated = false;
-  json_array_foreach(history, i, entry) {
-    json_t *loss = json_object_get(json_object_get(entry, "validation"), "total");
-    validated = validated || loss;
-    if (loss && json_number_value(loss) < lowest) {
-      lowest = json_number_value(loss);
-      best = i + 1;
-    }
-  }
-  json_t *told = json_pack("{s:I, s:I}", "epochs", (json_int_t)epochs, "planned", planned);
-  if (validated) json_object_set_new(told, "best", json_integer((json_int_t)best));
-  json_object_set_new(job->record, "training", told);
-  json_decref(history);
+/* How the training ended, for the record. */
+static int record_training(run_job *job) {
+  char *text;
+  comp_status status = comp_training_json(&text, job->model);
+  if (status != COMP_OK) return fail(job, status);
+  json_object_set_new(job->record, "training", json_loads(text, 0, NULL));
+  comp_text_free(text);
+  return 0;
 }
 
 int run_train(run_job *job) {
@@ -178,10 +167,8 @@ int run_train(run_job *job) {
   job->trained = job->fingerprint;
   if (!code) code = run_step_done(job);
   json_t *config = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
-  if (config) {
-    record_training(job, config);
-    json_object_set_new(job->record, "model", config);
-  }
+  if (config) json_object_set_new(job->record, "model", config);
+  if (!code) code = record_training(job);
   return code ? code : run_folder_save(job, false);
 }
 
@@ -486,7 +473,11 @@ static void list_changes(change_list *list, const run_job *job) {
 static comp_status write_scores(run_job *job, const cli_scores *scores) {
   cli_output output;
   if (!cli_output_open(&output, run_path(job, "scores.json"))) return COMP_ERR_IO;
-  cli_scores_put_json(output.file, scores);
+  comp_status status = cli_scores_put_json(output.file, scores);
+  if (status != COMP_OK) {
+    cli_output_abort(&output);
+    return status;
+  }
   return cli_output_commit(&output) ? COMP_OK : COMP_ERR_IO;
 }
 
@@ -504,10 +495,12 @@ static int score(run_job *job, const comp_score_options *s, const cli_predict_op
   if (status == COMP_OK) status = cli_predictions_run(&predicted, job->context, job->dataset, result, p);
   if (status == COMP_OK) status = cli_changes_run(job->session, job->dataset, &c, list->changes, list->n, false);
   if (status == COMP_OK)
-    status = write_scores(
-        job,
-        &(cli_scores){
-            .options = s, .score = result, .predictions = &predicted, .changes = list->changes, .n_changes = list->n});
+    status = write_scores(job, &(cli_scores){.dataset = job->dataset,
+                                             .options = s,
+                                             .score = result,
+                                             .predictions = &predicted,
+                                             .changes = list->changes,
+                                             .n_changes = list->n});
   int code = status == COMP_OK ? 0 : fail(job, status);
   cli_changes_release(list->changes, list->n);
   cli_predictions_release(&predicted);
@@ -603,35 +596,8 @@ static int diagnose(run_job *job) {
   return run_step_done(job);
 }
 
-/* How often the condition is right when it is guessed from the label alone. Where conditions differ in their shares of
- * labels, this is what a representation that keeps labels must tell. */
-static int guess_from_label(run_job *job) {
-  const comp_table *obs = comp_dataset_obs(job->dataset);
-  const comp_groups *g = &job->conditions;
-  comp_groups labels = {0};
-  size_t column = comp_table_find(obs, job->options->label ? job->options->label : ""), right = 0, known = 0;
-  if (column == COMP_NOT_FOUND) return 0;
-  comp_status status = comp_table_groups(&labels, obs, column);
-  size_t *counts = status == COMP_OK ? calloc(labels.n_levels * g->n_levels + 1, sizeof *counts) : NULL;
-  for (size_t i = 0; counts && i < g->rows; i++)
-    if (labels.codes[i] >= 0 && g->codes[i] >= 0)
-      counts[(size_t)labels.codes[i] * g->n_levels + (size_t)g->codes[i]]++, known++;
-  for (size_t l = 0; counts && l < labels.n_levels; l++) {
-    size_t most = 0;
-    for (size_t c = 0; c < g->n_levels; c++)
-      if (counts[l * g->n_levels + c] > most) most = counts[l * g->n_levels + c];
-    right += most;
-  }
-  if (known) json_object_set_new(job->record, "told_by_label", json_real((double)right / (double)known));
-  bool good = counts != NULL;
-  free(counts);
-  comp_groups_release(&labels);
-  return good ? 0 : cli_error(job->session, EXIT_FAILED, "out of memory");
-}
-
 int run_measure(run_job *job) {
   int code = measure(job);
-  if (!code) code = guess_from_label(job);
   if (!code) code = diagnose(job);
   return code ? code : run_folder_save(job, false);
 }

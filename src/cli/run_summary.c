@@ -1,6 +1,8 @@
-/* run_summary.c: what `comp run` found, in a table for people, from the file of scores. */
+/* run_summary.c: what `comp run` found: a table of scores for people, and the findings. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/run.h"
 #include "cli/text.h"
@@ -9,6 +11,16 @@ enum { NAME = 50, VALUE = 14 };
 
 static double number(json_t *value) {
   return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* A number of a finding; NaN when there is none. */
+static double finding_number(const comp_verdict *verdict, const char *id, const char *name) {
+  for (size_t i = 0; i < comp_verdict_findings(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding(verdict, i);
+    for (size_t k = 0; k < f->n_numbers && strcmp(f->id, id) == 0; k++)
+      if (strcmp(f->numbers[k].name, name) == 0) return f->numbers[k].value;
+  }
+  return NAN;
 }
 
 static void put_name(const char *text, int width) {
@@ -127,78 +139,36 @@ static void put_change(json_t *change, bool table) {
   }
 }
 
-/* The share of conditions that the label alone tells, when that is more than the commonest value does. */
-static void put_told_by_label(json_t *root, double told) {
+/* How well the label alone predicts the condition, when that is better than always predicting the most common value. */
+static void put_told_by_label(json_t *root, const comp_verdict *verdict) {
   double majority = number(json_object_get(json_array_get(json_object_get(root, "predict"), 0), "majority"));
-  if (isnan(told) || !(told > majority)) return;
+  double told = finding_number(verdict, "hidden", "label_accuracy");
+  if (!(told > majority)) return;
   put_name("    by the label alone", NAME);
   for (size_t e = 0; e < json_array_size(json_object_get(root, "embeddings")); e++) put_value(told, 3);
   putchar('\n');
 }
 
-/* One sentence: can the condition still be told, and by whom? `told`: how well by the label alone, which should be
- * kept. Where one value is common, a classifier that is right no more often than by always saying it can still know
- * more than nothing: then it finds every value more often than chance. (The page says the same: src/report/words.c.) */
-static void put_verdict(json_t *root, const char *condition, double told) {
-  size_t i;
-  json_t *item, *kind;
-  double over = -INFINITY, margin = 2;
-  const char *strongest = NULL, *floor = "";
-  double right = 0, reference = 0; /* what the points are the difference of */
-  bool by_value = false;           /* as a mean over the values, not over the samples */
-  json_array_foreach(json_object_get(root, "predict"), i, item) {
-    size_t k;
-    if (strcmp(json_string_value(json_object_get(item, "column")), condition) != 0 ||
-        strcmp(json_string_value(json_object_get(item, "embedding")), "X_comp") != 0)
+/* What the numbers mean, as src/verdict has it; the report has the notes, too. */
+static void put_findings(const comp_verdict *verdict) {
+  enum { INDENT = 32 };
+  int width = text_columns(STDOUT_FILENO, 120);
+  size_t notes = 0;
+  if (width < 80) width = 80;
+  for (size_t i = 0; i < comp_verdict_findings(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding(verdict, i);
+    if (f->level == COMP_LEVEL_NOTE) {
+      notes++;
       continue;
-    double majority = number(json_object_get(item, "majority")), levels = number(json_object_get(item, "levels"));
-    bool by_label = told > majority;
-    margin = fmax(2, 100 / sqrt(number(json_object_get(item, "samples")))); /* two standard errors */
-    floor = by_label ? "what the label alone tells" : "guessing";
-    json_array_foreach(json_object_get(item, "classifiers"), k, kind) {
-      double points = 100 * (number(json_object_get(kind, "accuracy")) - (by_label ? told : majority));
-      double balanced = 100 * (number(json_object_get(kind, "balanced_accuracy")) - 1 / levels);
-      bool more = !by_label && balanced > points;
-      if (more) points = balanced;
-      if (!(points > over)) continue;
-      by_value = more;
-      right = number(json_object_get(kind, more ? "balanced_accuracy" : "accuracy"));
-      reference = more ? 1 / levels : by_label ? told : majority;
-      over = points;
-      strongest = json_string_value(json_object_get(kind, "classifier"));
     }
+    int column = printf("%-8s %-18s ", comp_level_name(f->level), f->id);
+    text_flow flow = text_flow_start(stdout, column, INDENT, width);
+    text_flow_add(&flow, f->text);
+    if (f->advice[0]) text_flow_add(&flow, " -> ");
+    text_flow_add(&flow, f->advice);
+    text_flow_end(&flow);
   }
-  if (!strongest) return;
-  const char *words = classifier_words(strongest);
-  if (over <= 0)
-    printf("'%s' can hardly be told from the representation: the best classifier, %s, is no better than %s.\n",
-           condition, words, floor);
-  else if (over <= margin)
-    printf("'%s' can hardly be told from the representation: the best classifier, %s, is within %.0f points of %s.\n",
-           condition, words, ceil(margin), floor);
-  else
-    printf("'%s' %s: the best classifier, %s, is %.1f points above %s (%s %.3f, against %.3f)%s.\n", condition,
-           over > 10 ? "is not hidden" : "can still be told to some degree", words, over, floor,
-           by_value ? "balanced accuracy, the mean over the values of the share found:" : "accuracy", right, reference,
-           over > 10 ? "; more --epochs or another --gamma may hide it better" : "");
-}
-
-static double value_of(json_t *embeddings, const char *name, const char *metric) {
-  size_t i;
-  json_t *e;
-  json_array_foreach(embeddings, i, e) {
-    if (strcmp(json_string_value(json_object_get(e, "name")), name) == 0)
-      return number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value"));
-  }
-  return NAN;
-}
-
-/* One more when labels were lost with the condition. */
-static void put_warning(json_t *embeddings) {
-  double lisi = value_of(embeddings, "X_pca", "clisi") - value_of(embeddings, "X_comp", "clisi");
-  double nmi = value_of(embeddings, "X_pca", "nmi_kmeans") - value_of(embeddings, "X_comp", "nmi_kmeans");
-  if (lisi > 0.1 || nmi > 0.1)
-    puts("Labels are less apart than before: more --epochs or a smaller --gamma may keep them; look at the report.");
+  if (notes) printf("%zu note%s: see the report\n", notes, notes == 1 ? "" : "s");
 }
 
 static const char *kind_of_data(const run_job *job) {
@@ -206,19 +176,30 @@ static const char *kind_of_data(const run_job *job) {
   return kind ? kind : "omics";
 }
 
-/* How the training ended, where that needs a word. */
-static void put_training(json_t *record) {
-  json_t *training = json_object_get(record, "training");
-  long long epochs = json_integer_value(json_object_get(training, "epochs"));
-  long long planned = json_integer_value(json_object_get(training, "planned"));
-  json_t *best = json_object_get(training, "best");
-  if (epochs > 0 && epochs < planned)
-    printf("Training stopped after %lld of %lld epochs: the validation loss was lowest in epoch %lld and did not fall "
-           "again (--patience 0 goes on to the end).\n",
-           epochs, planned, (long long)json_integer_value(best));
-  if (best && epochs > 1 && json_integer_value(best) == 1)
-    puts("Warning: the validation loss was lowest in the first epoch: the model has hardly learned anything. Try a "
-         "smaller --lr, or look for very large values in the data.");
+/* Adds a file of the folder; one that is not there is left out. */
+static comp_status add_file(comp_verdict *verdict, comp_document kind, const char *folder, const char *name) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  json_t *document = json_load_file(path, 0, NULL);
+  char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+  comp_status status = text ? comp_verdict_add(verdict, kind, text) : COMP_OK;
+  free(text);
+  json_decref(document);
+  return status;
+}
+
+/* From the same documents as the page. */
+static comp_status judge(comp_verdict **out, const run_job *job) {
+  json_t *training = json_object_get(job->record, "training");
+  char *text = training ? json_dumps(training, JSON_COMPACT) : NULL;
+  comp_status status = comp_verdict_new(out);
+  if (status == COMP_OK) status = add_file(*out, COMP_DOCUMENT_SCORES, job->folder, "scores.json");
+  if (status == COMP_OK && !job->options->no_diagnose)
+    status = add_file(*out, COMP_DOCUMENT_DIAGNOSIS, job->folder, "diagnose.json");
+  if (status == COMP_OK && text) status = comp_verdict_add(*out, COMP_DOCUMENT_TRAINING, text);
+  if (status == COMP_OK) status = comp_verdict_judge(*out);
+  free(text);
+  return status;
 }
 
 int run_summary(run_job *job) {
@@ -231,6 +212,13 @@ int run_summary(run_job *job) {
   json_t *root = json_load_file(path, 0, &problem);
   if (!root) return cli_error(job->session, EXIT_FAILED, "%s: cannot be read again: %s", path, problem.text);
   json_t *embeddings = json_object_get(root, "embeddings");
+  comp_verdict *verdict = NULL;
+  comp_status status = judge(&verdict, job);
+  if (status != COMP_OK) {
+    json_decref(root);
+    comp_verdict_free(verdict);
+    return cli_fail(job->session, status);
+  }
   put_name(o->protect ? "Is it hidden?" : "Is it mixed?", NAME);
   json_array_foreach(embeddings, i, e) {
     printf("%*s", VALUE, title(json_string_value(json_object_get(e, "name")), o->model));
@@ -240,8 +228,7 @@ int run_summary(run_job *job) {
   put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, 0 is best");
   put_metric(embeddings, "s", "  s: own condition nearer, 0 is best");
   put_accuracies(root, o->condition);
-  double told = number(json_object_get(job->record, "told_by_label"));
-  put_told_by_label(root, told);
+  put_told_by_label(root, verdict);
   if (o->label) {
     puts("Are labels kept apart?");
     put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");
@@ -259,10 +246,9 @@ int run_summary(run_job *job) {
   if (json_array_size(more) == 1) put_change(json_array_get(more, 0), table);
   if (json_array_size(more) > 1) printf("%zu more changes of condition are in scores.json\n", json_array_size(more));
   putchar('\n');
-  put_training(job->record);
-  put_verdict(root, o->condition, told);
-  put_warning(embeddings);
+  put_findings(verdict);
   printf("report: %s/report.html\n", job->folder);
+  comp_verdict_free(verdict);
   json_decref(root);
   return 0;
 }

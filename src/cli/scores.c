@@ -2,6 +2,7 @@
 #include "cli/scores.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/json.h"
@@ -286,9 +287,11 @@ static void put_json_scores(FILE *out, const cli_scores *r) {
   fputs("\n  ]", out);
 }
 
-void cli_scores_put_json(FILE *out, const cli_scores *r) {
+/* Everything but the findings, without the closing brace. */
+static void put_numbers(FILE *out, const cli_scores *r, const char *design) {
   put_text(out, "{\n  ", "condition", r->options->condition);
   put_text(out, ",\n  ", "label", r->options->label);
+  fprintf(out, ",\n  \"design\": %s", design);
   if (r->score) put_json_scores(out, r);
   if (r->predictions) cli_predictions_put_json(out, r->predictions);
   size_t count = 0;
@@ -301,5 +304,42 @@ void cli_scores_put_json(FILE *out, const cli_scores *r) {
             r->changes[i].json);
     count++;
   }
-  fputs(count > 1 ? "]\n}\n" : "\n}\n", out);
+  if (count > 1) fputc(']', out);
+}
+
+/* How many samples there are of what. It should be freed via comp_text_free(). */
+static comp_status make_design(char **out, const cli_scores *r) {
+  const cli_predict_options *p = r->predictions ? r->predictions->options : NULL;
+  size_t n = 0;
+  const char **targets = calloc(p ? p->columns.count + 1 : 1, sizeof *targets);
+  *out = NULL;
+  if (!targets) return COMP_ERR_MEMORY;
+  for (size_t i = 0; p && p->fairness && i < p->columns.count; i++)
+    if (strcmp(p->columns.items[i], r->options->condition) != 0) targets[n++] = p->columns.items[i];
+  comp_status status = comp_design_json(out, r->dataset, r->options->condition, r->options->label, targets, n);
+  free(targets);
+  return status;
+}
+
+comp_status cli_scores_put_json(FILE *out, const cli_scores *r) {
+  char *design = NULL, *text = NULL, *whole = NULL;
+  size_t size;
+  comp_verdict *verdict = NULL;
+  comp_status status = make_design(&design, r);
+  FILE *numbers = status == COMP_OK ? open_memstream(&text, &size) : NULL;
+  if (numbers) {
+    put_numbers(numbers, r, design);
+    fclose(numbers);
+    if (asprintf(&whole, "%s}", text) < 0) whole = NULL;
+  }
+  if (status == COMP_OK && !whole) status = COMP_ERR_MEMORY;
+  if (status == COMP_OK) status = comp_verdict_new(&verdict);
+  if (status == COMP_OK) status = comp_verdict_add(verdict, COMP_DOCUMENT_SCORES, whole);
+  if (status == COMP_OK) status = comp_verdict_judge(verdict);
+  if (status == COMP_OK) fprintf(out, "%s,\n  \"findings\": %s\n}\n", text, comp_verdict_json(verdict));
+  comp_verdict_free(verdict);
+  comp_text_free(design);
+  free(text);
+  free(whole);
+  return status;
 }

@@ -26,6 +26,7 @@ void cli_changes_release(cli_change *changes, size_t n);
 
 /* The results of one run. */
 typedef struct cli_scores {
+  const comp_dataset *dataset;
   const comp_score_options *options;
   const comp_score *score;   /* of embeddings; NULL: none were scored */
   const cli_change *changes; /* [n_changes] */
@@ -38,7 +39,7 @@ typedef struct cli_scores {
 /* A table on stdout. */
 void cli_scores_print(const cli_scores *scores);
 
-/* One JSON object. */
-void cli_scores_put_json(FILE *out, const cli_scores *scores);
+/* One JSON object, with what the numbers mean in it. */
+comp_status cli_scores_put_json(FILE *out, const cli_scores *scores);
 
 #endif

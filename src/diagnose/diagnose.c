@@ -327,7 +327,7 @@ done:
   return status;
 }
 
-static void release(comp__results *r) {
+void comp__results_release(comp__results *r) {
   comp__identify_release(&r->identify);
   comp__independence_release(&r->independence);
   comp__stability_release(&r->stability);
@@ -336,70 +336,47 @@ static void release(comp__results *r) {
   comp__free(r->counts);
 }
 
-comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
-                          const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
-  *out = NULL;
-  comp_status status;
-  comp_diagnosis *diagnosis = NULL;
-  comp__latent *latents = NULL;
-  comp__results r = {.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
-  COMP__TRY(comp_diagnose_options_check(options));
-  COMP__TRY(check_models(context, models, n_models, options));
-  for (size_t m = 1; m < n_models; m++)
-    comp__settings_compare(&r.settings, models[0], models[m], name_model(models, m, options).name);
-  r.model = models[0];
-  r.n = comp_dataset_samples(dataset);
-  r.dims = comp_model_get_options(models[0])->latent;
-  r.conditions = comp_model_levels(models[0]);
-  COMP__TRY(comp__calloc(&r.counts, r.conditions, sizeof *r.counts));
-  if (options->label) {
-    size_t column;
-    if (strcmp(options->label, comp_model_condition(models[0])) == 0)
-      COMP__FAIL(COMP_ERR_DATA,
-                 "the label '%s' is the condition of the model: give a column of what must not be lost, such as the "
-                 "cell type",
-                 options->label);
-    COMP__TRY(comp_table_require(&column, comp_dataset_obs(dataset), options->label));
-    COMP__TRY(comp_table_groups(&r.labels, comp_dataset_obs(dataset), column));
-    if (r.labels.n_levels > 1000)
-      COMP__FAIL(COMP_ERR_DATA, "'%s' has %zu different values; labels are kinds of samples, at most 1000",
-                 options->label, r.labels.n_levels);
-  }
-  COMP__TRY(comp__calloc(&diagnosis, 1, sizeof *diagnosis));
-  COMP__TRY(comp__calloc(&latents, n_models, sizeof *latents));
-  for (size_t m = 0; m < n_models; m++) {
-    COMP__TRY(comp__latent_init(&latents[m], context, models[m], dataset));
-    if (m == 0) COMP__TRY(check_samples(&r, &latents[0]));
-  }
-  COMP__TRY(run_checks(&r, context, dataset, latents));
-  COMP__TRY(comp__judge(diagnosis, &r));
-  COMP__TRY(comp__results_json(&diagnosis->json, &r, diagnosis));
-  *out = diagnosis;
-done:
-  for (size_t m = 0; latents && m < n_models; m++) comp__latent_release(&latents[m]);
-  comp__free(latents);
-  release(&r);
-  if (status != COMP_OK) comp_diagnosis_free(diagnosis);
+/* Reads the labels, where a column of them is named. */
+static comp_status read_labels(comp__results *r, const comp_dataset *dataset) {
+  const char *label = r->options.label;
+  size_t column;
+  if (!label) return COMP_OK;
+  if (strcmp(label, comp_model_condition(r->model)) == 0)
+    return comp__error(COMP_ERR_DATA,
+                       "the label '%s' is the condition of the model: give a column of what must not be lost, such as "
+                       "the cell type",
+                       label);
+  comp_status status = comp_table_require(&column, comp_dataset_obs(dataset), label);
+  if (status == COMP_OK) status = comp_table_groups(&r->labels, comp_dataset_obs(dataset), column);
+  if (status == COMP_OK && r->labels.n_levels > 1000)
+    status = comp__error(COMP_ERR_DATA, "'%s' has %zu different values; labels are kinds of samples, at most 1000",
+                         label, r->labels.n_levels);
   return status;
 }
 
-void comp_diagnosis_free(comp_diagnosis *diagnosis) {
-  if (!diagnosis) return;
-  for (size_t i = 0; i < diagnosis->count; i++) comp__free((char *)(uintptr_t)diagnosis->findings[i].reason);
-  comp__free(diagnosis->findings);
-  comp__free(diagnosis->json);
-  comp__free(diagnosis);
-}
-
-size_t comp_diagnosis_findings(const comp_diagnosis *diagnosis) {
-  return diagnosis->count;
-}
-const comp_finding *comp_diagnosis_finding(const comp_diagnosis *diagnosis, size_t index) {
-  return &diagnosis->findings[index];
-}
-comp_verdict comp_diagnosis_worst(const comp_diagnosis *diagnosis) {
-  return diagnosis->worst;
-}
-const char *comp_diagnosis_json(const comp_diagnosis *diagnosis) {
-  return diagnosis->json;
+comp_status comp__results_run(comp__results *r, comp_context *context, const comp_dataset *dataset,
+                              const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
+  comp_status status;
+  comp__latent *latents = NULL;
+  *r = (comp__results){.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
+  COMP__TRY(comp_diagnose_options_check(options));
+  COMP__TRY(check_models(context, models, n_models, options));
+  for (size_t m = 1; m < n_models; m++)
+    comp__settings_compare(&r->settings, models[0], models[m], name_model(models, m, options).name);
+  r->model = models[0];
+  r->n = comp_dataset_samples(dataset);
+  r->dims = comp_model_get_options(models[0])->latent;
+  r->conditions = comp_model_levels(models[0]);
+  COMP__TRY(comp__calloc(&r->counts, r->conditions, sizeof *r->counts));
+  COMP__TRY(read_labels(r, dataset));
+  COMP__TRY(comp__calloc(&latents, n_models, sizeof *latents));
+  for (size_t m = 0; m < n_models; m++) {
+    COMP__TRY(comp__latent_init(&latents[m], context, models[m], dataset));
+    if (m == 0) COMP__TRY(check_samples(r, &latents[0]));
+  }
+  COMP__TRY(run_checks(r, context, dataset, latents));
+done:
+  for (size_t m = 0; latents && m < n_models; m++) comp__latent_release(&latents[m]);
+  comp__free(latents);
+  return status;
 }

@@ -1,4 +1,4 @@
-/* json.c: all numbers of a diagnosis as JSON. */
+/* json.c: all numbers of a diagnosis as JSON, with its findings. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -155,25 +155,13 @@ static json_t *kept(const comp__results *r) {
                    "explained_variance_without_penalty", number(r->reconstruction_against));
 }
 
-static json_t *findings(const comp_diagnosis *d) {
-  json_t *list = json_array();
-  for (size_t i = 0; i < d->count; i++) {
-    const comp_finding *f = &d->findings[i];
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s}", "question", comp_question_text(f->question),
-                                    "check", f->check, "verdict", comp_verdict_name(f->verdict), "value",
-                                    number(f->value), "measure", f->measure, "reason", f->reason, "advice", f->advice));
-  }
-  return list;
-}
-
-comp_status comp__results_json(char **out, const comp__results *r, const comp_diagnosis *diagnosis) {
+comp_status comp__results_json(char **out, const comp__results *r, json_t *findings, const char *worst) {
   *out = NULL;
-  json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->n),
-                           "features", integer(r->features), "features_missing", integer(r->missing), "dimensions",
-                           integer(r->dims), "models", integer(r->models), "worst", comp_verdict_name(diagnosis->worst),
-                           "findings", findings(diagnosis), "identifiable", identify(&r->identify), "independent",
-                           independence(r), "stable", stability(r), "kept", kept(r));
+  json_t *root =
+      json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->n), "features",
+                integer(r->features), "features_missing", integer(r->missing), "dimensions", integer(r->dims), "models",
+                integer(r->models), "worst", worst, "findings", findings, "identifiable", identify(&r->identify),
+                "independent", independence(r), "stable", stability(r), "kept", kept(r));
   char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
   comp_status status =
       text ? comp__strdup(out, text) : comp__error(COMP_ERR_MEMORY, "the diagnosis cannot be written as JSON");

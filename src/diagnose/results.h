@@ -1,7 +1,9 @@
-/* results.h: all numbers of a diagnosis, on their way from the checks (diagnose.c) to the findings (verdict.c) and to
+/* results.h: all numbers of a diagnosis, on their way from the checks (diagnose.c) to the findings (src/verdict) and to
  * JSON (json.c). */
 #ifndef COMP_DIAGNOSE_RESULTS_H
 #define COMP_DIAGNOSE_RESULTS_H
+
+#include <jansson.h>
 
 #include "comp/diagnose.h"
 #include "comp/table.h"
@@ -34,17 +36,13 @@ typedef struct comp__results {
   double reconstruction, reconstruction_against;    /* explained variance; NaN when not asked for */
 } comp__results;
 
-struct comp_diagnosis {
-  comp_finding *findings;
-  size_t count, capacity;
-  char *json;
-  comp_verdict worst;
-};
+/* Makes all checks. It should be released via comp__results_release(), also when it fails. */
+comp_status comp__results_run(comp__results *out, comp_context *context, const comp_dataset *dataset,
+                              const comp_model *const *models, size_t n_models, const comp_diagnose_options *options);
+void comp__results_release(comp__results *results);
 
-/* The findings of all results, in order. */
-comp_status comp__judge(comp_diagnosis *out, const comp__results *results);
-
-/* The JSON text of results and findings. It should be freed via comp__free(). */
-comp_status comp__results_json(char **out, const comp__results *results, const comp_diagnosis *diagnosis);
+/* The results as JSON text, with the findings (a list, which is taken over) and the worst level in it. It should be
+ * freed via comp__free(). */
+comp_status comp__results_json(char **out, const comp__results *results, json_t *findings, const char *worst);
 
 #endif

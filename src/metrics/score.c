@@ -122,8 +122,7 @@ bool comp_score_needs_x(const comp_score_options *o) {
     for (size_t i = 0; i < names.count; i++) needed = needed || strcmp(comp__strings_get(&names, i), "X") == 0;
   if (strcmp(o->before, "X") == 0 && comp__alloc(&how, comp__metrics_count(), 1) == COMP_OK &&
       choose(how, o->metrics) == COMP_OK)
-    for (size_t m = 0; m < comp__metrics_count(); m++)
-      needed = needed || (how[m] && comp__metric_at(m)->run == comp__metric_pcr);
+    for (size_t m = 0; m < comp__metrics_count(); m++) needed = needed || (how[m] && comp__metric_at(m)->before);
   comp__free(how);
   comp__strings_release(&names);
   return needed;
@@ -505,7 +504,7 @@ static comp_status score_embedding(comp_score *score, comp_context *context, con
   find_wanted(&s);
   for (size_t m = 0; m < score->n_metrics; m++) {
     const comp__metric *metric = comp__metric_at(score->chosen[m]);
-    if (metric->run == comp__metric_pcr && !s.before) {
+    if (metric->before && !s.before) {
       if (strcmp(o->before, "X") != 0 || d->x) COMP__TRY(find_matrix(&s.before, d, o->before));
       if (s.before) COMP__TRY(check_values(context, s.before, o->before, d));
     }

@@ -64,6 +64,7 @@ typedef struct comp__metric {
   comp_score_metric info;
   size_t k;      /* of the neighbours that it takes from the whole view: COMP__K_OPTION: options.k */
   bool in_total; /* whether it is part of its family's total */
+  bool before;   /* whether it compares with the data as it was (options.before) */
   comp_status (*run)(comp__score_cell *out, comp__scoring *scoring);
 } comp__metric;
 
@@ -105,6 +106,7 @@ comp_status comp__metric_asw_batch(comp__score_cell *out, comp__scoring *s);    
 comp_status comp__metric_isolated(comp__score_cell *out, comp__scoring *s);           /* asw.c */
 comp_status comp__metric_ilisi(comp__score_cell *out, comp__scoring *s);              /* lisi.c */
 comp_status comp__metric_clisi(comp__score_cell *out, comp__scoring *s);              /* lisi.c */
+comp_status comp__metric_label_knn(comp__score_cell *out, comp__scoring *s);          /* purity.c */
 comp_status comp__metric_graph_connectivity(comp__score_cell *out, comp__scoring *s); /* graph.c */
 comp_status comp__metric_pcr(comp__score_cell *out, comp__scoring *s);                /* pcr.c */
 comp_status comp__metric_mmd(comp__score_cell *out, comp__scoring *s);                /* mmd.c */

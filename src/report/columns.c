@@ -16,32 +16,6 @@
 
 enum { MAX_LEVELS = 200, MAX_COLUMNS = 60, MAX_MAPS = 6, MISSING = 65535 };
 
-comp_status comp__put(json_t *object, const char *key, json_t *value) {
-  if (json_object_set_new(object, key, value) == 0) return COMP_OK;
-  return comp__error(COMP_ERR_MEMORY, "out of memory");
-}
-
-comp_status comp__append(json_t *list, json_t *value) {
-  if (json_array_append_new(list, value) == 0) return COMP_OK;
-  return comp__error(COMP_ERR_MEMORY, "out of memory");
-}
-
-json_t *comp__json_text(const char *text) {
-  size_t bad;
-  if (!text) return json_null();
-  if (comp__utf8_valid(text, strlen(text), &bad)) return json_string(text);
-  char *copy = strdup(text);
-  if (!copy) return NULL;
-  while (!comp__utf8_valid(copy, strlen(copy), &bad)) copy[bad] = '?';
-  json_t *value = json_string(copy);
-  free(copy);
-  return value;
-}
-
-json_t *comp__json_number(double value) {
-  return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Packs bytes into object[key]. */
 static comp_status put_packed(json_t *object, const char *key, const void *data, size_t size) {
   char *text = NULL;

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "report/canvas.h"
 #include "report/legend.h"
-#include "report/scores.h"
+#include "verdict/scores.h"
 
 /* Different names in the order in which they come. */
 typedef struct names {

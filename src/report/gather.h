@@ -6,7 +6,8 @@
 
 #include "comp/report.h"
 #include "report/effects.h"
-#include "report/scores.h"
+#include "verdict/json.h"
+#include "verdict/scores.h"
 
 /* What the parts are made from. */
 typedef struct comp__subject {
@@ -21,8 +22,9 @@ typedef struct comp__subject {
   comp__effects *effects;             /* one for each change of condition that was predicted */
   size_t n_effects, left_out_effects; /* the latter are more than the page shows */
   comp__scores scores;
-  json_t *history;  /* a list; NULL: no model */
-  json_t *findings; /* of diagnose, as the file has them; NULL: none */
+  json_t *documents; /* the files of scores, as they are; a list */
+  json_t *history;   /* a list; NULL: no model */
+  json_t *diagnosis; /* the file of comp diagnose, as it is; NULL: none */
 } comp__subject;
 
 /* Each makes a value that the caller owns; NULL in *out with an error. */
@@ -35,17 +37,7 @@ comp_status comp__gather_effects(json_t **out, const comp__subject *subject);
  * The text should be freed via comp__free(). */
 comp_status comp__gather_genes(json_t **out, char **blocks, const comp__subject *subject);
 
-/* Sentences: an object of "summary", "warnings" and three verdicts. */
-comp_status comp__gather_words(json_t **out, const comp__subject *subject);
-
-/* Puts a value into an object and takes it over; an error when memory is short. */
-comp_status comp__put(json_t *object, const char *key, json_t *value);
-comp_status comp__append(json_t *list, json_t *value);
-
-/* Text as JSON: bytes that are not UTF-8 become '?'. NULL gives null. */
-json_t *comp__json_text(const char *text);
-
-/* A number, or null when it is not finite. */
-json_t *comp__json_number(double value);
+/* What the numbers mean: the list of findings of src/verdict. */
+comp_status comp__gather_findings(json_t **out, const comp__subject *subject);
 
 #endif

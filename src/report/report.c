@@ -13,11 +13,11 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "report/classifiers.h"
 #include "report/embedding.h"
 #include "report/gather.h"
 #include "report/noun.h"
 #include "report/page.h"
-#include "report/told.h"
 
 enum { FORMAT = 1, MAX_EFFECTS = 12 };
 
@@ -125,13 +125,24 @@ static comp_status read_model(comp__subject *s) {
   return comp__error(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
 }
 
-static comp_status read_findings(comp__subject *s) {
-  json_error_t problem;
-  if (!s->options->diagnose) return COMP_OK;
-  s->findings = json_load_file(s->options->diagnose, 0, &problem);
-  if (s->findings) return COMP_OK;
-  if (problem.line < 0) return comp__error(COMP_ERR_IO, "cannot read '%s': %s", s->options->diagnose, problem.text);
-  return comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", s->options->diagnose, problem.line, problem.text);
+/* The files of scores: as documents, and as one list of scores. */
+static comp_status read_scores(comp__subject *s) {
+  comp_status status = COMP_OK;
+  s->documents = json_array();
+  for (size_t i = 0; i < s->options->n_scores && status == COMP_OK; i++) {
+    json_t *document;
+    size_t before = s->scores.count;
+    const char *path = s->options->scores[i];
+    status = comp__json_read(&document, path, JSON_REJECT_DUPLICATES);
+    if (status == COMP_OK) status = comp__append(s->documents, document);
+    if (status == COMP_OK) status = comp__scores_add(&s->scores, document, path);
+    if (status == COMP_OK && s->scores.count == before) status = comp__scores_missing(path);
+  }
+  return status;
+}
+
+static comp_status read_diagnosis(comp__subject *s) {
+  return s->options->diagnose ? comp__json_read(&s->diagnosis, s->options->diagnose, 0) : COMP_OK;
 }
 
 /* ---- The data -------------------------------------------------------------------------------------------------- */
@@ -150,7 +161,7 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores, const
   comp_status status = COMP_OK;
   for (size_t i = 0; i < scores->count; i++) {
     const comp__score *s = &scores->items[i];
-    if (s->told) continue; /* it has a section of its own */
+    if (s->classified) continue; /* it has a section of its own */
     json_t *object = json_object();
     if (status == COMP_OK) status = comp__append(list, json_incref(object));
     const struct {
@@ -191,7 +202,7 @@ static comp_status gather_provenance(json_t **out, const comp__subject *s) {
   if (parsed) COMP__TRY(comp__put(object, "record", parsed));
   parsed = s->options->model ? json_loads(comp_model_config(s->options->model), 0, NULL) : NULL;
   if (parsed) COMP__TRY(comp__put(object, "model", parsed));
-  if (s->findings) COMP__TRY(comp__put(object, "diagnose", json_incref(s->findings)));
+  if (s->diagnosis) COMP__TRY(comp__put(object, "diagnose", json_incref(s->diagnosis)));
   *out = json_incref(object);
 done:
   json_decref(object);
@@ -228,13 +239,13 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   COMP__TRY(comp__put(root, "shown", json_integer((json_int_t)s->n_rows)));
   COMP__TRY(comp__put(root, "condition", comp__json_text(s->condition)));
   COMP__TRY(comp__put(root, "label", comp__json_text(s->label)));
-  PUT("words", comp__gather_words(&value, s));
+  PUT("findings", comp__gather_findings(&value, s));
   PUT("maps", comp__gather_maps(&value, s));
   PUT("columns", comp__gather_columns(&value, s));
   PUT("names", comp__gather_names(&value, s));
   PUT("effects", comp__gather_effects(&value, s));
   PUT("genes", comp__gather_genes(&value, blocks, s));
-  PUT("told", comp__gather_told(&value, s));
+  PUT("classifiers", comp__gather_classifiers(&value, s));
   PUT("scores", gather_scores(&value, &s->scores, s->noun));
   PUT("provenance", gather_provenance(&value, s));
   if (s->history) COMP__TRY(comp__put(root, "history", json_incref(s->history)));
@@ -333,8 +344,8 @@ comp_status comp_report_write(comp_context *context, const comp_dataset *dataset
   COMP__TRY(choose_maps(&s));
   COMP__TRY(choose_rows(&rows, &s));
   COMP__TRY(read_model(&s));
-  COMP__TRY(read_findings(&s));
-  for (size_t i = 0; i < options->n_scores; i++) COMP__TRY(comp__scores_read(&s.scores, options->scores[i]));
+  COMP__TRY(read_diagnosis(&s));
+  COMP__TRY(read_scores(&s));
   COMP__TRY(find_effects(&s));
   COMP__TRY(gather(root, &blocks, &s));
   COMP__TRY(make_page(&page, root, blocks));
@@ -342,7 +353,8 @@ comp_status comp_report_write(comp_context *context, const comp_dataset *dataset
 done:
   json_decref(root);
   json_decref(s.history);
-  json_decref(s.findings);
+  json_decref(s.diagnosis);
+  json_decref(s.documents);
   for (size_t e = 0; e < s.n_effects; e++) comp__effects_release(&s.effects[e]);
   comp__free(s.effects);
   comp__scores_release(&s.scores);

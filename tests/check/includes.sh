@@ -21,7 +21,8 @@ umap          core nn neighbors linalg
 metrics       core nn neighbors linalg cluster
 baseline      core nn neighbors linalg cluster
 diagnose      core nn neighbors linalg cluster metrics model train task
-report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
+verdict       core diagnose
+report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose verdict
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
 cli
 '

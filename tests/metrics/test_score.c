@@ -239,6 +239,57 @@ static const comp_score_part *part_of(const comp_score *score, size_t m, const c
   return NULL;
 }
 
+/* Whether no label is more common than its own among the 15 samples that are nearest to sample i. */
+static bool has_own_neighbours(const float *x, const char *const *label, size_t i) {
+  enum { K = 15 };
+  bool taken[N] = {false};
+  size_t near[K], own = 0;
+  taken[i] = true;
+  for (size_t k = 0; k < K; k++) {
+    double least = INFINITY;
+    for (size_t j = 0; j < N; j++) {
+      double d2 = 0.0;
+      for (size_t c = 0; c < DIMS; c++) d2 += pow((double)x[i * DIMS + c] - (double)x[j * DIMS + c], 2.0);
+      if (taken[j] || d2 >= least) continue;
+      least = d2;
+      near[k] = j;
+    }
+    taken[near[k]] = true;
+    own += strcmp(label[near[k]], label[i]) == 0;
+  }
+  for (size_t a = 0; a < K; a++) {
+    size_t other = 0;
+    for (size_t b = 0; b < K; b++) other += strcmp(label[near[a]], label[near[b]]) == 0;
+    if (other > own) return false;
+  }
+  return true;
+}
+
+static void neighbours_share_the_label(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = points(false);
+  comp_score *score;
+  comp_score_options o = options_of("label_knn");
+  const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
+  const char *label[N];
+  size_t found = 0, found_y = 0, n_y = 0;
+  for (size_t i = 0; i < N; i++) label[i] = i == 7 ? "z" : i % 3 ? "x" : "y"; /* as points() has them */
+  for (size_t i = 0; i < N; i++) {
+    bool right = has_own_neighbours(x, label, i);
+    found += right;
+    if (label[i][0] == 'y') found_y += right, n_y++;
+  }
+  assert_true(found_y > 0 && found_y < n_y); /* the test can fail */
+  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_near(comp_score_value(score, 0, 0), (double)found / N, 1e-12);
+  assert_near(part_of(score, 0, "y")->value, (double)found_y / (double)n_y, 1e-12);
+  assert_true(part_of(score, 0, "z")->value == 0.0); /* a single sample */
+  comp_score_free(score);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 static void values_are_in_range(void **state) {
   (void)state;
   comp_context *context = test_context(2);
@@ -490,6 +541,7 @@ int main(void) {
       cmocka_unit_test(agreement_by_hand),
       cmocka_unit_test(silhouettes_by_plain_loops),
       cmocka_unit_test(same_bytes_at_any_thread_count),
+      cmocka_unit_test(neighbours_share_the_label),
       cmocka_unit_test(values_are_in_range),
       cmocka_unit_test(small_labels),
       cmocka_unit_test(samples_with_missing_values),

@@ -164,6 +164,11 @@ def restate(x, points, condition, label, k, alpha, shrink=None, scope="label"):
     value["ilisi"] = (np.median(lisi(index, distance, condition)) - 1) / (len(np.unique(condition)) - 1)
     labels = np.unique(label)
     value["clisi"] = (len(labels) - np.median(lisi(index, distance, label))) / (len(labels) - 1)
+    votes = np.stack([(label[index[:, :15]] == l).sum(1) for l in labels], 1)
+    right = votes[np.arange(len(label)), np.searchsorted(labels, label)] == votes.max(1)
+    value["label_knn"] = right.mean()
+    for l in labels:
+        part["label_knn", l, None] = right[label == l].mean()
     silhouettes = silhouette_samples(d, label, metric="precomputed")
     value["asw_label"] = (silhouettes.mean() + 1) / 2
     widths, connected, accepted = [], [], []

@@ -1,4 +1,4 @@
-/* test_report.c: what the page says in words, that its data cannot break out of it, and that it is written whole. (What
+/* test_report.c: what the page is made from, that its data cannot break out of it, and that it is written whole. (What
  * it looks like and does is tested in a browser: web/test.) */
 #include "report/report_testing.h"
 
@@ -9,7 +9,6 @@
 #include "prep/record.h"
 #include "report/gather.h"
 #include "report/noun.h"
-#include "report/told.h"
 
 /* The page's data, parsed as the page itself does. It should be released via json_decref(). */
 static json_t *page_data(const char *path) {
@@ -40,20 +39,30 @@ static comp_report_options usual(void) {
   return options;
 }
 
-/* Whether a text is in one of the warnings, or in the summary. */
-static bool says(json_t *data, const char *list, const char *text) {
+/* The finding with this id; NULL: there is none. */
+static json_t *finding(json_t *data, const char *id) {
   size_t i;
   json_t *item;
-  json_array_foreach(json_object_get(json_object_get(data, "words"), list), i, item) {
-    const char *sentence =
-        json_is_string(item) ? json_string_value(item) : json_string_value(json_object_get(item, "text"));
-    if (strstr(sentence, text)) return true;
+  json_array_foreach(json_object_get(data, "findings"), i, item) {
+    if (strcmp(json_string_value(json_object_get(item, "id")), id) == 0) return item;
   }
-  return false;
+  return NULL;
 }
 
-static const char *verdict(json_t *data, const char *key) {
-  return json_string_value(json_object_get(json_object_get(data, "words"), key));
+/* Its level; "" without one. */
+static const char *level(json_t *data, const char *id) {
+  const char *name = json_string_value(json_object_get(finding(data, id), "level"));
+  return name ? name : "";
+}
+
+/* Whether a text is in one of the findings. */
+static bool says(json_t *data, const char *text) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(json_object_get(data, "findings"), i, item) {
+    if (strstr(json_string_value(json_object_get(item, "text")), text)) return true;
+  }
+  return false;
 }
 
 static json_t *scored(comp_dataset *d, comp_context *context, const char *scores) {
@@ -67,75 +76,43 @@ static json_t *scored(comp_dataset *d, comp_context *context, const char *scores
   return report_of(d, context, &options);
 }
 
-static void verdicts_follow_the_scores(void **state) {
+/* The page has the findings of src/verdict (tests/verdict), made from all that it was given. */
+static void findings_come_from_all_documents(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  const struct {
-    const char *scores, *aligned, *over, *sentence;
-  } cases[] = {
-      {"{\"kBET\": 0.1, \"s\": 0.01, \"m-kBET\": 0.08, \"s~\": 0.0}", "yes", "no", "well mixed"},
-      {"{\"kbet\": 0.35, \"m_kbet\": 0.3}", "partly", "no", "partly mixed"},
-      {"{\"kBET\": 0.9, \"s\": 0.4, \"m-kBET\": 0.95}", "no", "unknown", "still apart"},
-      {"{\"kBET\": 0.1, \"s\": 0.0, \"m-kBET\": 0.7, \"s~\": -0.3}", "yes", "yes", "signs of over-correction"},
-      {"{\"kBET\": 0.1, \"m-kBET\": 0.7, \"s~\": 0.0}", "yes", "partly", "signs of over-correction"},
-      /* Apart over all samples: then nothing was corrected too much. */
-      {"{\"kBET\": 0.9, \"s\": 0.4, \"m-kBET\": 0.83, \"s~\": 0.53}", "no", "unknown", "no question while"},
-      /* Mixed within labels, which nothing tells apart any more. */
-      {"[{\"name\": \"kBET\", \"value\": 0.1, \"embedding\": \"X_comp\"}, {\"name\": \"m-kBET\", \"value\": 0.1, "
-       "\"embedding\": \"X_comp\"}, {\"name\": \"nmi\", \"value\": 0.02, \"embedding\": \"X_comp\"}, {\"name\": "
-       "\"nmi\", "
-       "\"value\": 0.4, \"embedding\": \"X_pca\"}]",
-       "yes", "yes", "less apart than before"},
-      {"{\"kBET\": 0.1}", "yes", "unknown", "is not known"},
-      {"{\"something else\": 0.1}", "unknown", "unknown", "cannot say"},
-      /* Of two embeddings X_comp is judged, whatever the order. */
-      {"[{\"name\": \"kBET\", \"value\": 0.1, \"embedding\": \"X_comp\"}, {\"name\": \"kBET\", \"value\": 0.9, "
-       "\"embedding\": \"X_pca\"}]",
-       "yes", "unknown", "Before, in X_pca, kBET was 0.900"},
-      /* What comp score --json writes. */
-      {"{\"condition\": \"condition\", \"label\": \"label\", \"metrics\": [{\"name\": \"kbet\", \"better\": \"lower\", "
-       "\"summary\": \"x\"}, {\"name\": \"s_label\", \"better\": \"zero\", \"summary\": \"y\"}], \"embeddings\": "
-       "[{\"name\": "
-       "\"X_comp\", \"dims\": 2, \"scores\": {\"kbet\": {\"value\": 0.1, \"note\": null, \"parts\": [{\"label\": "
-       "\"type1\", "
-       "\"condition\": null, \"value\": 0.3, \"left_out\": null}]}, \"m_kbet\": {\"value\": 0.6, \"note\": null, "
-       "\"parts\": "
-       "[]}, \"s_label\": {\"value\": -0.3, \"note\": null, \"parts\": []}}}], \"counterfactual\": {\"from\": "
-       "\"ctrl\", \"to\": "
-       "\"stim\", \"labels\": [], \"mean\": {\"prediction\": {\"r_all\": 0.9}, \"no_change\": {\"r_all\": 0.5}}}, "
-       "\"predict\": "
-       "[{\"embedding\": \"X_comp\", \"column\": \"condition\", \"majority\": 0.5, \"classifiers\": [{\"classifier\": "
-       "\"logistic\", \"accuracy\": 0.55}]}]}",
-       "yes", "yes", "signs of over-correction"},
-      /* Scores of labels are not those of all samples. */
-      {"[{\"name\": \"kBET\", \"value\": 0.9, \"label\": \"type1\"}]", "unknown", "unknown", "cannot say"},
-  };
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    json_t *data = scored(d, context, cases[k].scores);
-    assert_string_equal(verdict(data, "aligned"), cases[k].aligned);
-    assert_string_equal(verdict(data, "overcorrected"), cases[k].over);
-    if (!says(data, "summary", cases[k].sentence)) fail_msg("case %zu lacks '%s'", k, cases[k].sentence);
-    json_decref(data);
-  }
+  json_t *data = scored(d, context, "{\"kBET\": 0.35, \"m-kBET\": 0.08}");
+  assert_string_equal(level(data, "mixing"), "caution");
+  assert_string_equal(level(data, "labels-lost"), "note");
+  assert_string_equal(level(data, "few-samples"), "caution"); /* of the data */
+  assert_string_equal(level(data, "predictions"), "ok");      /* of its layers */
+  assert_true(says(data, "Predicted effect of ctrl \u2192 stim"));
+  json_decref(data);
+  /* Scores of predictions that were given count, and not what the page computes. */
+  data = scored(d, context,
+                "{\"embeddings\": [], \"counterfactual\": {\"from\": \"a\", \"to\": \"b\", \"labels\": [], \"mean\": "
+                "{\"prediction\": {\"r_change_all\": 0.1}}}}");
+  assert_string_equal(level(data, "predictions"), "problem");
+  assert_true(says(data, "Predicted effect of a \u2192 b"));
+  json_decref(data);
   comp_dataset_free(d);
   comp_context_free(context);
 }
 
-static void data_gets_its_warnings(void **state) {
+static void data_gets_its_findings(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   sample_shape shape = SMALL_SHAPE;
   comp_report_options options = usual();
   comp_dataset *d = sample_dataset(context, &shape); /* 360 samples, 60 a group */
   json_t *data = report_of(d, context, &options);
-  assert_true(says(data, "warnings", "only 360 samples"));
-  assert_false(says(data, "warnings", "one condition only"));
-  assert_false(says(data, "warnings", "fewer than 50"));
+  assert_true(says(data, "only 360 samples"));
+  assert_false(says(data, "one condition only"));
+  assert_false(says(data, "fewer than 50"));
   json_decref(data);
   options.label = NULL;
   data = report_of(d, context, &options);
-  assert_true(says(data, "warnings", "No labels were named"));
+  assert_true(says(data, "No labels were named"));
   json_decref(data);
   comp_dataset_free(d);
 
@@ -144,22 +121,22 @@ static void data_gets_its_warnings(void **state) {
   options = usual();
   d = sample_dataset(context, &shape);
   data = report_of(d, context, &options);
-  assert_true(says(data, "warnings", "1 of 3 labels exist in one condition only: type3 (only in ctrl)"));
-  assert_false(says(data, "warnings", "only 600 samples"));
+  assert_true(says(data, "1 of 3 labels is in one condition only: type3 (ctrl)"));
+  assert_false(says(data, "only 600 samples"));
   json_decref(data);
   comp_dataset_free(d);
 
   shape.per_group = 20;
   d = sample_dataset(context, &shape);
   data = report_of(d, context, &options);
-  assert_true(says(data, "warnings", "fewer than 50 samples: type1 in ctrl (20)"));
+  assert_true(says(data, "fewer than 50 samples: type1 in ctrl (20)"));
   json_decref(data);
   /* Predictions that are worse than none. */
   float *v = comp_matrix_values(comp_dataset_get(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
   for (size_t i = 0; i < comp_dataset_samples(d) * shape.genes; i++) v[i] = 9.0f - v[i];
   data = report_of(d, context, &options);
-  assert_true(says(data, "warnings", "worse than by saying that nothing changes"));
-  assert_true(says(data, "warnings", "agrees little with the real one"));
+  assert_true(says(data, "predicting no change has a smaller error"));
+  assert_true(says(data, "agrees little with the real one"));
   json_decref(data);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -211,42 +188,7 @@ static void own_scores_are_all_read(void **state) {
   comp__scores_release(&scores);
 }
 
-/* What comp diagnose found lost outweighs scores that look well. */
-static void losses_are_over_correction(void **state) {
-  (void)state;
-  comp_context *context = test_context(1);
-  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  char scores[256], path[256];
-  snprintf(scores, sizeof scores, "%s", scratch("scores.json"));
-  snprintf(path, sizeof path, "%s", scratch("diagnose.json"));
-  write_text(scores, "{\"kBET\": 0.1, \"s\": 0.01, \"m-kBET\": 0.08, \"s~\": 0.0}");
-  const char *files[] = {scores};
-  comp_report_options options = usual();
-  options.scores = files;
-  options.n_scores = 1;
-  options.diagnose = path;
-  const struct {
-    const char *verdict, *over;
-    double value; /* explained variance that is lost; when there is none, what is explained */
-  } cases[] = {{"pass", "no", 0.05}, {"look", "partly", 0.2}, {"fail", "yes", 0.5}, {"fail", "yes", -0.1}};
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    char text[512];
-    snprintf(
-        text, sizeof text,
-        "{\"findings\": [{\"question\": \"Lost?\", \"check\": \"reconstruction\", \"verdict\": \"%s\", \"value\": %g, "
-        "\"reason\": \"It is so.\", \"advice\": \"\"}]}",
-        cases[k].verdict, cases[k].value);
-    write_text(path, text);
-    json_t *data = report_of(d, context, &options);
-    assert_string_equal(verdict(data, "overcorrected"), cases[k].over);
-    assert_int_equal(says(data, "summary", "The model explains nothing"), k == 3);
-    json_decref(data);
-  }
-  comp_dataset_free(d);
-  comp_context_free(context);
-}
-
-static void findings_are_repeated(void **state) {
+static void a_diagnosis_is_taken_over(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
@@ -254,19 +196,12 @@ static void findings_are_repeated(void **state) {
   char path[256];
   snprintf(path, sizeof path, "%s", scratch("diagnose.json"));
   options.diagnose = path;
-  write_text(
-      path, "{\"findings\": [\"latents look Gaussian\", {\"level\": \"info\", \"message\": \"seeds agree\"}, 3, "
-            "{\"question\": \"Is it?\", \"verdict\": \"look\", \"reason\": \"It may not be.\", \"advice\": \"Look.\"}, "
-            "{\"question\": \"Is it?\", \"verdict\": \"pass\", \"reason\": \"All is well.\", \"advice\": \"\"}, "
-            "{\"question\": \"Seeds?\", \"verdict\": \"unknown\", \"reason\": \"One model.\", \"advice\": \"More.\"}, "
-            "{\"question\": \"Seeds?\", \"verdict\": \"unknown\", \"reason\": \"Only one.\", \"advice\": \"More.\"}]}");
+  write_text(path,
+             "{\"findings\": [\"latents look Gaussian\", 3, {\"id\": \"a\", \"level\": \"problem\", \"question\": \"Is "
+             "it?\", \"text\": \"It is not.\", \"advice\": \"Look.\"}]}");
   json_t *data = report_of(d, context, &options);
-  assert_true(says(data, "warnings", "latents look Gaussian"));
-  assert_true(says(data, "warnings", "seeds agree"));
-  assert_true(says(data, "warnings", "Is it? \u2013 It may not be. What to do: Look."));
-  assert_false(says(data, "warnings", "All is well"));
-  assert_true(says(data, "warnings", "One model."));
-  assert_false(says(data, "warnings", "Only one.")); /* the same question and advice: once is enough */
+  assert_true(says(data, "latents look Gaussian"));
+  assert_string_equal(level(data, "a"), "problem");
   json_decref(data);
   write_text(path, "not json");
   assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_FORMAT,
@@ -275,9 +210,10 @@ static void findings_are_repeated(void **state) {
   comp_context_free(context);
 }
 
-/* Scores as comp score --json writes them: 'condition' told by three classifiers from X_comp (and from X_pca at 0.8),
- * each with an accuracy and a balanced accuracy; with a target, and gaps, when `fair`. */
-static const char *told_scores(char *out, size_t size, const double accuracy[3], const double balanced[3], bool fair) {
+/* Scores as comp score --json writes them: 'condition' predicted by three classifiers from X_comp (and from X_pca at
+ * 0.8), each with an accuracy and a balanced accuracy; with a target, and gaps, when `fair`. */
+static const char *classified_scores(char *out, size_t size, const double accuracy[3], const double balanced[3],
+                                     bool fair) {
   static const char *const kinds[] = {"logistic", "forest", "boosted"};
   char lists[2][600] = {"", ""};
   for (int k = 0; k < 3; k++) {
@@ -309,91 +245,26 @@ static const char *told_scores(char *out, size_t size, const double accuracy[3],
   return out;
 }
 
-static void what_classifiers_tell_is_said(void **state) {
+static void classifiers_have_a_section(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
   char text[4096];
-  const struct {
-    double accuracy[3], balanced[3];
-    bool fair;
-    const char *hidden, *sentence, *warning;
-  } cases[] = {
-      {{0.6, 0.61, 0.58}, {0.5, 0.51, 0.49}, false, "yes", "the strongest of 3 classifiers, a random forest", NULL},
-      {{0.6, 0.61, 0.58}, {0.5, 0.51, 0.49}, true, "yes", "Another classifier may find more", NULL},
-      {{0.6, 0.67, 0.58},
-       {0.5, 0.51, 0.49},
-       true,
-       "partly",
-       "to some degree",
-       "hidden from logistic regression, boosted"},
-      {{0.6, 0.61, 0.9},
-       {0.5, 0.51, 0.88},
-       true,
-       "no",
-       "boosted trees, is right for 90.0\u00a0%",
-       "more often than one could before"},
-      /* No better than the commonest value, and yet each value is found: no false comfort. */
-      {{0.6, 0.59, 0.6},
-       {0.5, 0.7, 0.5},
-       true,
-       "no",
-       "a random forest 70.0\u00a0% (50.0\u00a0% by chance)",
-       "every value weighing"},
-      /* What is far below chance can be read backwards. */
-      {{0.6, 0.4, 0.6}, {0.5, 0.35, 0.5}, false, "yes", "can hardly be told", "less often than chance"},
-  };
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    json_t *data =
-        scored(d, context, told_scores(text, sizeof text, cases[k].accuracy, cases[k].balanced, cases[k].fair));
-    assert_string_equal(verdict(data, "hidden"), cases[k].hidden);
-    if (!says(data, "summary", cases[k].sentence)) fail_msg("case %zu lacks '%s'", k, cases[k].sentence);
-    if (cases[k].warning && !says(data, "warnings", cases[k].warning))
-      fail_msg("case %zu lacks '%s'", k, cases[k].warning);
-    if (!cases[k].warning) assert_false(says(data, "warnings", "can still be there"));
-    assert_int_equal(says(data, "summary", "by up to 25.0 points (equalised odds)"), cases[k].fair);
-    assert_int_equal(says(data, "summary",
-                          "'label' is told from the representation best by a random forest, which is right "
-                          "for 75.0\u00a0%"),
-                     cases[k].fair);
-    assert_true(says(data, "summary", "Up to 2.0 points above that count as hidden"));
-    assert_true(says(data, "summary", "at n = 10000"));
-    json_t *told = json_object_get(data, "told");
-    assert_int_equal(json_array_size(json_object_get(told, "predict")), cases[k].fair ? 3 : 2);
-    assert_int_equal(json_array_size(json_object_get(told, "fairness")), cases[k].fair ? 1 : 0);
-    /* They have a section of their own, and are not in the table of scores as well. */
+  for (int fair = 0; fair < 2; fair++) {
+    const double accuracy[] = {0.6, 0.61, 0.58}, balanced[] = {0.5, 0.51, 0.49};
+    json_t *data = scored(d, context, classified_scores(text, sizeof text, accuracy, balanced, fair));
+    json_t *section = json_object_get(data, "classifiers");
+    assert_int_equal(json_array_size(json_object_get(section, "predict")), fair ? 3 : 2);
+    assert_int_equal(json_array_size(json_object_get(section, "fairness")), fair ? 1 : 0);
+    assert_string_equal(level(data, "hidden"), "ok");
+    assert_string_equal(level(data, "fairness"), fair ? "note" : "");
+    /* They are not in the table of scores as well. */
     assert_int_equal(json_array_size(json_object_get(data, "scores")), 0);
     json_decref(data);
   }
   json_t *data = scored(d, context, "{\"kBET\": 0.1}");
-  assert_true(json_is_null(json_object_get(data, "told")));
-  assert_string_equal(verdict(data, "hidden"), "unknown");
-  json_decref(data);
-  comp_dataset_free(d);
-  comp_context_free(context);
-}
-
-static void a_guess_is_counted(void **state) {
-  (void)state;
-  comp_context *context = test_context(1);
-  sample_shape shape = SMALL_SHAPE;
-  shape.hole = true;
-  shape.per_group = 100;
-  comp_dataset *d = sample_dataset(context, &shape); /* ctrl: 100, 100, 200 of the labels; stim: 100, 100, 0 */
-  comp__subject subject = {.context = context, .dataset = d, .condition = "condition", .label = "label"};
-  comp__guess g;
-  assert_ok(comp__told_guess(&g, &subject, "label"));
-  assert_near(g.accuracy, 400.0 / 600, 1e-12);
-  assert_near(g.balanced, 0.75, 1e-12); /* each label is at most half of a condition */
-  assert_near(g.gap, 0.5, 1e-12);
-  assert_ok(comp__told_guess(&g, &subject, "no such column"));
-  assert_true(isnan(g.accuracy) && isnan(g.balanced) && isnan(g.gap));
-  /* Where conditions have labels in other shares, mixing within labels is what counts. */
-  json_t *data = scored(d, context, "{\"kBET\": 0.6, \"s\": 0.01, \"m-kBET\": 0.1, \"s~\": 0.0}");
-  assert_string_equal(verdict(data, "aligned"), "yes");
-  assert_true(says(data, "summary", "Within labels, samples of different 'condition' are well mixed"));
-  assert_true(says(data, "summary", "kBET 0.600"));
-  assert_true(says(data, "summary", "up to 50 points apart"));
+  assert_true(json_is_null(json_object_get(data, "classifiers")));
+  assert_null(finding(data, "hidden"));
   json_decref(data);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -416,28 +287,6 @@ static void changes_stay_apart(void **state) {
   comp__scores_release(&scores);
 }
 
-/* Losses of two or more epochs, best in the one that is named. */
-static void a_first_epoch_that_is_best_is_warned_of(void **state) {
-  (void)state;
-  comp_context *context = test_context(1);
-  comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  comp_report_options options = COMP_REPORT_OPTIONS_INIT;
-  for (size_t best = 0; best < 3; best++) {
-    comp__subject subject = {.context = context, .dataset = d, .options = &options, .noun = "gene"};
-    subject.history = json_array();
-    for (size_t i = 0; i < 12; i++)
-      json_array_append_new(subject.history, json_pack("{s:{s:f}}", "validation", "total", i == best ? 1.0 : 2.0));
-    json_t *words = NULL, *data = NULL;
-    assert_ok(comp__gather_words(&words, &subject));
-    data = json_pack("{s:o}", "words", words);
-    assert_int_equal(says(data, "warnings", "nothing was learned after it"), best == 0);
-    json_decref(data);
-    json_decref(subject.history);
-  }
-  comp_dataset_free(d);
-  comp_context_free(context);
-}
-
 static void features_of_a_table_are_no_genes(void **state) {
   (void)state;
   char *text = NULL;
@@ -456,7 +305,7 @@ static void features_of_a_table_are_no_genes(void **state) {
   assert_string_equal(json_string_value(json_object_get(data, "noun")), "feature");
   assert_string_equal(json_string_value(json_object_get(score, "title")), "r of means, all features");
   assert_null(strstr(json_string_value(json_object_get(score, "summary")), "gene"));
-  assert_false(says(data, "summary", " gene"));
+  assert_false(says(data, " gene"));
   json_decref(data);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -655,16 +504,13 @@ static void a_failure_leaves_the_earlier_page(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(verdicts_follow_the_scores),
-      cmocka_unit_test(data_gets_its_warnings),
-      cmocka_unit_test(what_classifiers_tell_is_said),
-      cmocka_unit_test(a_guess_is_counted),
+      cmocka_unit_test(findings_come_from_all_documents),
+      cmocka_unit_test(data_gets_its_findings),
+      cmocka_unit_test(classifiers_have_a_section),
       cmocka_unit_test(changes_stay_apart),
-      cmocka_unit_test(losses_are_over_correction),
-      cmocka_unit_test(findings_are_repeated),
+      cmocka_unit_test(a_diagnosis_is_taken_over),
       cmocka_unit_test(own_scores_are_all_read),
       cmocka_unit_test(names_cannot_break_out),
-      cmocka_unit_test(a_first_epoch_that_is_best_is_warned_of),
       cmocka_unit_test(features_of_a_table_are_no_genes),
       cmocka_unit_test(values_come_back),
       cmocka_unit_test(threads_do_not_matter),

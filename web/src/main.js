@@ -5,37 +5,49 @@ import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
 import { scoresSection } from "./scores.js";
 import { genesSection } from "./genes.js";
-import { toldSection } from "./told.js";
+import { classifiersSection } from "./classifiers.js";
 
-const ALIGNED = { yes: ["good", "yes"], partly: ["fair", "partly"], no: ["bad", "no"], unknown: ["", "not known"] };
-const OVER = { no: ["good", "no sign of it"], partly: ["fair", "possibly"], yes: ["bad", "likely"], unknown: ["", "not known"] };
+// Findings come judged: {id, level, question, text, advice}. Here they only get a place and the words of an answer.
+const HEADLINES = {
+  mixing: ["Conditions mixed?", { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  "labels-lost": ["Over-corrected?", { ok: "no sign of it", caution: "possibly", problem: "yes", note: "not known" }],
+  hidden: ["Condition hidden?", { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  predictions: ["Predictions good?", { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+};
+const SUMMARY = [...Object.keys(HEADLINES), "composition", "target", "fairness", "target-differs"];
+const KIND = { ok: "good", note: "", caution: "fair", problem: "bad" };
+const LEVEL = { caution: "Caution", problem: "Problem", note: "Note" };
 
-const HIDDEN = { yes: ["good", "as far as tried"], partly: ["fair", "partly"], no: ["bad", "no"] };
+const serious = (findings) => findings.filter((f) => f.level === "problem" || f.level === "caution");
 
-function chip(title, [kind, text]) {
-  return h("li", { class: `chip ${kind}` }, h("b", {}, title), h("span", {}, text));
+function chip(title, [kind, text], id) {
+  return h("li", { class: `chip ${kind}`, ...(id ? { "data-finding": id } : {}) }, h("b", {}, title), h("span", {}, text));
 }
 
 function summarySection(data) {
-  const { words } = data;
-  const serious = words.warnings.filter((w) => w.kind === "warning").length;
-  const chips = h("ul", { class: "chips" }, chip("Conditions aligned?", ALIGNED[words.aligned] || ALIGNED.unknown), chip("Over-corrected?", OVER[words.overcorrected] || OVER.unknown),
-    HIDDEN[words.hidden] ? chip(`'${data.condition}' hidden?`, HIDDEN[words.hidden]) : null,
-    chip("Warnings", serious ? ["bad", String(serious)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
+  const { findings } = data;
+  const bad = serious(findings);
+  const headlines = Object.entries(HEADLINES).map(([id, [title, answers]]) => [findings.find((f) => f.id === id), title, answers]).filter(([f]) => f);
+  const chips = h("ul", { class: "chips" }, headlines.map(([f, title, answers]) => chip(title, [KIND[f.level], answers[f.level]], f.id)),
+    chip("Findings to read", bad.length ? [bad.some((f) => f.level === "problem") ? "bad" : "fair", String(bad.length)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
   const look = [];
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push(data.effects.changes.some((c) => c.labels.length > 1) ? "the labels with the lowest r change" : `the ${nounOf(data).many} far from the line, predicted against real`);
   if (data.scores.some((s) => s.label !== undefined)) look.push("labels whose scores stand out");
-  return section("summary", "Summary", chips, words.summary.map((text) => h("p", {}, text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
+  return section("summary", "Summary", chips, findings.filter((f) => SUMMARY.includes(f.id)).map((f) => h("p", {}, f.text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
 }
 
-function warningsSection(data) {
-  const serious = data.words.warnings.filter((w) => w.kind === "warning");
-  const notes = data.words.warnings.filter((w) => w.kind !== "warning");
-  const list = (kind, word, items) => h("ul", { class: "warnings" }, items.map((w) => h("li", { class: kind }, h("b", {}, word), w.text)));
-  const said = serious.length ? list("warning", "Warning", serious) : h("p", {}, "Nothing was found that needs a warning.");
-  const good = notes.length ? list("note", "Note", notes) : null;
-  return section("warnings", "Warnings", said, notes.length > 3 ? h("details", {}, h("summary", {}, `${count(notes.length)} notes: good to know`), good) : good);
+function findingItem(f) {
+  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("b", {}, LEVEL[f.level]), f.question ? f.question + " – " : "", h("span", { class: "said" }, f.text), f.advice ? " What to do: " + f.advice : "");
+}
+
+function findingsSection(data) {
+  const bad = serious(data.findings);
+  const notes = data.findings.filter((f) => f.level === "note");
+  const list = (items) => h("ul", { class: "findings" }, items.map(findingItem));
+  const said = bad.length ? list([...bad.filter((f) => f.level === "problem"), ...bad.filter((f) => f.level === "caution")]) : h("p", {}, "Nothing was found that needs caution.");
+  const good = notes.length ? list(notes) : null;
+  return section("findings", "Findings", said, notes.length > 3 ? h("details", {}, h("summary", {}, `${count(notes.length)} notes: good to know`), good) : good);
 }
 
 function originSection(data) {
@@ -73,9 +85,9 @@ async function main() {
   document.getElementById("title").textContent = data.title;
   document.getElementById("subtitle").textContent = `${count(data.samples)} samples, ${count(data.features)} ${nounOf(data).many}` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
   const map = mapSection(store);
-  const made = [{ element: summarySection(data) }, { element: warningsSection(data) }, map, scoresSection(data), toldSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }].filter(Boolean);
+  const made = [{ element: summarySection(data) }, { element: findingsSection(data) }, map, scoresSection(data), classifiersSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", warnings: "Warnings", map: "Map", scores: "Scores", told: data.told?.fairness.length ? "Hidden?" : "Classifiers", genes: nounOf(data).title + "s", training: "Training", origin: "Origin" };
+  const names = { summary: "Summary", findings: "Findings", map: "Map", scores: "Scores", classifiers: data.classifiers?.fairness.length ? "Hidden?" : "Classifiers", genes: nounOf(data).title + "s", training: "Training", origin: "Origin" };
   document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();
@@ -84,7 +96,7 @@ async function main() {
   performance.mark("comp-ready");
   parts = made;
   document.documentElement.dataset.ready = "yes";
-  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details, #warnings details").forEach((d) => { d.open = true; }));
+  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details, #findings details").forEach((d) => { d.open = true; }));
   window.compReport = { map, store };
 }
 

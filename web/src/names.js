@@ -1,4 +1,4 @@
-// Names that must fit a width and still be told apart.
+// Names that must fit a width and stay distinct.
 
 // The order in which to show names: where they stand in the plain order of text, numbers in them count as numbers (1, 2, 10).
 // Any other order is the data's own (an ordered column), and stays. Gives indices.

@@ -85,7 +85,7 @@ function aboutPredictions(data, scores) {
 export function scoresSection(data) {
   const scores = data.scores;
   if (!scores.length) {
-    const words = data.told ? "Only classifiers were tried: see below." : "No scores were given. comp score --json FILE makes them, and comp report --scores FILE shows them here.";
+    const words = data.classifiers ? "Only classifiers were tried: see below." : "No scores were given. comp score --json FILE makes them, and comp report --scores FILE shows them here.";
     return { element: section("scores", "Scores", h("p", { class: "quiet" }, words)) };
   }
   const changes = unique(scores.map((s) => s.change).filter(Boolean));

@@ -63,12 +63,12 @@ for target in range(1, len(names)):
     data.layers[f"counterfactual_{names[target]}"] = (smooth + np.where((condition != target)[:, None], shift[code], 0)).astype(np.float32)
 data.write_h5ad(a.output, compression="gzip")
 if a.scores:
-    good = [("X_pca", 0.93, 0.88, 0.31, 0.29), ("X_comp", 0.12, 0.07, -0.004, -0.01)]
+    good = [("X_pca", 0.93, 0.88, 0.31, 0.29, 0.95), ("X_comp", 0.12, 0.07, -0.004, -0.01, 0.96)]
     if a.bad:
-        good[1] = ("X_comp", 0.08, 0.71, -0.02, -0.21)
+        good[1] = ("X_comp", 0.08, 0.71, -0.02, -0.21, 0.4)
     scores = []
-    for use, kbet, mkbet, s, ms in good:
-        for name, value in (("kBET", kbet), ("m-kBET", mkbet), ("s", s), ("s~", ms)):
+    for use, kbet, mkbet, s, ms, own in good:
+        for name, value in (("kBET", kbet), ("m-kBET", mkbet), ("s", s), ("s~", ms), ("label_knn", own)):
             scores.append({"name": name, "value": value, "embedding": use})
         for l in data.obs["label"].cat.categories:
             scores.append({"name": "kBET", "value": round(float(kbet * rng.uniform(0.5, 1.5)), 4), "embedding": use, "label": str(l)})

@@ -38,14 +38,14 @@ run("prep", "-q", "-i", file("cells.h5ad"), "-o", file("ready.h5ad"), "--normali
 run("train", "-q", "-i", file("ready.h5ad"), "-o", file("model.comp"), "--condition", "condition", "--hidden", "16", "--latent", "4", "--epochs", "12");
 for (const [name, ...options] of [["plain"], ["nasty", "--bad"]])
   execFileSync(python, [here("fake.py"), file("ready.h5ad"), file(name + ".h5ad"), "--names", name, "--scores", file(name + ".json"), ...options], { stdio: "inherit" });
-writeFileSync(file("diagnose.json"), JSON.stringify({ findings: [{ kind: "warning", text: "The latents look <b>Gaussian</b>." }] }));
+writeFileSync(file("diagnose.json"), JSON.stringify({ findings: [{ id: "normality", level: "caution", question: "Is it?", text: "The latents look <b>Gaussian</b>.", advice: "" }] }));
 // What comp run --protect --target leaves: classifiers, gaps between groups, and predictions of two changes.
-const told = (embedding, column, levels, majority, list) => ({ embedding, column, samples: CELLS, levels, folds: 5, majority, classifiers: list.map(([classifier, accuracy, balanced_accuracy]) => ({ classifier, accuracy, deviation: 0.01, balanced_accuracy })) });
+const predicted_by = (embedding, column, levels, majority, list) => ({ embedding, column, samples: CELLS, levels, folds: 5, majority, classifiers: list.map(([classifier, accuracy, balanced_accuracy]) => ({ classifier, accuracy, deviation: 0.01, balanced_accuracy })) });
 const gap = (embedding, parity_gap) => ({ embedding, column: "donor", classifier: "forest", accuracy: 0.6, majority: 0.25, parity_gap, odds_gap: 0.0625, accuracy_gap: 0.03125, groups: [{ condition: "control", samples: 100, accuracy: 0.5 }, { condition: "treated", samples: 120, accuracy: 0.625 }] });
 const predicted = (from, to, r) => ({ from, to, labels: [{ label: "type1", prediction: { r_de: r } }], mean: { prediction: { r_de: r, mse_de: 0.1 }, no_change: { r_de: 0.5, mse_de: 0.4 }, mean_shift: { r_de: 0.6, mse_de: 0.3 } } });
 writeFileSync(file("fair.json"), JSON.stringify({
   condition: "condition", metrics: [{ name: "kbet", better: "lower", summary: "x" }], embeddings: ["X_pca", "X_comp"].map((name) => ({ name, scores: { kbet: { value: name === "X_pca" ? 0.9 : 0.1, parts: [{ label: "type1", condition: null, value: 0.3 }] } } })),
-  predict: [told("X_pca", "condition", 2, 0.5, [["logistic", 0.9, 0.9], ["forest", 0.88, 0.88]]), told("X_comp", "condition", 2, 0.5, [["logistic", 0.5, 0.5], ["forest", 0.734, 0.734]]), told("X_pca", "donor", 4, 0.25, [["forest", 0.7, 0.7]]), told("X_comp", "donor", 4, 0.25, [["forest", 0.6, 0.6]])],
+  predict: [predicted_by("X_pca", "condition", 2, 0.5, [["logistic", 0.9, 0.9], ["forest", 0.88, 0.88]]), predicted_by("X_comp", "condition", 2, 0.5, [["logistic", 0.5, 0.5], ["forest", 0.734, 0.734]]), predicted_by("X_pca", "donor", 4, 0.25, [["forest", 0.7, 0.7]]), predicted_by("X_comp", "donor", 4, 0.25, [["forest", 0.6, 0.6]])],
   fairness: [gap("X_pca", 0.25), gap("X_comp", 0.125)], counterfactual: predicted("control", "treated", 0.9), more_counterfactuals: [predicted("treated", "control", 0.8)],
 }));
 const columns = ["--condition", "condition", "--label", "label"];
@@ -93,7 +93,7 @@ function mapTests(kind, options) {
       assert.equal(await attribute(page, "renderer"), kind);
       const text = await page.locator("#summary").innerText();
       assert.match(text, /well mixed/);
-      assert.match(text, /no sign of over-correction/);
+      assert.match(text, /No sign of over-correction/);
     }));
   test(`${kind}: colours change by column, gene and prediction error`, () =>
     withPage("plain.html", options, async (page) => {
@@ -218,39 +218,51 @@ test("names that look like code are only text", () =>
     const legend = await page.locator(".side .legend").innerText();
     for (const name of ["<script>alert(1)</script>", '"quotes" & \'apostrophes\'', "</script><b>bold</b>", "Ünïcödé → 細胞 🧬", "<img src=x onerror=alert(2)>"]) assert.ok(legend.includes(name), name);
     assert.equal(await page.locator("main img, main b b").count(), 0);
-    assert.match(await page.locator("#warnings").innerText(), /The latents look <b>Gaussian<\/b>\./);
-    assert.match(await page.locator("#summary").innerText(), /signs of over-correction/);
+    assert.match(await page.locator("#findings").innerText(), /The latents look <b>Gaussian<\/b>\./);
+    assert.match(await page.locator("#summary").innerText(), /Over-correction: the neighbours of/);
     assert.deepEqual(dialogs, []);
   }));
 
 test("a file without maps, scores, labels and model opens and says what would show more", () =>
   withPage("bare.html", { webgl: true }, async (page) => {
     const text = await page.locator("main").innerText();
-    for (const words of ["No scores were given", "comp score", "comp counterfactual", "No condition was named"]) assert.ok(text.includes(words), words);
+    for (const words of ["there are no scores", "comp score", "comp counterfactual", "No condition was named"]) assert.ok(text.includes(words), words);
   }));
 
-test("what classifiers tell: the strongest is named, floors and gaps are there, with a sentence each", () =>
+test("classifiers: the strongest is named, chance and gaps are there, with a sentence each", () =>
   withPage("fair.html", { webgl: false }, async (page) => {
     const summary = await page.locator("#summary").innerText();
-    assert.match(summary, /'condition' is not hidden in the representation: the strongest of 2 classifiers, a random forest, is right for 73.4\u00a0% of the samples/);
-    assert.match(summary, /groups of 'condition' get a value up to 12.5 points more often/);
+    assert.match(summary, /'condition' can be predicted from z: best accuracy 0.734 \(random forest\)/);
+    assert.match(summary, /groups of 'condition' differ by up to 12.5 points/);
     assert.match(await page.locator(".chip", { hasText: "hidden?" }).innerText(), /no/);
-    assert.match(await page.locator("#warnings").innerText(), /is hidden from logistic regression, but not from a random forest/);
-    assert.equal(await page.locator("#nav a[href='#told']").count(), 1);
-    const section = await page.locator("#told").innerText();
-    for (const words of ["Always saying the commonest value", "Chance", "Demographic parity gap", "Equalised odds gap", "Accuracy gap", "Is 'donor' kept?", "a stronger one may find more"]) assert.ok(section.includes(words), words);
+    assert.match(await page.locator("#findings").innerText(), /cannot be predicted by logistic regression, but it can by random forest/);
+    assert.equal(await page.locator("#nav a[href='#classifiers']").count(), 1);
+    const section = await page.locator("#classifiers").innerText();
+    for (const words of ["Always predicting the most common value", "Chance", "Demographic parity gap", "Equalised odds gap", "Accuracy gap", "Is 'donor' kept?", "a stronger one may find more"]) assert.ok(section.includes(words), words);
     // rows: two classifiers, the floor, and a guess by donor; the strongest of X_comp is marked
-    const table = page.locator("#told table").first();
+    const table = page.locator("#classifiers table").first();
     assert.deepEqual(await table.locator("tbody td:nth-child(3)").allInnerTexts().then((list) => list.map((t) => t.split("\n")[0]).slice(0, 3)), ["0.500", "0.734", "0.500"]);
     assert.deepEqual(await table.locator("tbody td:nth-child(3).best").allInnerTexts().then((list) => list.map((t) => t.split("\n")[0])), ["0.734"]);
-    const small = await page.locator("#told table", { hasText: "Demographic parity gap" }).locator("tbody tr").count();
+    const small = await page.locator("#classifiers table", { hasText: "Demographic parity gap" }).locator("tbody tr").count();
     assert.equal(small, 4, "three gaps and the real difference");
+  }));
+
+test("what is seen are the findings of the library: ids, levels and sentences", () =>
+  withPage("fair.html", { webgl: false }, async (page) => {
+    const findings = await page.evaluate(() => window.compReport.store.data.findings);
+    const seen = await page.locator("#findings li").evaluateAll((items) => items.map((e) => [e.dataset.finding, e.dataset.level, e.querySelector(".said").textContent]));
+    const expected = ["problem", "caution", "note"].flatMap((level) => findings.filter((f) => f.level === level)).map((f) => [f.id, f.level, f.text]);
+    assert.ok(expected.length > 3);
+    assert.deepEqual(seen, expected);
+    const kinds = { ok: "good", note: "", caution: "fair", problem: "bad" };
+    const chips = await page.locator(".chip[data-finding]").evaluateAll((items) => items.map((e) => [e.dataset.finding, e.className.replace("chip", "").trim()]));
+    for (const [id, kind] of chips) assert.equal(kind, kinds[findings.find((f) => f.id === id).level], id);
   }));
 
 test("without classifiers there is no section and no link of them", () =>
   withPage("plain.html", { webgl: false }, async (page) => {
-    assert.equal(await page.locator("#told").count(), 0);
-    assert.equal(await page.locator("#nav a[href='#told']").count(), 0);
+    assert.equal(await page.locator("#classifiers").count(), 0);
+    assert.equal(await page.locator("#nav a[href='#classifiers']").count(), 0);
     assert.equal(await page.locator(".chip", { hasText: "hidden?" }).count(), 0);
   }));
 
@@ -296,7 +308,7 @@ test("light, dark and system themes", () =>
 test("nothing is wider than a phone, and numbers do not break", () =>
   withPage("fair.html", { webgl: false, width: 420, height: 860 }, async (page) => {
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0);
-    const broken = await page.evaluate(() => [...document.querySelectorAll("#told td.n small")].filter((e) => e.getClientRects()[0].height > 30).length);
+    const broken = await page.evaluate(() => [...document.querySelectorAll("#classifiers td.n small")].filter((e) => e.getClientRects()[0].height > 30).length);
     assert.equal(broken, 0);
   }));
 

@@ -22,11 +22,11 @@ done
 "$COMP" train -q -i cells.csv -c stim -o g0.comp --hidden 8 --latent 2 --epochs 5 --batch 40 --gamma 0
 "$COMP" train -q -i other.csv -c stim -o other.comp --hidden 8 --latent 2 --epochs 5 --batch 40
 checks() {
-  sed -n 's/^  \(pass\|look\|fail\|not checked\) *\([a-z]* \{0,1\}[a-z]*\) .*/\2/p' | sed 's/ *$//'
+  sed -n 's/^  \(pass\|caution\|fail\|not checked\) *\([a-z-]*\) .*/\2/p'
 }
 "$COMP" diagnose -q -i cells.csv -m m0.comp | grep -c '^  not checked'
 "$COMP" diagnose -q -i cells.csv -m m0.comp -m m1.comp -l type --against g0.comp --json all.json | checks
-grep -c '"verdict"' all.json
+grep -c '"level"' all.json
 "$COMP" diagnose -q -i cells.csv -m m0.comp -m other.comp && exit 9
 cp m0.comp copy.comp
 "$COMP" diagnose -q -i cells.csv -m m0.comp -m ./m1.comp -m m0.comp && exit 9

@@ -1,5 +1,5 @@
 /* scores.c: reading files of scores, and what is known of metrics by their names. */
-#include "report/scores.h"
+#include "verdict/scores.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
-#include "report/gather.h"
+#include "verdict/json.h"
 
 /* Metrics by name: letters and digits alone count, so that "m-kBET" and "m_kbet" are one. The first name of a row is
  * what comp__scores_find() is asked for. */
@@ -24,8 +24,7 @@ static const known table[] = {
      "Share of samples whose neighbours do not have the conditions in the proportions of the whole data. 0: perfectly "
      "mixed; 1: apart."},
     {"m_kbet", "mkbet meankbet kbetwithin kbetwithinlabels", COMP__BETTER_LOWER,
-     "kBET inside of each label, averaged over labels. High while kBET is low: samples of different labels were mixed "
-     "with each other (over-correction)."},
+     "kBET inside of each label, averaged over labels. 0: the conditions are perfectly mixed within every label."},
     {"silhouette", "s sk silhouette localsilhouette silhouettelocal", COMP__BETTER_ZERO,
      "Local silhouette of the condition. 0: neighbours of both conditions are equally near; above 0: conditions are "
      "apart; below 0: neighbours are of the other condition more than they should be."},
@@ -54,6 +53,11 @@ static const known table[] = {
      "than real samples do, which counts against them here."},
     {"ari", "ari arikmeans arileiden", COMP__BETTER_HIGHER,
      "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly."},
+    {"label_knn", "labelknn knnpurity", COMP__BETTER_HIGHER,
+     "Share of samples whose nearest neighbours mostly have their label. Lower than before: labels were mixed with "
+     "each "
+     "other (over-correction)."},
+    {"clisi", "clisi", COMP__BETTER_HIGHER, "How pure in labels neighbourhoods are. 1: neighbours share the label."},
     {"nmi", "nmi nmikmeans nmileiden", COMP__BETTER_HIGHER,
      "How much clusters tell of the labels; 0 nothing, 1 everything."},
     {"accuracy", "accuracy labelaccuracy accuracylabel", COMP__BETTER_HIGHER,
@@ -75,6 +79,7 @@ static const struct {
     {"ilisi", "iLISI", NULL},
     {"clisi", "cLISI", NULL},
     {"kbet_label", "kBET accepted, within labels", NULL},
+    {"label_knn", "neighbours share the label (kNN)", NULL},
     {"asw_batch", "silhouette of conditions", NULL},
     {"asw_label", "silhouette of labels", NULL},
     {"graph_connectivity", "graph connectivity", NULL},
@@ -309,7 +314,7 @@ static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entr
   if (!about) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (embedding) json_object_set_new(about, "embedding", json_string(embedding));
   comp_status status = add_value(scores, about, name, json_object_get(result, "accuracy"), path);
-  if (status == COMP_OK) scores->items[scores->count - 1].told = column != NULL;
+  if (status == COMP_OK) scores->items[scores->count - 1].classified = column != NULL;
   json_decref(about);
   return status;
 }
@@ -356,20 +361,13 @@ static bool is_own(json_t *root) {
          json_is_object(json_object_get(root, "counterfactual")) || json_is_array(json_object_get(root, "predict"));
 }
 
-comp_status comp__scores_read(comp__scores *scores, const char *path) {
-  json_error_t problem;
-  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-  if (!root) {
-    if (problem.line < 0) return comp__error(COMP_ERR_IO, "cannot read '%s': %s", path, problem.text);
-    return comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", path, problem.line, problem.text);
-  }
+comp_status comp__scores_add(comp__scores *scores, json_t *root, const char *path) {
   static const char *const lists[] = {"scores", "metrics", "results"};
   json_t *list = json_is_array(root) ? root : NULL;
   bool own = is_own(root);
   for (int k = 0; k < 3 && !list && !own; k++)
     if (json_is_array(json_object_get(root, lists[k]))) list = json_object_get(root, lists[k]);
   comp_status status = COMP_OK;
-  size_t before = scores->count;
   const char *key;
   json_t *value;
   if (own) {
@@ -380,11 +378,29 @@ comp_status comp__scores_read(comp__scores *scores, const char *path) {
     json_object_foreach(root, key, value) if (status == COMP_OK && json_is_number(value)) status =
         add(scores, NULL, key, json_number_value(value), path);
   }
-  if (status == COMP_OK && scores->count == before)
-    status = comp__error(COMP_ERR_FORMAT,
-                         "%s: holds no scores: a list of {\"name\", \"value\"} is expected, as comp score "
-                         "--json writes",
-                         path);
+  return status;
+}
+
+comp_status comp__json_read(json_t **out, const char *path, size_t flags) {
+  json_error_t problem;
+  *out = json_load_file(path, flags, &problem);
+  if (*out) return COMP_OK;
+  if (problem.line < 0) return comp__error(COMP_ERR_IO, "cannot read '%s': %s", path, problem.text);
+  return comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", path, problem.line, problem.text);
+}
+
+comp_status comp__scores_missing(const char *path) {
+  return comp__error(COMP_ERR_FORMAT,
+                     "%s: holds no scores: a list of {\"name\", \"value\"} is expected, as comp score --json writes",
+                     path);
+}
+
+comp_status comp__scores_read(comp__scores *scores, const char *path) {
+  json_t *root;
+  size_t before = scores->count;
+  comp_status status = comp__json_read(&root, path, JSON_REJECT_DUPLICATES);
+  if (status == COMP_OK) status = comp__scores_add(scores, root, path);
+  if (status == COMP_OK && scores->count == before) status = comp__scores_missing(path);
   json_decref(root);
   return status;
 }
@@ -411,12 +427,22 @@ int comp__score_is(const comp__score *score, const char *metric) {
   return row && strcmp(row->metric, metric) == 0;
 }
 
-double comp__scores_find(const comp__scores *scores, const char *metric, const char *embedding) {
+/* `label` NULL: over all samples. */
+static double find(const comp__scores *scores, const char *metric, const char *embedding, const char *label) {
   for (size_t i = scores->count; i-- > 0;) {
     const comp__score *s = &scores->items[i];
-    if (s->label || !comp__score_is(s, metric)) continue;
+    if (!s->label != !label || (label && strcmp(s->label, label) != 0) || !comp__score_is(s, metric)) continue;
     if (embedding && (!s->embedding || strcmp(s->embedding, embedding) != 0)) continue;
     return s->value;
   }
   return NAN;
+}
+
+double comp__scores_find(const comp__scores *scores, const char *metric, const char *embedding) {
+  return find(scores, metric, embedding, NULL);
+}
+
+double comp__scores_find_label(const comp__scores *scores, const char *metric, const char *embedding,
+                               const char *label) {
+  return find(scores, metric, embedding, label);
 }

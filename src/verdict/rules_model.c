@@ -1,39 +1,38 @@
 /*
- * verdict.c: from numbers to pass, look and fail. All limits are here, in one place; docs/theory.md lists them. They
- * are conventions, tried on Kang alone: gamma 0 fails independence, gamma 1,000 is flagged as over-corrected.
+ * rules_model.c: from the numbers of comp diagnose to findings. docs/theory.md lists the limits. They are conventions,
+ * tried on Kang alone: gamma 0 is a problem of independence, gamma 1,000 is flagged as over-correction.
  */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
 #include "core/error.h"
-#include "diagnose/results.h"
+#include "verdict/diagnosis.h"
 
 #define DEPENDENCE_SAID 0.2 /* |correlation| of the squares of two components: above it is said */
 /* Share of H(c) that z holds, estimated from below, and gain of the best classifier over chance. */
-#define INFORMATION_LOOK 0.1
-#define INFORMATION_FAIL 0.3
-#define GAIN_LOOK        0.2
-#define GAIN_FAIL        0.5
+#define INFORMATION_CAUTION 0.1
+#define INFORMATION_PROBLEM 0.3
+#define GAIN_CAUTION        0.2
+#define GAIN_PROBLEM        0.5
 /* Divergence beyond that of shuffled conditions, in nats. */
-#define DIVERGENCE_LOOK 0.5
-#define DIVERGENCE_FAIL 2.0
+#define DIVERGENCE_CAUTION 0.5
+#define DIVERGENCE_PROBLEM 2.0
 /* Between models. */
-#define R2_LOOK        0.8
-#define R2_FAIL        0.5
-#define AGREEMENT_LOOK 0.95
-#define AGREEMENT_FAIL 0.8
-#define SINGLE_LOOK    0.9
-#define SINGLE_FAIL    0.7
+#define R2_CAUTION        0.8
+#define R2_PROBLEM        0.5
+#define AGREEMENT_CAUTION 0.95
+#define AGREEMENT_PROBLEM 0.8
+#define SINGLE_CAUTION    0.9
+#define SINGLE_PROBLEM    0.7
 /* Of labels. */
-#define SAME_LOOK   0.5 /* of the neighbours in other conditions, share of the own label */
-#define SAME_FAIL   0.25
-#define MIXING_LOOK 0.5 /* a label of one condition among samples of others */
-#define MIXING_FAIL 0.9
-#define LOST_LOOK   0.1 /* share of what was known of the label, or of the explained variance, that is gone */
-#define LOST_FAIL   0.3
+#define SAME_CAUTION   0.5 /* of the neighbours in other conditions, share of the own label */
+#define SAME_PROBLEM   0.25
+#define MIXING_CAUTION 0.5 /* a label of one condition among samples of others */
+#define MIXING_PROBLEM 0.9
+#define LOST_CAUTION   0.1 /* share of what was known of the label, or of the explained variance, that is gone */
+#define LOST_PROBLEM   0.3
 /* Below these a test has no power: it is not made. */
 #define LEAST_OF_CONDITION 10
 #define LEAST_FOR_NORMAL   50
@@ -42,62 +41,53 @@
 /* So many standard deviations above what was measured may be true; a line passes when even that would not fail. */
 #define DOUBT 1.64
 
-/*
- * Advice that depends on what other lines say. Rules give the general form; reconcile() puts in its place what fits all
- * lines.
- */
+/* Advice that depends on other findings. Rules give the general form; reconcile() replaces it by what fits all. */
 static const char MORE_PENALTY[] = "raise gamma, or set --kl-target; train longer, with larger batches";
 static const char LESS_PENALTY[] = "lower gamma or set --kl-target; a smaller beta";
 static const char NO_FIT[] = "train longer, with a smaller beta; see that the data are prepared as for the training";
 static const char SYMMETRY[] = "validate on something that was measured; seeds that disagree (-m more than once) would "
                                "confirm a symmetry, seeds that agree do not rule it out";
 
-const char *comp_verdict_name(comp_verdict verdict) {
-  static const char *const names[] = {"pass", "look", "fail", "not checked"};
-  return names[verdict];
-}
+typedef enum question { IDENTIFIABLE, INDEPENDENT, STABLE, KEPT, BEYOND } question;
 
-const char *comp_question_text(comp_question question) {
-  static const char *const texts[] = {"Are counterfactuals identifiable?", "Is z independent of the condition?",
-                                      "Do other seeds agree?", "Is anything lost but the condition?",
-                                      "What no check can tell"};
-  return texts[question];
-}
+static const char *const questions[] = {"Are counterfactuals identifiable?", "Is z independent of the condition?",
+                                        "Do other seeds agree?", "Is anything lost but the condition?",
+                                        "What no check can tell"};
 
 typedef struct judge {
-  comp_diagnosis *out;
+  comp__findings *out;
   const comp__results *r;
   comp_status status;
 } judge;
 
-/* Adds a finding; `text` is the reason, with its arguments. After a failure nothing more is added. */
-static void find(judge *j, comp_question question, const char *check, comp_verdict verdict, double value,
-                 const char *measure, const char *advice, const char *text, ...) COMP_PRINTF(8, 9);
-static void find(judge *j, comp_question question, const char *check, comp_verdict verdict, double value,
-                 const char *measure, const char *advice, const char *text, ...) {
+/* Adds a finding; `text` has its arguments after it. After a failure nothing more is added. */
+static void find(judge *j, question about, const char *id, comp_level level, double value, const char *measure,
+                 const char *advice, const char *text, ...) COMP_PRINTF(8, 9);
+static void find(judge *j, question about, const char *id, comp_level level, double value, const char *measure,
+                 const char *advice, const char *text, ...) {
   if (j->status != COMP_OK) return;
   char reason[2048];
   va_list arguments;
   va_start(arguments, text);
   vsnprintf(reason, sizeof reason, text, arguments);
   va_end(arguments);
-  comp_diagnosis *d = j->out;
-  char *copy = NULL;
-  j->status = comp__grow(&d->findings, &d->capacity, d->count, d->count + 1, sizeof *d->findings);
-  if (j->status == COMP_OK) j->status = comp__strdup(&copy, reason);
-  if (j->status != COMP_OK) return;
-  d->findings[d->count++] = (comp_finding){question, check, verdict, value, measure, copy, advice};
-  if (verdict != COMP_VERDICT_NOT_CHECKED && verdict > d->worst) d->worst = verdict;
+  j->status = comp__findings_add(j->out, id, level, questions[about], reason, advice);
+  if (j->status == COMP_OK && measure[0]) j->status = comp__findings_number(j->out, measure, value);
+}
+
+/* A label that the last finding is about. */
+static void find_label(judge *j, size_t label) {
+  if (j->status == COMP_OK) j->status = comp__findings_label(j->out, j->r->labels.levels[label]);
 }
 
 /* Large values are bad. */
-static comp_verdict above(double value, double look, double fail) {
-  return value >= fail ? COMP_VERDICT_FAIL : value >= look ? COMP_VERDICT_LOOK : COMP_VERDICT_PASS;
+static comp_level above(double value, double caution, double problem) {
+  return value >= problem ? COMP_LEVEL_PROBLEM : value >= caution ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK;
 }
 
 /* Small values are bad. */
-static comp_verdict below(double value, double look, double fail) {
-  return above(-value, -look, -fail);
+static comp_level below(double value, double caution, double problem) {
+  return above(-value, -caution, -problem);
 }
 
 static const char *plural(size_t n) {
@@ -146,8 +136,7 @@ static void judge_normality(judge *j) {
   const comp__identify *i = &j->r->identify;
   const char *measure = "smallest p of all tests, adjusted";
   if (i->active == 0) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_FAIL, NAN, measure,
-         "train with a smaller beta, or more epochs",
+    find(j, IDENTIFIABLE, "normality", COMP_LEVEL_PROBLEM, NAN, measure, "train with a smaller beta, or more epochs",
          "none of the %zu dimensions of z carries more signal than the noise of the posteriors: the model has learned "
          "nothing from the data",
          i->dims);
@@ -155,15 +144,15 @@ static void judge_normality(judge *j) {
   }
   double alpha = j->r->options.alpha;
   if (i->least_p > alpha && i->rows < LEAST_FOR_NORMAL) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_NOT_CHECKED, i->least_p, measure, "more samples",
-         "too few samples: %zu cannot tell z from a normal distribution, whatever it is", i->rows);
+    find(j, IDENTIFIABLE, "normality", COMP_LEVEL_NOTE, i->least_p, measure, "more samples",
+         "too few samples: %zu cannot show that z is not normal", i->rows);
     return;
   }
   if (i->least_p > alpha) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_FAIL, i->least_p, measure,
+    find(j, IDENTIFIABLE, "normality", COMP_LEVEL_PROBLEM, i->least_p, measure,
          "do not rely on counterfactuals of single samples; more data may show a structure, another latent size may "
          "find it",
-         "z cannot be told from a normal distribution (%zu samples, %zu of %zu dimensions in use). Of a normal z any "
+         "z may be normal: no test rejects it (%zu samples, %zu of %zu dimensions in use). Of a normal z any "
          "rotation fits the data as well and gives other counterfactuals",
          i->rows, i->active, i->dims);
     return;
@@ -173,7 +162,7 @@ static void judge_normality(judge *j) {
     snprintf(p, sizeof p, "below 1e-99");
   else
     snprintf(p, sizeof p, "%.2g", i->least_p);
-  find(j, COMP_QUESTION_IDENTIFIABLE, "normality", COMP_VERDICT_PASS, i->least_p, measure, "",
+  find(j, IDENTIFIABLE, "normality", COMP_LEVEL_OK, i->least_p, measure, "",
        "z is not normal (p %s): of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
        "Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g (%zu of %zu dimensions in use)",
        p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
@@ -185,17 +174,16 @@ static void judge_components(judge *j) {
   const comp__components *c = &i->components;
   const char *measure = "independent components that may be normal";
   if (!i->has_components) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "components", COMP_VERDICT_NOT_CHECKED, NAN, measure,
-         i->active < 2 ? "" : "more samples",
+    find(j, IDENTIFIABLE, "components", COMP_LEVEL_NOTE, NAN, measure, i->active < 2 ? "" : "more samples",
          i->active == 0   ? "no dimension of z is in use: there are no components"
          : i->active == 1 ? "with one dimension in use there is nothing to rotate"
                           : "there are too few samples for independent components");
     return;
   }
-  comp_verdict verdict = COMP_VERDICT_PASS;
+  comp_level level = COMP_LEVEL_OK;
   bool unique = c->found_again >= 1;
-  if (c->normal > 1 || !c->converged || !unique) verdict = COMP_VERDICT_LOOK;
-  if (c->normal > 1 && 2 * c->normal >= c->count) verdict = COMP_VERDICT_FAIL;
+  if (c->normal > 1 || !c->converged || !unique) level = COMP_LEVEL_CAUTION;
+  if (c->normal > 1 && 2 * c->normal >= c->count) level = COMP_LEVEL_PROBLEM;
   char more[300] = "", other[200] = "";
   if (!c->converged)
     snprintf(other, sizeof other, "; the search for components did not converge, others may exist");
@@ -210,9 +198,8 @@ static void judge_components(judge *j) {
              "; the components are not quite independent, as the theorem has them (squares of two correlate "
              "%.2f): the line on symmetry looks at all of them together",
              c->dependence);
-  find(j, COMP_QUESTION_IDENTIFIABLE, "components", verdict, (double)c->normal, measure,
-       verdict == COMP_VERDICT_PASS ? ""
-                                    : "fewer latent dimensions, or more data; trust averages more than single samples",
+  find(j, IDENTIFIABLE, "components", level, (double)c->normal, measure,
+       level == COMP_LEVEL_OK ? "" : "fewer latent dimensions, or more data; trust averages more than single samples",
        "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
        c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
        other, more);
@@ -251,20 +238,19 @@ static void judge_symmetry(judge *j) {
   const char *measure = "larger p of the two tests";
   double alpha = j->r->options.alpha;
   if (i->active == 0) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, NAN, measure, "",
+    find(j, IDENTIFIABLE, "symmetry", COMP_LEVEL_NOTE, NAN, measure, "",
          "no dimension of z is in use: there is nothing to mirror or to rotate");
     return;
   }
   if (1 > alpha * (double)(i->symmetry_permutations + 1) * (1 + 1e-12)) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, NAN, measure, more_permutations(j, 1),
+    find(j, IDENTIFIABLE, "symmetry", COMP_LEVEL_NOTE, NAN, measure, more_permutations(j, 1),
          "%zu permutations cannot make p as small as %g: that takes %.0f", i->symmetry_permutations, alpha,
          ceil(1 / alpha * (1 - 1e-12)) - 1);
     return;
   }
   bool rotated = i->rotation.p > alpha, mirrored = i->mirror.p > alpha;
   if ((rotated || mirrored) && i->symmetry_rows < LEAST_FOR_SYMMETRY) {
-    find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", COMP_VERDICT_NOT_CHECKED, fmax(i->rotation.p, i->mirror.p), measure,
-         "more samples",
+    find(j, IDENTIFIABLE, "symmetry", COMP_LEVEL_NOTE, fmax(i->rotation.p, i->mirror.p), measure, "more samples",
          "too few samples: %zu cannot tell z from its mirror image or a rotation of itself, whatever "
          "it is",
          i->symmetry_rows);
@@ -272,15 +258,15 @@ static void judge_symmetry(judge *j) {
   }
   const comp__symmetries *m = &c->symmetries;
   bool parts = i->has_components && (m->mirrored || m->together || m->alike);
-  comp_verdict verdict = rotated ? COMP_VERDICT_FAIL : mirrored || parts ? COMP_VERDICT_LOOK : COMP_VERDICT_PASS;
+  comp_level level = rotated ? COMP_LEVEL_PROBLEM : mirrored || parts ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK;
   char text[600];
   symmetry_text(text, sizeof text, i);
-  find(j, COMP_QUESTION_IDENTIFIABLE, "symmetry", verdict, fmax(i->rotation.p, i->mirror.p), measure,
-       verdict == COMP_VERDICT_PASS ? "" : SYMMETRY,
+  find(j, IDENTIFIABLE, "symmetry", level, fmax(i->rotation.p, i->mirror.p), measure,
+       level == COMP_LEVEL_OK ? "" : SYMMETRY,
        "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
        mirrored ? "may be distributed like" : "differs from", i->mirror.p,
        rotated ? "may be distributed like" : "differs from", i->rotation.p, text,
-       verdict == COMP_VERDICT_PASS
+       level == COMP_LEVEL_OK
            ? ""
            : ". What leaves z as it is leaves counterfactuals open: done in one condition only, the fit is as good");
 }
@@ -300,7 +286,7 @@ static bool too_few(judge *j, const char *check, const char *measure) {
   for (size_t k = 1; k < r->conditions; k++)
     if (r->counts[k] < r->counts[least]) least = k;
   if (r->counts[least] >= LEAST_OF_CONDITION) return false;
-  find(j, COMP_QUESTION_INDEPENDENT, check, COMP_VERDICT_NOT_CHECKED, NAN, measure, "more samples",
+  find(j, INDEPENDENT, check, COMP_LEVEL_NOTE, NAN, measure, "more samples",
        "too few samples: %zu of '%s', where at least %d are needed", r->counts[least],
        comp_model_level(r->model, least), LEAST_OF_CONDITION);
   return true;
@@ -309,19 +295,19 @@ static bool too_few(judge *j, const char *check, const char *measure) {
 /*
  * A size with its p. A large size needs a small p, or chance could have made it; when permutations cannot make p small
  * and none of them reached the size, the size stands. A small size passes when chance cannot have hidden a large one.
- * NOT_CHECKED: there are too few samples to tell.
+ * A note: there are too few samples for a judgement.
  */
-static comp_verdict weigh(const judge *j, double value, double look, double fail, double deviation, double p,
-                          double least_p) {
-  comp_verdict size = above(value, look, fail);
+static comp_level weigh(const judge *j, double value, double caution, double problem, double deviation, double p,
+                        double least_p) {
+  comp_level size = above(value, caution, problem);
   double alpha = j->r->options.alpha;
-  if (size == COMP_VERDICT_PASS) return value + DOUBT * deviation < fail ? COMP_VERDICT_PASS : COMP_VERDICT_NOT_CHECKED;
+  if (size == COMP_LEVEL_OK) return value + DOUBT * deviation < problem ? COMP_LEVEL_OK : COMP_LEVEL_NOTE;
   if (p <= alpha * (1 + 1e-12)) return size;
-  return least_p > alpha && p <= least_p * (1 + 1e-12) ? size : COMP_VERDICT_NOT_CHECKED;
+  return least_p > alpha && p <= least_p * (1 + 1e-12) ? size : COMP_LEVEL_NOTE;
 }
 
-static const char *weighed_advice(comp_verdict verdict) {
-  return verdict == COMP_VERDICT_PASS ? "" : verdict == COMP_VERDICT_NOT_CHECKED ? "more samples" : MORE_PENALTY;
+static const char *weighed_advice(comp_level level) {
+  return level == COMP_LEVEL_OK ? "" : level == COMP_LEVEL_NOTE ? "more samples" : MORE_PENALTY;
 }
 
 static void judge_divergence(judge *j) {
@@ -330,17 +316,14 @@ static void judge_divergence(judge *j) {
   const char *measure = "KL beyond that of shuffled conditions, nats";
   if (too_few(j, "divergence", measure)) return;
   double least_p = 1 / (double)(n->shuffles + 1);
-  comp_verdict verdict = weigh(j, n->excess, DIVERGENCE_LOOK, DIVERGENCE_FAIL, n->deviation, n->p, least_p);
-  find(j, COMP_QUESTION_INDEPENDENT, "divergence", verdict, n->excess, measure, weighed_advice(verdict),
+  comp_level level = weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, least_p);
+  find(j, INDEPENDENT, "divergence", level, n->excess, measure, weighed_advice(level),
        "%show far z of one condition lies from z of the others, sum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats "
        "beyond %zu shuffles of the conditions, whose standard "
        "deviation is %.2g (p %.2g)%s. Another estimate, too high on average, with all posteriors as mixture: %.3g +- "
        "%.1g; the training bound at a batch of %zu: %.3g",
-       verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", n->excess, n->shuffles,
-       n->deviation, n->p,
-       n->p > r->options.alpha && verdict > COMP_VERDICT_PASS && verdict <= COMP_VERDICT_FAIL
-           ? ", the smallest that so many allow"
-           : "",
+       level == COMP_LEVEL_NOTE ? "too few samples: it may be chance: " : "", n->excess, n->shuffles, n->deviation,
+       n->p, n->p > r->options.alpha && level >= COMP_LEVEL_CAUTION ? ", the smallest that so many allow" : "",
        r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
 }
 
@@ -350,15 +333,15 @@ static void judge_information(judge *j) {
   if (too_few(j, "information", measure)) return;
   comp__estimate low = r->information, high = r->independence.information;
   double share = low.value / r->independence.entropy, error = sqrt(low.error * low.error + high.error * high.error);
-  comp_verdict verdict = above(share, INFORMATION_LOOK, INFORMATION_FAIL);
-  const char *advice = verdict == COMP_VERDICT_PASS ? "" : MORE_PENALTY;
+  comp_level level = above(share, INFORMATION_CAUTION, INFORMATION_PROBLEM);
+  const char *advice = level == COMP_LEVEL_OK ? "" : MORE_PENALTY;
   if (low.value <= high.value)
-    find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, measure, advice,
+    find(j, INDEPENDENT, "information", level, share, measure, advice,
          "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g, of the "
          "%.3g nats of the condition (the number: the first of these over the last)",
          low.value, low.error, fmin(high.value, r->independence.entropy), high.error, r->independence.entropy);
   else
-    find(j, COMP_QUESTION_INDEPENDENT, "information", verdict, share, measure, advice,
+    find(j, INDEPENDENT, "information", level, share, measure, advice,
          "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g: %s, of "
          "the %.3g nats of the condition (the number: the first of these over the last)",
          low.value, low.error, high.value, high.error,
@@ -374,20 +357,20 @@ static void judge_prediction(judge *j) {
       r->condition_draws.gain > r->condition_means.gain ? &r->condition_draws : &r->condition_means;
   const char *measure = "gain of the best classifier over chance";
   if (!best->done) {
-    find(j, COMP_QUESTION_INDEPENDENT, "prediction", COMP_VERDICT_NOT_CHECKED, NAN, measure, "more samples",
+    find(j, INDEPENDENT, "prediction", COMP_LEVEL_NOTE, NAN, measure, "more samples",
          "too few samples: fewer than two conditions have 10");
     return;
   }
-  comp_verdict verdict = weigh(j, best->gain, GAIN_LOOK, GAIN_FAIL, best->deviation, best->p, best->least_p);
+  comp_level level = weigh(j, best->gain, GAIN_CAUTION, GAIN_PROBLEM, best->deviation, best->p, best->least_p);
   const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
-  find(j, COMP_QUESTION_INDEPENDENT, "prediction", verdict, best->gain, measure, weighed_advice(verdict),
+  find(j, INDEPENDENT, "prediction", level, best->gain, measure, weighed_advice(level),
        "%sbalanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), "
        "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g (0: chance, 1: always right), where chance alone makes "
        "some %.2g (p %.2g)%s",
-       verdict == COMP_VERDICT_NOT_CHECKED ? "too few samples to tell it from chance: " : "", m[0].balanced,
-       d[0].balanced, m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels,
-       best->gain, best->deviation, best->p,
-       verdict == COMP_VERDICT_PASS && best->p <= r->options.alpha ? ": more than chance, but little" : "");
+       level == COMP_LEVEL_NOTE ? "too few samples: it may be chance: " : "", m[0].balanced, d[0].balanced,
+       m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels, best->gain,
+       best->deviation, best->p,
+       level == COMP_LEVEL_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
 
 /* ---- stable ---- */
@@ -396,45 +379,43 @@ static void judge_stability(judge *j) {
   const comp__stability *s = &j->r->stability;
   const char *advice = "train with other seeds (comp train --seed) and give all models with -m";
   if (!j->r->stable) {
-    find(j, COMP_QUESTION_STABLE, "latents", COMP_VERDICT_NOT_CHECKED, NAN, "smallest R2", advice,
+    find(j, STABLE, "latents", COMP_LEVEL_NOTE, NAN, "smallest R2", advice,
          "one model was given: whether another seed gives the same is not known");
-    find(j, COMP_QUESTION_STABLE, "counterfactuals", COMP_VERDICT_NOT_CHECKED, NAN, "smallest agreement", advice,
-         "one model was given");
-    find(j, COMP_QUESTION_STABLE, "single samples", COMP_VERDICT_NOT_CHECKED, NAN, "smallest correlation", advice,
-         "one model was given");
+    find(j, STABLE, "counterfactuals", COMP_LEVEL_NOTE, NAN, "smallest agreement", advice, "one model was given");
+    find(j, STABLE, "single-samples", COMP_LEVEL_NOTE, NAN, "smallest correlation", advice, "one model was given");
     return;
   }
   const comp__settings *other = &j->r->settings;
   if (other->models)
-    find(j, COMP_QUESTION_STABLE, "settings", COMP_VERDICT_LOOK, (double)other->differences,
-         "settings in which models differ", "give models that differ in their --seed only",
+    find(j, STABLE, "settings", COMP_LEVEL_CAUTION, (double)other->differences, "settings in which models differ",
+         "give models that differ in their --seed only",
          "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. What differs "
          "below may come from that",
          other->models, s->models, other->models == 1 ? "was" : "were", other->text);
-  comp_verdict verdict = below(s->least_r2, R2_LOOK, R2_FAIL);
-  find(j, COMP_QUESTION_STABLE, "latents", verdict, s->least_r2, "smallest R2 of a linear map between latents",
-       verdict == COMP_VERDICT_PASS ? "" : "longer training, more data, or fewer latent dimensions",
+  comp_level level = below(s->least_r2, R2_CAUTION, R2_PROBLEM);
+  find(j, STABLE, "latents", level, s->least_r2, "smallest R2 of a linear map between latents",
+       level == COMP_LEVEL_OK ? "" : "longer training, more data, or fewer latent dimensions",
        "over %zu models: smallest R2 %.3f, smallest CKA %.3f", s->models, s->least_r2, s->least_cka);
   const comp__change *worst = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (!worst || s->changes[k].agreement < worst->agreement) worst = &s->changes[k];
   if (!worst) {
-    find(j, COMP_QUESTION_STABLE, "counterfactuals", COMP_VERDICT_NOT_CHECKED, NAN, "smallest agreement", "",
+    find(j, STABLE, "counterfactuals", COMP_LEVEL_NOTE, NAN, "smallest agreement", "",
          "no label has samples whose condition could be changed");
-    find(j, COMP_QUESTION_STABLE, "single samples", COMP_VERDICT_NOT_CHECKED, NAN, "smallest correlation", "",
+    find(j, STABLE, "single-samples", COMP_LEVEL_NOTE, NAN, "smallest correlation", "",
          "no label has samples whose condition could be changed");
     return;
   }
-  verdict = below(worst->agreement, AGREEMENT_LOOK, AGREEMENT_FAIL);
+  level = below(worst->agreement, AGREEMENT_CAUTION, AGREEMENT_PROBLEM);
   name_list genes = {0};
   for (size_t g = 0; g < 5 && g < comp_model_features(j->r->model); g++)
     append(&genes, comp_model_feature(j->r->model, s->gene_order[g]), "%.2g", s->gene_spread[s->gene_order[g]]);
-  find(j, COMP_QUESTION_STABLE, "counterfactuals", verdict, worst->agreement,
+  find(j, STABLE, "counterfactuals", level, worst->agreement,
        "smallest correlation of a predicted change between two models",
-       verdict == COMP_VERDICT_PASS ? ""
-                                    : "compare the objectives of the seeds (comp train --log): one that is worse is "
-                                      "stuck; where they are alike, do not rely on "
-                                      "what differs",
+       level == COMP_LEVEL_OK ? ""
+                              : "compare the objectives of the seeds (comp train --log): one that is worse is "
+                                "stuck; where they are alike, do not rely on "
+                                "what differs",
        "predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
        "stable features "
        "(standard deviation over models): %s",
@@ -444,15 +425,15 @@ static void judge_stability(judge *j) {
   for (size_t k = 0; k < s->n_changes; k++)
     if (isfinite(s->changes[k].single) && (!odd || s->changes[k].single < odd->single)) odd = &s->changes[k];
   if (!odd) {
-    find(j, COMP_QUESTION_STABLE, "single samples", COMP_VERDICT_NOT_CHECKED, NAN, "smallest correlation",
-         "more samples", "too few samples: no label has several to compare");
+    find(j, STABLE, "single-samples", COMP_LEVEL_NOTE, NAN, "smallest correlation", "more samples",
+         "too few samples: no label has several to compare");
     return;
   }
-  verdict = below(odd->single, SINGLE_LOOK, SINGLE_FAIL);
+  level = below(odd->single, SINGLE_CAUTION, SINGLE_PROBLEM);
   find(
-      j, COMP_QUESTION_STABLE, "single samples", verdict, odd->single,
+      j, STABLE, "single-samples", level, odd->single,
       "smallest correlation of predictions of single samples between models",
-      verdict == COMP_VERDICT_PASS ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
+      level == COMP_LEVEL_OK ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
       "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f "
       "(models %zu and %zu of those given)",
       label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single, odd->odd[0] + 1, odd->odd[1] + 1);
@@ -460,13 +441,23 @@ static void judge_stability(judge *j) {
 
 /* ---- kept ---- */
 
+/* Whether a label is in one condition only, single samples aside, and large enough to be judged. */
+static bool is_alone(const comp__label_fate *l) {
+  return l->looked_at >= LEAST_OF_LABEL && l->in <= 1;
+}
+
+/* Whether the neighbours of label `d` in other conditions are mostly of another label. */
+static bool is_misplaced(const comp__label_fate *l, size_t d) {
+  return l->in >= 2 && isfinite(l->same) && l->same <= SAME_CAUTION && l->mostly != d;
+}
+
 static void judge_shared(judge *j) {
   const comp__fates *f = &j->r->fates;
   const char *measure = "largest mixing of a label of one condition";
   name_list list = {0};
   double worst = 0;
   size_t count = 0, small = 0, shared = 0;
-  comp_verdict verdict = COMP_VERDICT_PASS;
+  comp_level level = COMP_LEVEL_OK;
   for (size_t d = 0; d < f->n_labels; d++) {
     const comp__label_fate *l = &f->labels[d];
     if (l->looked_at == 0) continue;
@@ -479,9 +470,9 @@ static void judge_shared(judge *j) {
       continue;
     }
     /* With a sample or two elsewhere it may belong there, and only be rare. */
-    comp_verdict here = above(l->mixing, MIXING_LOOK, MIXING_FAIL);
-    if (here == COMP_VERDICT_FAIL && l->present > 1) here = COMP_VERDICT_LOOK;
-    if (here > verdict) verdict = here;
+    comp_level here = above(l->mixing, MIXING_CAUTION, MIXING_PROBLEM);
+    if (here == COMP_LEVEL_PROBLEM && l->present > 1) here = COMP_LEVEL_CAUTION;
+    if (here > level) level = here;
     count++;
     worst = fmax(worst, l->mixing);
     append(&list, j->r->labels.levels[d], "%.2f", l->mixing);
@@ -491,59 +482,60 @@ static void judge_shared(judge *j) {
     snprintf(few, sizeof few, "; %zu label%s with fewer than %d samples %s left out", small, plural(small),
              LEAST_OF_LABEL, small == 1 ? "is" : "are");
   if (count + shared == 0)
-    find(j, COMP_QUESTION_KEPT, "shared labels", COMP_VERDICT_NOT_CHECKED, NAN, measure,
-         "give a column of fewer, larger kinds with --label",
+    find(j, KEPT, "shared-labels", COMP_LEVEL_NOTE, NAN, measure, "give a column of fewer, larger labels with --label",
          "no label has %d samples, or samples in several conditions", LEAST_OF_LABEL);
   else if (count == 0)
-    find(j, COMP_QUESTION_KEPT, "shared labels", verdict, 0, measure, "",
-         "every %slabel has samples in several conditions%s", small ? "other " : "", few);
+    find(j, KEPT, "shared-labels", level, 0, measure, "", "every %slabel has samples in several conditions%s",
+         small ? "other " : "", few);
   else
-    find(j, COMP_QUESTION_KEPT, "shared labels", verdict, worst, measure,
-         verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
+    find(j, KEPT, "shared-labels", level, worst, measure, level == COMP_LEVEL_OK ? "" : LESS_PENALTY,
          "%zu label%s in one condition only, single samples aside: do not read counterfactuals of %s. Mixing with "
-         "samples of other conditions (0: apart, 1: laid over others): %s%s",
+         "samples of other conditions (0: not mixed, 1: fully mixed): %s%s",
          count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them", finish_list(&list), few);
+  for (size_t d = 0; d < f->n_labels; d++)
+    if (is_alone(&f->labels[d])) find_label(j, d);
 }
 
 static void judge_neighbours(judge *j) {
   const comp__fates *f = &j->r->fates;
   name_list list = {0};
   double worst = NAN;
-  comp_verdict verdict = COMP_VERDICT_PASS;
+  comp_level level = COMP_LEVEL_OK;
   for (size_t d = 0; d < f->n_labels; d++) {
     const comp__label_fate *l = &f->labels[d];
     if (l->in < 2 || !isfinite(l->same)) continue;
     worst = isnan(worst) ? l->same : fmin(worst, l->same);
-    if (l->same > SAME_LOOK || l->mostly == d) continue;
-    comp_verdict here = l->same <= SAME_FAIL ? COMP_VERDICT_FAIL : COMP_VERDICT_LOOK;
-    if (here > verdict) verdict = here;
+    if (!is_misplaced(l, d)) continue;
+    comp_level here = l->same <= SAME_PROBLEM ? COMP_LEVEL_PROBLEM : COMP_LEVEL_CAUTION;
+    if (here > level) level = here;
     char name[600];
     snprintf(name, sizeof name, "%s, mostly %s", j->r->labels.levels[d], j->r->labels.levels[l->mostly]);
     append(&list, name, "%.2f", l->same);
   }
   if (isnan(worst))
-    find(j, COMP_QUESTION_KEPT, "neighbours", COMP_VERDICT_NOT_CHECKED, NAN, "smallest share of the own label", "",
+    find(j, KEPT, "neighbours", COMP_LEVEL_NOTE, NAN, "smallest share of the own label", "",
          "no label has samples in two conditions");
-  else if (verdict == COMP_VERDICT_PASS)
-    find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", "",
-         "for every label, the commonest label among its nearest samples in other conditions is its own");
+  else if (level == COMP_LEVEL_OK)
+    find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", "",
+         "for every label, the most common label among its nearest samples in other conditions is its own");
   else
-    find(j, COMP_QUESTION_KEPT, "neighbours", verdict, worst, "smallest share of the own label", LESS_PENALTY,
+    find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", LESS_PENALTY,
          "labels whose nearest samples in other conditions are mostly of another label (share of the own): %s",
          finish_list(&list));
+  for (size_t d = 0; d < f->n_labels; d++)
+    if (is_misplaced(&f->labels[d], d)) find_label(j, d);
 }
 
 static void judge_label(judge *j) {
   const comp__prediction_check *before = &j->r->label_before, *after = &j->r->label_after;
   const char *measure = "share of what predicts the label that is lost";
   if (!before->done || !after->done) {
-    find(j, COMP_QUESTION_KEPT, "label", COMP_VERDICT_NOT_CHECKED, NAN, measure, "more samples",
-         "fewer than two labels have 10 samples");
+    find(j, KEPT, "label", COMP_LEVEL_NOTE, NAN, measure, "more samples", "fewer than two labels have 10 samples");
     return;
   }
   double lost = before->gain > 0 ? fmax(0, 1 - after->gain / before->gain) : 0;
-  comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
-  find(j, COMP_QUESTION_KEPT, "label", verdict, lost, measure, verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
+  comp_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
+  find(j, KEPT, "label", level, lost, measure, level == COMP_LEVEL_OK ? "" : LESS_PENALTY,
        "balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z",
        before->scores[before->best].balanced, after->scores[after->best].balanced);
 }
@@ -557,14 +549,14 @@ static void judge_labels(judge *j) {
     return;
   }
   if (j->r->options.label) {
-    find(j, COMP_QUESTION_KEPT, "labels", COMP_VERDICT_NOT_CHECKED, NAN, "", "give another column with --label",
-         "the column '%s' has %s: there are no different kinds of samples in it that could be lost",
-         j->r->options.label, levels ? "one value only" : "no values");
+    find(j, KEPT, "labels", COMP_LEVEL_NOTE, NAN, "", "give another column with --label",
+         "the column '%s' has %s: there are no different labels in it that could be lost", j->r->options.label,
+         levels ? "one value only" : "no values");
     return;
   }
-  find(j, COMP_QUESTION_KEPT, "labels", COMP_VERDICT_NOT_CHECKED, NAN, "",
+  find(j, KEPT, "labels", COMP_LEVEL_NOTE, NAN, "",
        "give a column of what must not be lost, such as the cell type: --label",
-       "without labels nobody can tell whether different kinds of samples were laid over each other");
+       "without labels it cannot be checked whether different labels were mixed with each other");
 }
 
 static void judge_reconstruction(judge *j) {
@@ -572,19 +564,19 @@ static void judge_reconstruction(judge *j) {
   const char *measure = "share of the explained variance that is lost";
   double own = r->reconstruction, other = r->reconstruction_against;
   if (own <= 0) {
-    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_FAIL, own, "explained variance of the data", NO_FIT,
+    find(j, KEPT, "explains-nothing", COMP_LEVEL_PROBLEM, own, "explained variance of the data", NO_FIT,
          "the model explains nothing of the data: reconstructions are no nearer to it than the mean of each feature "
          "(explained variance %.3g)",
          own);
     return;
   }
   if (isnan(own)) {
-    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure, "",
+    find(j, KEPT, "reconstruction", COMP_LEVEL_NOTE, NAN, measure, "",
          "the data does not vary: there is nothing to explain");
     return;
   }
   if (isnan(other)) {
-    find(j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure,
+    find(j, KEPT, "reconstruction", COMP_LEVEL_NOTE, NAN, measure,
          penalised(j) ? "train with --gamma 0 and give that model with --against" : "",
          penalised(j)
              ? "the model explains %.3f of the variance of the data; how much it would without the penalty is not known"
@@ -594,17 +586,15 @@ static void judge_reconstruction(judge *j) {
   }
   if (other <= 0) {
     find(
-        j, COMP_QUESTION_KEPT, "reconstruction", COMP_VERDICT_NOT_CHECKED, NAN, measure,
-        "train the model to compare with longer",
+        j, KEPT, "reconstruction", COMP_LEVEL_NOTE, NAN, measure, "train the model to compare with longer",
         "the model explains %.3f of the variance of the data; the one without a penalty explains nothing (%.3g) and is "
         "no measure",
         own, other);
     return;
   }
   double lost = fmax(0, 1 - own / other);
-  comp_verdict verdict = above(lost, LOST_LOOK, LOST_FAIL);
-  find(j, COMP_QUESTION_KEPT, "reconstruction", verdict, lost, measure,
-       verdict == COMP_VERDICT_PASS ? "" : LESS_PENALTY,
+  comp_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
+  find(j, KEPT, "reconstruction", level, lost, measure, level == COMP_LEVEL_OK ? "" : LESS_PENALTY,
        "explained variance of the data: %.3f, without the penalty %.3f: a share of %.2f is lost", own, other, lost);
 }
 
@@ -614,73 +604,85 @@ static void say_limits(judge *j) {
   const comp__results *r = j->r;
   if (r->missing)
     find(
-        j, COMP_QUESTION_BEYOND, "features", COMP_VERDICT_LOOK, (double)r->missing / (double)r->features,
+        j, BEYOND, "features", COMP_LEVEL_CAUTION, (double)r->missing / (double)r->features,
         "share of the model's features that the data lacks", "diagnose with the data that the model was trained on",
         "%zu of the model's %zu features %s not in the data and filled with their training mean: all lines above speak "
         "of the model as it sees such data",
         r->missing, r->features, r->missing == 1 ? "is" : "are");
-  find(j, COMP_QUESTION_BEYOND, "truth", COMP_VERDICT_NOT_CHECKED, NAN, "", "validate on measurements of a few cases",
+  find(j, BEYOND, "truth", COMP_LEVEL_NOTE, NAN, "", "validate on measurements of a few cases",
        "whether a counterfactual is right: no sample was measured under two conditions, and passing every check is no "
        "proof of it");
-  find(j, COMP_QUESTION_BEYOND, "linearity", COMP_VERDICT_NOT_CHECKED, NAN, "", "",
+  find(j, BEYOND, "linearity", COMP_LEVEL_NOTE, NAN, "", "",
        "the theorem on identifiability is about linear decoders; this decoder is a network");
-  find(j, COMP_QUESTION_BEYOND, "design", COMP_VERDICT_NOT_CHECKED, NAN, "", "",
+  find(j, BEYOND, "design", COMP_LEVEL_NOTE, NAN, "", "",
        "whether conditions were given at random: a difference between who was sampled in them, not caused by them, is "
        "taken out as if they had caused it");
 }
 
 /* ---- advice ---- */
 
-/* The worst verdict among the lines with this advice; PASS when there are none. */
-static comp_verdict advised(const judge *j, const char *advice) {
-  comp_verdict worst = COMP_VERDICT_PASS;
+/* The worst level among the findings with this advice; OK when there are none. */
+static comp_level advised(const judge *j, const char *advice) {
+  comp_level worst = COMP_LEVEL_OK;
   for (size_t i = 0; i < j->out->count; i++) {
-    const comp_finding *f = &j->out->findings[i];
-    if (f->advice == advice && f->verdict > worst) worst = f->verdict;
+    const comp_finding *f = &j->out->items[i];
+    if (strcmp(f->advice, advice) == 0 && f->level > worst) worst = f->level;
   }
   return worst;
 }
 
-/* Lines are judged one by one; what to do about them must not contradict itself. */
-static void reconcile(judge *j) {
-  comp_verdict dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
-  bool no_fit = advised(j, NO_FIT) != COMP_VERDICT_PASS;
-  bool disagree = false;
+/* Whether models of other seeds disagree. */
+static bool seeds_disagree(const judge *j) {
   for (size_t i = 0; i < j->out->count; i++) {
-    const comp_finding *f = &j->out->findings[i];
-    disagree = disagree || (f->question == COMP_QUESTION_STABLE && strcmp(f->check, "settings") != 0 &&
-                            (f->verdict == COMP_VERDICT_LOOK || f->verdict == COMP_VERDICT_FAIL));
+    const comp_finding *f = &j->out->items[i];
+    if (strcmp(f->question, questions[STABLE]) == 0 && strcmp(f->id, "settings") != 0 && f->level >= COMP_LEVEL_CAUTION)
+      return true;
   }
-  for (size_t i = 0; i < j->out->count; i++) {
-    const char **advice = &j->out->findings[i].advice;
-    if (*advice == SYMMETRY && j->r->stable)
-      *advice = disagree
-                    ? "the seeds disagree below, as they do when a symmetry leaves the choice open: do not rely on "
-                      "what differs between them"
-                    : "the seeds agree, which does not rule a symmetry out (docs/theory.md): validate on something "
-                      "that was measured";
-    if (*advice != MORE_PENALTY && *advice != LESS_PENALTY) continue;
-    bool more = *advice == MORE_PENALTY;
-    if (no_fit)
-      *advice = "mend the fit first: see reconstruction";
-    else if (!penalised(j))
-      *advice = more ? "this model has no penalty: train with --model comp and a gamma"
-                : dependent != COMP_VERDICT_PASS
-                    ? "this model has no penalty, and conditions lie apart: with one, labels may come together"
-                    : "this model has no penalty, so that gamma is not the cause: train longer, with a smaller beta";
-    else if (dependent == COMP_VERDICT_PASS || lost == COMP_VERDICT_PASS)
-      continue;
-    else if (dependent == lost)
-      *advice = "another gamma alone will not do: z tells the condition while more than the condition is lost. Train "
-                "longer, with larger batches and a smaller beta";
-    else if (more && lost > dependent)
-      *advice = "see first to what is lost, which is worse (below); then train longer, with larger batches";
-    else if (!more && dependent > lost)
-      *advice = "see first to what z tells of the condition, which is worse (above); then a smaller beta";
-  }
+  return false;
 }
 
-comp_status comp__judge(comp_diagnosis *out, const comp__results *results) {
+/* What to do about a finding whose advice is MORE_PENALTY (`more`) or LESS_PENALTY, given all others; NULL: just that.
+ */
+static const char *reconciled(const judge *j, bool more) {
+  comp_level dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
+  if (advised(j, NO_FIT) != COMP_LEVEL_OK) return "improve the fit first: see explains-nothing";
+  if (!penalised(j))
+    return more ? "this model has no penalty: train with --model comp and a gamma"
+           : dependent != COMP_LEVEL_OK
+               ? "this model has no penalty, and conditions are not mixed: with one, labels may come together"
+               : "this model has no penalty, so that gamma is not the cause: train longer, with a smaller beta";
+  if (dependent == COMP_LEVEL_OK || lost == COMP_LEVEL_OK) return NULL;
+  if (dependent == lost)
+    return "another gamma alone will not help: the condition can be predicted from z, and more than the condition is "
+           "lost. Train longer, with larger batches and a smaller beta";
+  if (more && lost > dependent)
+    return "first reduce what is lost, which is worse (below); then train longer, with larger batches";
+  if (!more && dependent > lost)
+    return "first make z independent of the condition, which is worse (above); then use a smaller beta";
+  return NULL;
+}
+
+/* Findings are judged one by one; what to do about them must not contradict itself. */
+static void reconcile(judge *j) {
+  const char *more = reconciled(j, true), *less = reconciled(j, false);
+  const char *symmetry =
+      !j->r->stable       ? NULL
+      : seeds_disagree(j) ? "the seeds disagree below, as they do when a symmetry leaves the choice open: do not rely "
+                            "on what differs between them"
+                          : "the seeds agree, which does not rule a symmetry out (docs/theory.md): validate on "
+                            "something that was measured";
+  const struct {
+    const char *from, *to;
+  } changes[] = {{MORE_PENALTY, more}, {LESS_PENALTY, less}, {SYMMETRY, symmetry}};
+  for (size_t i = 0; i < j->out->count && j->status == COMP_OK; i++)
+    for (size_t k = 0; k < sizeof changes / sizeof *changes && j->status == COMP_OK; k++)
+      if (changes[k].to && strcmp(j->out->items[i].advice, changes[k].from) == 0) {
+        j->status = comp__findings_advise(j->out, i, changes[k].to);
+        break;
+      }
+}
+
+comp_status comp__judge_model(comp__findings *out, const comp__results *results) {
   judge j = {out, results, COMP_OK};
   judge_normality(&j);
   judge_components(&j);

@@ -1,9 +1,9 @@
-// What classifiers tell from a representation: is the condition hidden, are other columns kept, are groups treated alike.
+// What classifiers predict from an embedding: is the condition hidden, are other columns kept, are groups treated alike.
 import { count, h, section, short } from "./dom.js";
 import { table } from "./table.js";
 
 const KINDS = {
-  logistic: ["Logistic regression", "Weighs the dimensions and draws one straight border: it finds only what a single direction tells."],
+  logistic: ["Logistic regression", "Weighs the dimensions and draws one straight border: it finds only what lies along a single direction."],
   forest: ["Random forest", "Many decision trees that vote: it finds borders of any shape."],
   boosted: ["Boosted trees", "Trees that mend each other's mistakes: often the strongest on tables."],
 };
@@ -27,40 +27,40 @@ function grid(title, rows, embeddings, caption) {
 
 const spread = (embeddings, value) => Object.fromEntries(embeddings.map((e) => [e, value]));
 
-// One column told by all classifiers: shares of right answers, then the same with every value weighing the same.
+// One column predicted by all classifiers: accuracy, then balanced accuracy.
 function accuracies(entries, guesses) {
   const embeddings = unique(entries.map((e) => e.embedding));
   const kinds = unique(entries.flatMap((e) => e.classifiers.map((c) => c.classifier)));
   const pick = (kind, key) => Object.fromEntries(entries.map((e) => [e.embedding, e.classifiers.find((c) => c.classifier === kind)?.[key]]));
   const floor = (name, words, value) => ({ name, words, floor: true, values: spread(embeddings, value) });
   const plain = kinds.map((kind) => ({ name: (KINDS[kind] || [kind])[0], words: (KINDS[kind] || [])[1], rival: true, values: pick(kind, "accuracy"), errors: pick(kind, "deviation") }));
-  const majority = { name: "Always saying the commonest value", words: "Needs no representation at all: the floor.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
+  const majority = { name: "Always predicting the most common value", words: "Needs no embedding: chance.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
   const balanced = kinds.map((kind) => ({ name: (KINDS[kind] || [kind])[0], rival: true, values: pick(kind, "balanced_accuracy") })).filter((r) => Object.values(r.values).some(known));
-  const chance = floor("Chance", "What knowing nothing gives: the floor.", 1 / entries[0].levels);
-  const byOther = guesses.filter((g) => g.accuracy > entries[0].majority + 0.005).map((g) => floor(`Guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.accuracy));
-  const byOtherBalanced = guesses.filter((g) => g.balanced > 1.01 / entries[0].levels).map((g) => floor(`Guessed from '${g.column}' alone`, "A representation that keeps the one must tell this much of the other.", g.balanced));
+  const chance = floor("Chance", "What a guess gives.", 1 / entries[0].levels);
+  const byOther = guesses.filter((g) => g.accuracy > entries[0].majority + 0.005).map((g) => floor(`From '${g.column}' alone`, `An embedding that keeps '${g.column}' predicts the condition at least this well.`, g.accuracy));
+  const byOtherBalanced = guesses.filter((g) => g.balanced > 1.01 / entries[0].levels).map((g) => floor(`From '${g.column}' alone`, `An embedding that keeps '${g.column}' predicts the condition at least this well.`, g.balanced));
   return { embeddings, plain: [...plain, majority, ...byOther], balanced: balanced.length ? [...balanced, chance, ...byOtherBalanced] : [] };
 }
 
 function hiddenPart(data, entries) {
-  const { embeddings, plain, balanced } = accuracies(entries, data.told.guesses);
-  const protect = data.told.fairness.length > 0;
+  const { embeddings, plain, balanced } = accuracies(entries, data.classifiers.guesses);
+  const protect = data.classifiers.fairness.length > 0;
   return [
-    h("h3", {}, `Can '${data.condition}' be told?`),
-    h("p", {}, `Each classifier learns to find '${data.condition}' from a representation, and is tested on samples that it did not see (${entries[0].folds} parts, ± their standard deviation). The nearer to the floor, the better it is hidden. The strongest classifier counts, and is in bold: one that finds nothing proves little.`),
-    grid("Right for this share of samples", plain, embeddings, `How well ${data.condition} is told`),
-    balanced.length ? h("p", {}, "The same with every value weighing the same, however rare it is (the mean of the shares found). Where one value is common, always saying it is right often, and only this shows whether the others are found.") : null,
-    balanced.length ? grid("Share found, mean over values", balanced, embeddings, `How well each value of ${data.condition} is found`) : null,
+    h("h3", {}, `Can '${data.condition}' be predicted from z?`),
+    h("p", {}, `Each classifier learns to predict '${data.condition}' from an embedding, and is tested on samples that it did not see (${entries[0].folds} folds, ± their standard deviation). The nearer to chance, the better it is hidden. The strongest classifier counts, and is in bold: one that finds nothing proves little.`),
+    grid("Accuracy", plain, embeddings, `Accuracy of ${data.condition}`),
+    balanced.length ? h("p", {}, "Balanced accuracy: the mean over the values of the share that is found, however rare a value is. Where one value is common, only this shows whether the others are found.") : null,
+    balanced.length ? grid("Balanced accuracy", balanced, embeddings, `Balanced accuracy of ${data.condition}`) : null,
     protect ? h("p", { class: "quiet small" }, "This is what these classifiers found, not a proof: a stronger one may find more.") : null,
   ];
 }
 
 function targetPart(column, entries) {
   const { embeddings, plain } = accuracies(entries, []);
-  return [h("h3", {}, `Is '${column}' kept?`), h("p", {}, `The same classifiers look for '${column}'. What they still find can be used; higher is better. Bold: the best of a column.`), grid("Right for this share of samples", plain, embeddings, `How well ${column} is told`)];
+  return [h("h3", {}, `Is '${column}' kept?`), h("p", {}, `The same classifiers look for '${column}'. What they still find can be used; higher is better. Bold: the best of a column.`), grid("Accuracy", plain, embeddings, `Accuracy of ${column}`)];
 }
 
-// The classifier that tells the condition best from the representation: the adversary to reckon with.
+// The classifier that predicts the condition best: the adversary to reckon with.
 function strongest(hidden) {
   const tried = ((hidden.find((e) => e.embedding === "X_comp") || hidden.at(-1))?.classifiers || []).filter((c) => known(c.accuracy));
   return tried.length ? tried.reduce((a, b) => (b.accuracy > a.accuracy ? b : a)).classifier : null;
@@ -71,9 +71,9 @@ function fairnessPart(data, column, all, adversary) {
   const entries = all.filter((e) => e.classifier === used);
   const embeddings = unique(entries.map((e) => e.embedding));
   const nameOf = (kind) => (KINDS[kind] ? KINDS[kind][0].toLowerCase() : kind);
-  const by = `the classifier “${nameOf(used)}”` + (adversary && used === adversary ? `, the one that tells '${data.condition}' best,` : "");
+  const by = `the classifier “${nameOf(used)}”` + (adversary && used === adversary ? `, the one that predicts '${data.condition}' best,` : "");
   const rows = GAPS.map(([key, name, words]) => ({ name, words, values: Object.fromEntries(entries.map((e) => [e.embedding, e[key]])) }));
-  const real = data.told.guesses.find((g) => g.column === column);
+  const real = data.classifiers.guesses.find((g) => g.column === column);
   if (real) rows.splice(1, 0, { name: "Real difference in the data", words: `The largest difference between two groups in how often a value of '${column}' is there, in the data itself. Where it is not 0, no useful classifier can have both a parity gap and an odds gap of 0.`, floor: true, values: spread(embeddings, real.gap) });
   const groups = unique(entries.flatMap((e) => e.groups.map((g) => g.condition)));
   const groupRows = groups.map((name) => {
@@ -90,9 +90,9 @@ function fairnessPart(data, column, all, adversary) {
 }
 
 // null when no classifier was tried.
-export function toldSection(data) {
-  const told = data.told;
-  const usable = (told?.predict || []).filter((e) => typeof e.column === "string" && e.embedding && e.classifiers?.length && e.levels);
+export function classifiersSection(data) {
+  const { classifiers } = data;
+  const usable = (classifiers?.predict || []).filter((e) => typeof e.column === "string" && e.embedding && e.classifiers?.length && e.levels);
   if (!usable.length) return null;
   const of = (column) => usable.filter((e) => e.column === column);
   const hidden = of(data.condition);
@@ -100,8 +100,8 @@ export function toldSection(data) {
   const parts = hidden.length ? hiddenPart(data, hidden) : [];
   for (const column of others) {
     parts.push(...targetPart(column, of(column)));
-    const gaps = told.fairness.filter((e) => e.column === column && e.groups);
+    const gaps = classifiers.fairness.filter((e) => e.column === column && e.groups);
     if (gaps.length) parts.push(...fairnessPart(data, column, gaps, strongest(hidden)));
   }
-  return { element: section("told", told.fairness.length ? "Hidden, useful, fair?" : "What can be told", ...parts) };
+  return { element: section("classifiers", classifiers.fairness.length ? "Hidden, useful, fair?" : "What classifiers predict", ...parts) };
 }

@@ -1,0 +1,99 @@
+/*
+ * verdict.h: what the numbers mean. All rules and limits ("well mixed", "labels lost", "the condition can be
+ * predicted") are applied here, once; the terminal, the page and other languages show the findings and judge nothing.
+ *
+ *     comp_verdict *verdict;
+ *     comp_status status = comp_verdict_new(&verdict);
+ *     if (status == COMP_OK) status = comp_verdict_add(verdict, COMP_DOCUMENT_SCORES, scores);
+ *     if (status == COMP_OK) status = comp_verdict_judge(verdict);
+ *     for (size_t i = 0; status == COMP_OK && i < comp_verdict_findings(verdict); i++)
+ *       puts(comp_verdict_finding(verdict, i)->text);
+ *     comp_verdict_free(verdict);
+ *
+ * A verdict is made from documents: JSON as text, as the library writes them (docs/formats.md). What no document holds
+ * is not judged. docs/formats.md lists every finding with its limits.
+ */
+#ifndef COMP_VERDICT_H
+#define COMP_VERDICT_H
+
+#include <stddef.h>
+
+#include "comp/dataset.h"
+#include "comp/train.h"
+
+typedef enum comp_level {
+  COMP_LEVEL_OK,
+  COMP_LEVEL_NOTE,    /* good to know; also what could not be checked */
+  COMP_LEVEL_CAUTION, /* nothing is proved wrong, but read it before you rely on the result */
+  COMP_LEVEL_PROBLEM
+} comp_level;
+
+/* "ok", "note", "caution", "problem". */
+COMP_API const char *comp_level_name(comp_level level);
+
+typedef struct comp_finding_number {
+  const char *name;
+  double value; /* NaN: not known */
+} comp_finding_number;
+
+/* One finding. Texts are owned by the verdict or diagnosis that it is part of. */
+typedef struct comp_finding {
+  const char *id; /* a short name that stays the same from version to version: "labels-lost" */
+  comp_level level;
+  const char *question;               /* that it answers */
+  const char *text;                   /* what was found, one or two sentences */
+  const char *advice;                 /* what to do; "" when nothing */
+  const comp_finding_number *numbers; /* the number that decided comes first */
+  size_t n_numbers;
+  const char *const *labels; /* the labels that it is about */
+  size_t n_labels;
+} comp_finding;
+
+/* The documents that a verdict can be made from. */
+typedef enum comp_document {
+  COMP_DOCUMENT_SCORES,    /* what comp score --json writes, or a simpler list of scores */
+  COMP_DOCUMENT_DESIGN,    /* of comp_design_json(); documents of scores hold one, too */
+  COMP_DOCUMENT_TRAINING,  /* of comp_training_json() */
+  COMP_DOCUMENT_DIAGNOSIS, /* of comp_diagnosis_json() */
+  COMP_DOCUMENTS
+} comp_document;
+
+typedef struct comp_verdict comp_verdict;
+
+/* It should be freed via comp_verdict_free(). */
+COMP_API comp_status comp_verdict_new(comp_verdict **out);
+
+/* NULL is allowed. */
+COMP_API void comp_verdict_free(comp_verdict *verdict);
+
+/* Adds a document. Text that is not JSON is an error (COMP_ERR_FORMAT). Of several designs, trainings or diagnoses the
+ * last one counts; scores of several documents count together. */
+COMP_API comp_status comp_verdict_add(comp_verdict *verdict, comp_document kind, const char *json);
+
+/* Applies all rules to the documents so far. Earlier findings of this verdict are replaced. */
+COMP_API comp_status comp_verdict_judge(comp_verdict *verdict);
+
+/* The findings, in the order in which to read them. */
+COMP_API size_t comp_verdict_findings(const comp_verdict *verdict);
+COMP_API const comp_finding *comp_verdict_finding(const comp_verdict *verdict, size_t index);
+
+/* The highest level of all findings, notes aside. */
+COMP_API comp_level comp_verdict_worst(const comp_verdict *verdict);
+
+/* The findings as a JSON list (docs/formats.md), as text owned by the verdict. "[]" before comp_verdict_judge(). */
+COMP_API const char *comp_verdict_json(const comp_verdict *verdict);
+
+/* How many samples each condition has, and of them each value of the label (NULL: none) and of the targets (n_targets
+ * columns that are to be predicted), as JSON text. A condition of NULL gives the number of samples alone. It should be
+ * freed via comp_text_free(). */
+COMP_API comp_status comp_design_json(char **out, const comp_dataset *dataset, const char *condition, const char *label,
+                                      const char *const *targets, size_t n_targets);
+
+/* How the training of a model ended: epochs done and planned, and the epoch with the lowest loss, as JSON text. It
+ * should be freed via comp_text_free(). */
+COMP_API comp_status comp_training_json(char **out, const comp_model *model);
+
+/* NULL is allowed. */
+COMP_API void comp_text_free(char *text);
+
+#endif

@@ -1,0 +1,53 @@
+/* diagnosis.c: comp_diagnose(): the checks of a model, and what they mean. */
+#include "verdict/diagnosis.h"
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+struct comp_diagnosis {
+  comp__findings findings;
+  char *json;
+};
+
+comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
+                          const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
+  comp_status status;
+  comp_diagnosis *diagnosis = NULL;
+  comp__results results = {0};
+  json_t *findings;
+  *out = NULL;
+  COMP__TRY(comp__results_run(&results, context, dataset, models, n_models, options));
+  COMP__TRY(comp__calloc(&diagnosis, 1, sizeof *diagnosis));
+  COMP__TRY(comp__judge_model(&diagnosis->findings, &results));
+  COMP__TRY(comp__findings_write(&findings, &diagnosis->findings));
+  COMP__TRY(comp__results_json(&diagnosis->json, &results, findings,
+                               comp_level_name(comp__findings_worst(&diagnosis->findings))));
+  *out = diagnosis;
+done:
+  comp__results_release(&results);
+  if (status != COMP_OK) comp_diagnosis_free(diagnosis);
+  return status;
+}
+
+void comp_diagnosis_free(comp_diagnosis *diagnosis) {
+  if (!diagnosis) return;
+  comp__findings_release(&diagnosis->findings);
+  comp__free(diagnosis->json);
+  comp__free(diagnosis);
+}
+
+size_t comp_diagnosis_findings(const comp_diagnosis *diagnosis) {
+  return diagnosis->findings.count;
+}
+
+const comp_finding *comp_diagnosis_finding(const comp_diagnosis *diagnosis, size_t index) {
+  return &diagnosis->findings.items[index];
+}
+
+comp_level comp_diagnosis_worst(const comp_diagnosis *diagnosis) {
+  return comp__findings_worst(&diagnosis->findings);
+}
+
+const char *comp_diagnosis_json(const comp_diagnosis *diagnosis) {
+  return diagnosis->json;
+}

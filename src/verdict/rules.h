@@ -1,0 +1,80 @@
+/*
+ * rules.h: what a rule is. A rule looks at the evidence and gives at most one finding, under its id (the last row,
+ * which takes over a diagnosis, gives many). rules.c is the table; a new rule is one row and one function.
+ */
+#ifndef COMP_VERDICT_RULES_H
+#define COMP_VERDICT_RULES_H
+
+#include "verdict/evidence.h"
+#include "verdict/finding.h"
+
+typedef struct comp__rule comp__rule;
+
+/* A verdict in the making. After a failure nothing more is added. */
+typedef struct comp__judge {
+  const comp__evidence *evidence;
+  const comp__rule *rule; /* at hand */
+  comp__findings *out;
+  comp_status status;
+} comp__judge;
+
+struct comp__rule {
+  const char *id;
+  const char *question;
+  double caution, problem; /* the limits of the number that decides; NaN: there is none */
+  void (*judge)(comp__judge *judge);
+};
+
+/* The table, and its length. */
+size_t comp__rules_count(void);
+const comp__rule *comp__rule_at(size_t index);
+
+/* Applies all rules. */
+comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evidence);
+
+/* The level of a number where large values are bad: up to `caution` it is ok, above `problem` a problem. */
+comp_level comp__level_above(double value, double caution, double problem);
+
+/* Adds a finding of the rule at hand. `advice` "": nothing is to be done. */
+void comp__find(comp__judge *judge, comp_level level, const char *advice, const char *format, ...) COMP_PRINTF(4, 5);
+
+/* Adds a number (NaN: left out) or a label to the last finding. */
+void comp__find_number(comp__judge *judge, const char *name, double value);
+void comp__find_label(comp__judge *judge, const char *name);
+
+/* A list in a sentence: "a, b, c and 4 more". Zero-initialise to start. */
+typedef struct comp__listing {
+  char text[4096];
+  size_t count;
+} comp__listing;
+
+void comp__listing_add(comp__listing *listing, const char *format, ...) COMP_PRINTF(2, 3);
+
+/* The text; nothing may be added afterwards. */
+const char *comp__listing_text(comp__listing *listing);
+
+/* The functions of the table, by question. */
+void comp__rule_mixing(comp__judge *j);            /* rules_embedding.c */
+void comp__rule_composition(comp__judge *j);       /* rules_embedding.c */
+void comp__rule_labels_lost(comp__judge *j);       /* rules_embedding.c */
+void comp__rule_silhouette(comp__judge *j);        /* rules_embedding.c */
+void comp__rule_hidden(comp__judge *j);            /* rules_hidden.c */
+void comp__rule_hidden_from_some(comp__judge *j);  /* rules_hidden.c */
+void comp__rule_below_chance(comp__judge *j);      /* rules_hidden.c */
+void comp__rule_target(comp__judge *j);            /* rules_hidden.c */
+void comp__rule_fairness(comp__judge *j);          /* rules_hidden.c */
+void comp__rule_target_differs(comp__judge *j);    /* rules_hidden.c */
+void comp__rule_predictions(comp__judge *j);       /* rules_predictions.c */
+void comp__rule_predictions_low(comp__judge *j);   /* rules_predictions.c */
+void comp__rule_predictions_worse(comp__judge *j); /* rules_predictions.c */
+void comp__rule_confounded(comp__judge *j);        /* rules_data.c */
+void comp__rule_few_samples(comp__judge *j);       /* rules_data.c */
+void comp__rule_small_groups(comp__judge *j);      /* rules_data.c */
+void comp__rule_one_condition(comp__judge *j);     /* rules_data.c */
+void comp__rule_unequal(comp__judge *j);           /* rules_data.c */
+void comp__rule_missing(comp__judge *j);           /* rules_data.c */
+void comp__rule_unnamed(comp__judge *j);           /* rules_data.c */
+void comp__rule_training(comp__judge *j);          /* rules_data.c */
+void comp__rule_checks(comp__judge *j);            /* rules_data.c */
+
+#endif

@@ -1,0 +1,230 @@
+/* rules_data.c: does the data allow what is asked of it, did the training succeed, and what did comp diagnose find? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict/json.h"
+#include "verdict/rules.h"
+
+/* ---- Conditions and labels ------------------------------------------------------------------------------------- */
+
+/* The number of conditions that have a label; *where is the last of them. */
+static size_t present(const comp__cross *labels, size_t value, size_t *where) {
+  size_t n = 0;
+  for (size_t c = 0; c < labels->n_conditions; c++)
+    if (comp__cross_count(labels, value, c) > 0) {
+      n++;
+      *where = c;
+    }
+  return n;
+}
+
+static const char *condition_at(const comp__judge *j, size_t c) {
+  return comp__member_text(json_array_get(json_object_get(j->evidence->design, "conditions"), c), "value");
+}
+
+void comp__rule_confounded(comp__judge *j) {
+  comp__cross labels;
+  comp__listing alone = {0};
+  size_t used = 0, where = 0;
+  if (!comp__design_label(&labels, NULL, j->evidence) || labels.n_conditions < 2) return;
+  for (size_t v = 0; v < labels.n_values; v++) {
+    size_t in = present(&labels, v, &where);
+    used += in > 0;
+    if (in == 1) comp__listing_add(&alone, "%.250s (%.250s)", comp__cross_value(&labels, v), condition_at(j, where));
+  }
+  if (alone.count == 0) return;
+  bool all = alone.count == used;
+  size_t count = alone.count;
+  const char *names = comp__listing_text(&alone);
+  if (all)
+    comp__find(j, COMP_LEVEL_PROBLEM,
+               "No method can correct this data. Use samples in which labels occur in several conditions.",
+               "Every label is in one condition only: %s. The effect of the condition cannot be separated from the "
+               "difference between labels (complete confounding).",
+               names);
+  else
+    comp__find(j, COMP_LEVEL_CAUTION,
+               "Check on the map that they are not mixed with other labels. Predictions for them cannot be checked.",
+               "%zu of %zu labels %s in one condition only: %s. There is nothing to align them with.", count, used,
+               count == 1 ? "is" : "are", names);
+  comp__find_number(j, "share", (double)count / (double)used);
+  for (size_t v = 0; v < labels.n_values; v++)
+    if (present(&labels, v, &where) == 1) comp__find_label(j, comp__cross_value(&labels, v));
+}
+
+void comp__rule_few_samples(comp__judge *j) {
+  if (!j->evidence->design) return;
+  double n = (double)comp__member_count(j->evidence->design, "samples");
+  if (n >= j->rule->caution) return;
+  comp__find(j, COMP_LEVEL_CAUTION, "Do not rely on small differences.",
+             "There are only %.0f samples: all scores are uncertain, and the model may overfit.", n);
+  comp__find_number(j, "samples", n);
+}
+
+static bool is_small(const comp__judge *j, size_t n) {
+  return n > 0 && (double)n < j->rule->caution;
+}
+
+void comp__rule_small_groups(comp__judge *j) {
+  comp__cross labels;
+  comp__listing small = {0};
+  if (!comp__design_label(&labels, NULL, j->evidence) || labels.n_conditions < 2) return;
+  for (size_t v = 0; v < labels.n_values; v++)
+    for (size_t c = 0; c < labels.n_conditions; c++) {
+      size_t n = comp__cross_count(&labels, v, c);
+      if (is_small(j, n))
+        comp__listing_add(&small, "%.250s in %.250s (%zu)", comp__cross_value(&labels, v), condition_at(j, c), n);
+    }
+  if (small.count == 0) return;
+  size_t count = small.count;
+  comp__find(j, COMP_LEVEL_CAUTION, "Read their means and scores with care.", "%zu %s fewer than %.0f samples: %s.",
+             count, count == 1 ? "group has" : "groups have", j->rule->caution, comp__listing_text(&small));
+  comp__find_number(j, "groups", (double)count);
+  for (size_t v = 0; v < labels.n_values; v++) {
+    size_t c = 0;
+    while (c < labels.n_conditions && !is_small(j, comp__cross_count(&labels, v, c))) c++;
+    if (c < labels.n_conditions) comp__find_label(j, comp__cross_value(&labels, v));
+  }
+}
+
+void comp__rule_one_condition(comp__judge *j) {
+  json_t *conditions = json_object_get(j->evidence->design, "conditions");
+  if (!conditions || json_array_size(conditions) > 1) return;
+  comp__find(j, COMP_LEVEL_PROBLEM, "Name another column with --condition.",
+             "The column '%s' has only one value: there is nothing to align.", comp__design_condition(j->evidence));
+}
+
+void comp__rule_unequal(comp__judge *j) {
+  json_t *conditions = json_object_get(j->evidence->design, "conditions"), *entry, *least = NULL, *most = NULL;
+  size_t i;
+  json_array_foreach(conditions, i, entry) {
+    size_t n = comp__member_count(entry, "samples");
+    if (!least || n < comp__member_count(least, "samples")) least = entry;
+    if (!most || n > comp__member_count(most, "samples")) most = entry;
+  }
+  double few = (double)comp__member_count(least, "samples"), many = (double)comp__member_count(most, "samples");
+  if (!(many > j->rule->caution * few)) return;
+  comp__find(j, COMP_LEVEL_CAUTION, "Read the scores of the small condition with care.",
+             "Conditions have very different sizes: '%s' has %.0f samples, '%s' has %.0f.",
+             comp__member_text(least, "value"), few, comp__member_text(most, "value"), many);
+  comp__find_number(j, "ratio", many / few);
+}
+
+void comp__rule_missing(comp__judge *j) {
+  json_t *design = j->evidence->design, *entry;
+  size_t samples = comp__member_count(design, "samples"), n = comp__member_count(design, "missing"), i;
+  comp__listing columns = {0};
+  if (n) comp__listing_add(&columns, "'%.250s' (%zu)", comp__design_condition(j->evidence), n);
+  json_array_foreach(json_object_get(design, "columns"), i, entry) {
+    n = comp__member_count(entry, "missing");
+    if (n) comp__listing_add(&columns, "'%.250s' (%zu)", comp__member_text(entry, "column"), n);
+  }
+  if (columns.count)
+    comp__find(j, COMP_LEVEL_NOTE, "", "Of %zu samples, some have no value: %s.", samples,
+               comp__listing_text(&columns));
+}
+
+void comp__rule_unnamed(comp__judge *j) {
+  json_t *design = j->evidence->design;
+  comp__cross labels;
+  if (!design) return;
+  if (!json_object_get(design, "condition"))
+    comp__find(j, COMP_LEVEL_NOTE, "Name a column with --condition.",
+               "No condition was named, so nothing compares conditions.");
+  else if (!comp__design_label(&labels, NULL, j->evidence))
+    comp__find(j, COMP_LEVEL_NOTE, "Name a column with --label.",
+               "No labels were named, so it cannot be checked whether different labels were mixed.");
+}
+
+/* ---- Training -------------------------------------------------------------------------------------------------- */
+
+void comp__rule_training(comp__judge *j) {
+  enum { LONG = 10 }; /* epochs */
+  json_t *training = j->evidence->training;
+  size_t epochs = comp__member_count(training, "epochs"), planned = comp__member_count(training, "planned");
+  size_t best = comp__member_count(training, "best");
+  const char *loss = json_is_true(json_object_get(training, "held_out")) ? "validation" : "training";
+  if (epochs < 2 || best == 0) return;
+  if (best == 1)
+    comp__find(j, COMP_LEVEL_CAUTION, "Try a smaller --lr, and look for very large values in the data.",
+               "The %s loss was lowest in the first of %zu epochs: the model has learned nothing after it.", loss,
+               epochs);
+  else if (best == epochs && epochs >= LONG)
+    comp__find(j, COMP_LEVEL_NOTE, "Train longer (--epochs).",
+               "The %s loss was lowest in the last of %zu epochs: a longer training may give a better model.", loss,
+               epochs);
+  else if (epochs < planned)
+    comp__find(j, COMP_LEVEL_OK, "",
+               "Training stopped after %zu of %zu epochs: the %s loss was lowest in epoch %zu and did not fall again "
+               "(--patience 0 trains to the end).",
+               epochs, planned, loss, best);
+  else
+    comp__find(j, COMP_LEVEL_OK, "", "Training took %zu epochs; the %s loss was lowest in epoch %zu.", epochs, loss,
+               best);
+  comp__find_number(j, "epochs", (double)epochs);
+  comp__find_number(j, "best", (double)best);
+}
+
+/* ---- comp diagnose --------------------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *id, const char *const *ids) {
+  for (; *ids; ids++)
+    if (strcmp(id, *ids) == 0) return true;
+  return false;
+}
+
+/* Whether single predictions were compared with what the samples really are under the other condition. */
+static bool is_compared(const comp__evidence *e) {
+  for (size_t i = 0; i < e->scores.count; i++)
+    if (comp__score_is(&e->scores.items[i], "rmse_single") && !isnan(e->scores.items[i].value)) return true;
+  return false;
+}
+
+/* Several checks that could not be made for the same reason, with the same advice, need one note. */
+static bool is_repeated(const comp__findings *list, size_t index) {
+  const comp_finding *f = &list->items[index];
+  for (size_t i = 0; i < index; i++) {
+    const comp_finding *g = &list->items[i];
+    if (g->level == f->level && *f->advice && strcmp(g->advice, f->advice) == 0 &&
+        strcmp(g->question, f->question) == 0)
+      return f->level == COMP_LEVEL_NOTE;
+  }
+  return false;
+}
+
+static comp_status take_over(comp__findings *out, const comp_finding *f) {
+  comp_status status = comp__findings_add(out, f->id, f->level, f->question, f->text, f->advice);
+  for (size_t i = 0; i < f->n_numbers && status == COMP_OK; i++)
+    status = comp__findings_number(out, f->numbers[i].name, f->numbers[i].value);
+  for (size_t i = 0; i < f->n_labels && status == COMP_OK; i++) status = comp__findings_label(out, f->labels[i]);
+  return status;
+}
+
+/* Whether the scores say of labels what was before and after. */
+static bool is_measured(const comp__evidence *e) {
+  const char *before = comp__evidence_before(e);
+  return before && !isnan(comp__scores_find(&e->scores, "label_knn", comp__evidence_embedding(e))) &&
+         !isnan(comp__scores_find(&e->scores, "label_knn", before));
+}
+
+/* Whether a finding of a diagnosis says what other rules know better: about predictions when there are none (as where
+ * an attribute is to be hidden), about the truth when it is known, about labels when they were measured before. */
+static bool is_superseded(const comp__evidence *e, const char *id) {
+  static const char *const predictions[] = {"normality", "components", "symmetry", "truth", NULL};
+  static const char *const truth[] = {"truth", NULL}, *const labels[] = {"neighbours", "label", NULL};
+  return (json_array_size(e->changes) == 0 && is_one_of(id, predictions)) || (is_compared(e) && is_one_of(id, truth)) ||
+         (is_measured(e) && is_one_of(id, labels));
+}
+
+/* The findings of a diagnosis, which were judged when it was made, but not those that are ok. */
+void comp__rule_checks(comp__judge *j) {
+  comp__findings list = {0};
+  if (j->status == COMP_OK) j->status = comp__findings_read(&list, j->evidence->findings);
+  for (size_t i = 0; i < list.count && j->status == COMP_OK; i++) {
+    const comp_finding *f = &list.items[i];
+    if (f->level == COMP_LEVEL_OK || is_superseded(j->evidence, f->id) || is_repeated(&list, i)) continue;
+    j->status = take_over(j->out, f);
+  }
+  comp__findings_release(&list);
+}

@@ -1,0 +1,221 @@
+/* rules_embedding.c: are conditions mixed, and were labels mixed with them (over-correction)? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict/rules.h"
+
+/* The local silhouette of the condition above 0, and in the middle of a label. */
+static const double S_CAUTION = 0.05, S_PROBLEM = 0.2;
+/* Where neighbours are not known label by label: how much lower cLISI is, and the share of NMI that is gone. */
+static const double CLISI_CAUTION = 0.1, CLISI_PROBLEM = 0.3, NMI_CAUTION = 0.2, NMI_PROBLEM = 0.5;
+/* Labels with fewer samples are not judged one by one; with fewer than the second number they are no problem, but need
+ * caution. */
+enum { LEAST_OF_LABEL = 10, SMALL_LABEL = 50 };
+/* How much lower the share of all samples is whose neighbours mostly have their label. */
+static const double SHARE_CAUTION = 0.05, SHARE_PROBLEM = 0.15;
+/* In a label that was separate before, most samples had neighbours of it. */
+static const double SEPARATE = 0.5;
+
+static double score(const comp__judge *j, const char *metric, const char *embedding) {
+  return comp__scores_find(&j->evidence->scores, metric, embedding);
+}
+
+/* The same before; NaN when nothing is known of it. */
+static double score_before(const comp__judge *j, const char *metric) {
+  const char *before = comp__evidence_before(j->evidence);
+  return before ? score(j, metric, before) : NAN;
+}
+
+/* ---- Mixing ---------------------------------------------------------------------------------------------------- */
+
+/* Conditions that hold labels in other shares cannot be mixed in those of the whole without mixing labels: then what
+ * counts is how they are mixed within labels. */
+static bool is_within_labels(const comp__judge *j, double *gap) {
+  comp__cross labels;
+  *gap = comp__design_label(&labels, NULL, j->evidence) ? comp__cross_guess(&labels).gap : NAN;
+  return *gap > 0.1 && !isnan(score(j, "m_kbet", comp__evidence_embedding(j->evidence)));
+}
+
+/* "kBET 0.100 (before: 0.930), local silhouette 0.010", as far as they are known. */
+static const char *put_measures(char *out, size_t size, const char *a, double x, double before, const char *b,
+                                double y) {
+  size_t used = 0;
+  out[0] = '\0';
+  if (!isnan(x)) used += (size_t)snprintf(out, size, "%s %.3f", a, x);
+  if (!isnan(x) && !isnan(before)) used += (size_t)snprintf(out + used, size - used, " (before: %.3f)", before);
+  if (!isnan(y)) snprintf(out + used, size - used, "%s%s %.3f", used ? ", " : "", b, y);
+  return out;
+}
+
+void comp__rule_mixing(comp__judge *j) {
+  const char *embedding = comp__evidence_embedding(j->evidence), *condition = comp__design_condition(j->evidence);
+  double gap;
+  bool within = is_within_labels(j, &gap);
+  const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "m_silhouette" : "silhouette";
+  double kbet = score(j, kbet_name, embedding), s = score(j, s_name, embedding), before = score_before(j, kbet_name);
+  if (isnan(kbet) && isnan(s)) {
+    comp__find(
+        j, COMP_LEVEL_NOTE, "Run comp score, and look at the map.", "It is not known whether conditions are mixed: %s.",
+        j->evidence->scores.count ? "the scores have neither kBET nor a local silhouette" : "there are no scores");
+    return;
+  }
+  comp_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
+  comp_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
+  char text[256], name[160] = "";
+  if (embedding) snprintf(name, sizeof name, " in %.100s", embedding);
+  put_measures(text, sizeof text, within ? "m-kBET" : "kBET", kbet, before, within ? "s~" : "local silhouette", s);
+  comp__find(j, level, level == COMP_LEVEL_OK ? "" : "Train longer (--epochs) or raise --gamma.",
+             "%s'%s' is %s%s: %s; 0 is best.", within ? "Within labels, " : "", condition,
+             level == COMP_LEVEL_OK        ? "well mixed"
+             : level == COMP_LEVEL_CAUTION ? "partly mixed"
+                                           : "not mixed",
+             name, text);
+  comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
+  comp__find_number(j, within ? "m_kbet_before" : "kbet_before", before);
+  comp__find_number(j, within ? "s_label" : "s", s);
+}
+
+void comp__rule_composition(comp__judge *j) {
+  double gap, kbet = score(j, "kbet", comp__evidence_embedding(j->evidence));
+  if (!is_within_labels(j, &gap) || !(gap > j->rule->caution) || isnan(kbet)) return;
+  comp__find(
+      j, COMP_LEVEL_NOTE, "",
+      "The shares of labels differ between conditions by up to %.0f points. So kBET over all samples (%.3f) cannot "
+      "reach 0, and mixing is judged within labels.",
+      100 * gap, kbet);
+  comp__find_number(j, "gap", gap);
+  comp__find_number(j, "kbet", kbet);
+}
+
+void comp__rule_silhouette(comp__judge *j) {
+  double s = score(j, "silhouette", comp__evidence_embedding(j->evidence));
+  if (!(s < -j->rule->caution)) return;
+  comp__find(j, COMP_LEVEL_CAUTION, "Use a smaller --gamma.",
+             "The local silhouette is %.3f, below 0: samples are nearer to other conditions than to their own, more "
+             "than mixing alone would do.",
+             s);
+  comp__find_number(j, "s", s);
+}
+
+/* ---- Labels ---------------------------------------------------------------------------------------------------- */
+
+static const char LESS[] =
+    "Use a smaller --gamma, or train longer (--epochs). Compare the map by label before and after.";
+
+/* Samples of a label; 0 when that is not known. */
+static size_t label_samples(const comp__judge *j, const char *label) {
+  comp__cross labels;
+  size_t total = 0;
+  if (!comp__design_label(&labels, NULL, j->evidence)) return 0;
+  for (size_t v = 0; v < labels.n_values; v++)
+    for (size_t c = 0; c < labels.n_conditions && strcmp(comp__cross_value(&labels, v), label) == 0; c++)
+      total += comp__cross_count(&labels, v, c);
+  return total;
+}
+
+/* Labels whose neighbourhoods are less pure than they were. */
+typedef struct losses {
+  comp__listing names;
+  const char *labels[64];
+  size_t n, swallowed; /* swallowed: most samples now have neighbours of another label */
+} losses;
+
+static void add_loss(losses *l, const char *label, double before, double after) {
+  if (isnan(before))
+    comp__listing_add(&l->names, "%s (%.0f %%)", label, 100 * after);
+  else
+    comp__listing_add(&l->names, "%s (%.0f %%, before %.0f %%)", label, 100 * after, 100 * before);
+  if (l->n < sizeof l->labels / sizeof *l->labels) l->labels[l->n++] = label;
+}
+
+/* A difference counts when it is larger than the limit and than chance makes of so few samples. */
+static void find_losses(losses *out, const comp__judge *j, const char *embedding, const char *before) {
+  const comp__scores *scores = &j->evidence->scores;
+  for (size_t i = 0; i < scores->count; i++) {
+    const comp__score *s = &scores->items[i];
+    if (!s->label || !comp__score_is(s, "label_knn") || isnan(s->value)) continue;
+    if (embedding && (!s->embedding || strcmp(s->embedding, embedding) != 0)) continue;
+    size_t n = label_samples(j, s->label);
+    if (n && n < LEAST_OF_LABEL) continue;
+    double a = s->value, b = before ? comp__scores_find_label(scores, "label_knn", before, s->label) : NAN;
+    double error = n && !isnan(b) ? sqrt((a * (1 - a) + b * (1 - b)) / (double)n) : 0;
+    bool lost = isnan(b) ? a < SEPARATE : b >= SEPARATE && b - a > fmax(j->rule->caution, 2 * error);
+    if (!lost) continue;
+    add_loss(out, s->label, b, a);
+    out->swallowed += b - a > j->rule->problem && a < SEPARATE && (n == 0 || n >= SMALL_LABEL);
+  }
+}
+
+/* By the neighbours of the samples of each label. */
+static void judge_neighbours(comp__judge *j, const char *embedding, double after, double before) {
+  losses lost = {0};
+  double fell = before - after;
+  find_losses(&lost, j, embedding, isnan(before) ? NULL : comp__evidence_before(j->evidence));
+  comp_level level = lost.n ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK, whole = COMP_LEVEL_OK;
+  if (!isnan(fell)) whole = comp__level_above(fell, SHARE_CAUTION, SHARE_PROBLEM);
+  if (lost.swallowed) level = COMP_LEVEL_PROBLEM;
+  if (whole > level) level = whole;
+  char earlier[64] = "", names[4200] = "";
+  if (!isnan(before)) snprintf(earlier, sizeof earlier, " (before: %.0f %%)", 100 * before);
+  if (lost.n) snprintf(names, sizeof names, " Lost: %s.", comp__listing_text(&lost.names));
+  comp__find(j, level, level == COMP_LEVEL_OK ? "" : LESS,
+             "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s",
+             level == COMP_LEVEL_OK        ? "No sign of over-correction"
+             : level == COMP_LEVEL_CAUTION ? "Signs of over-correction"
+                                           : "Over-correction",
+             100 * after, earlier, names);
+  comp__find_number(j, "label_knn", after);
+  comp__find_number(j, "label_knn_before", before);
+  for (size_t i = 0; i < lost.n; i++) comp__find_label(j, lost.labels[i]);
+}
+
+/* The NMI of an embedding over all samples, the last in the list, of any clustering or of the named one. */
+static const comp__score *find_nmi(const comp__judge *j, const char *embedding, const char *name) {
+  for (size_t i = j->evidence->scores.count; i-- > 0;) {
+    const comp__score *s = &j->evidence->scores.items[i];
+    if (s->label || !comp__score_is(s, "nmi") || (name && strcmp(s->name, name) != 0)) continue;
+    if (embedding && s->embedding && strcmp(s->embedding, embedding) == 0) return s;
+  }
+  return NULL;
+}
+
+/* By cLISI, or by NMI of one way to cluster; false when neither is known before and after. */
+static bool judge_summaries(comp__judge *j, const char *embedding) {
+  double after = score(j, "clisi", embedding), before = score_before(j, "clisi");
+  const char *name = "cLISI";
+  comp_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
+  if (isnan(before - after)) {
+    const comp__score *now = find_nmi(j, embedding, NULL);
+    const comp__score *old = now ? find_nmi(j, comp__evidence_before(j->evidence), now->name) : NULL;
+    if (!now || !old || isnan(now->value) || isnan(old->value)) return false;
+    after = now->value;
+    before = old->value;
+    name = comp__score_title(now->name, false);
+    level = comp__level_above(1 - after / before, NMI_CAUTION, NMI_PROBLEM);
+  }
+  comp__find(j, level, level == COMP_LEVEL_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
+             level == COMP_LEVEL_OK        ? "No sign of over-correction"
+             : level == COMP_LEVEL_CAUTION ? "Signs of over-correction"
+                                           : "Over-correction",
+             level == COMP_LEVEL_OK ? "still separate" : "less separate than before", name, after, before);
+  comp__find_number(j, "after", after);
+  comp__find_number(j, "before", before);
+  return true;
+}
+
+void comp__rule_labels_lost(comp__judge *j) {
+  const char *embedding = comp__evidence_embedding(j->evidence);
+  comp__cross labels;
+  double after = score(j, "label_knn", embedding), before = score_before(j, "label_knn");
+  if (!isnan(after)) {
+    judge_neighbours(j, embedding, after, before);
+    return;
+  }
+  if (judge_summaries(j, embedding)) return;
+  bool named = comp__design_label(&labels, NULL, j->evidence);
+  comp__find(j, COMP_LEVEL_NOTE,
+             named ? "Run comp score with --label and --metrics paper,scib." : "Name a column of labels with --label.",
+             "It is not known whether labels were mixed with each other (over-correction): %s.",
+             named ? "the scores do not say how the neighbours of each label changed" : "no label was given");
+}

@@ -1,0 +1,203 @@
+/* rules_hidden.c: can the condition be predicted from the embedding, is the target kept, are groups treated alike? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict/json.h"
+#include "verdict/rules.h"
+
+/* ---- The condition --------------------------------------------------------------------------------------------- */
+
+/* The strongest classifier against what needs no embedding. Where one value is common, a classifier can be no better
+ * than always predicting it and still find every value more often than chance: then the balanced accuracy decides. */
+typedef struct exposure {
+  comp__classified best;
+  double guess, balanced_guess; /* by the label alone, or without anything, whichever is better */
+  bool by_label, by_label_balanced;
+  double label_accuracy; /* of predicting the condition from the label alone; NaN: no label */
+  double over;           /* the larger excess of the two */
+  bool balanced;         /* it is that of the balanced accuracy */
+} exposure;
+
+static exposure exposure_of(const comp__judge *j, const char *embedding) {
+  const comp__evidence *e = j->evidence;
+  comp__cross labels;
+  exposure x = {.best = comp__classified_find(&e->scores, comp__design_condition(e), embedding)};
+  comp__guess by_label = {NAN, NAN, NAN};
+  if (comp__design_label(&labels, NULL, e)) by_label = comp__cross_guess(&labels);
+  double chance = 1 / (double)(x.best.levels ? x.best.levels : 2);
+  x.label_accuracy = by_label.accuracy;
+  x.by_label = by_label.accuracy > x.best.majority;
+  x.guess = x.by_label ? by_label.accuracy : x.best.majority;
+  x.by_label_balanced = by_label.balanced > chance * 1.0001;
+  x.balanced_guess = x.by_label_balanced ? by_label.balanced : chance;
+  double plain = x.best.accuracy - x.guess, balanced = x.best.balanced - x.balanced_guess;
+  x.balanced = balanced > plain;
+  x.over = x.balanced ? balanced : plain;
+  return x;
+}
+
+static bool is_known(const exposure *x) {
+  return x->best.classifier && !isnan(x->guess);
+}
+
+/* What an excess must be above to count: the limit, or two standard errors of so few samples. */
+static double margin_of(const comp__judge *j, const exposure *x) {
+  return fmax(j->rule->caution, 1 / sqrt((double)(x->best.samples ? x->best.samples : 1)));
+}
+
+static double value_of(const exposure *x) {
+  return x->balanced ? x->best.balanced : x->best.accuracy;
+}
+
+static const char *classifier_of(const exposure *x) {
+  return comp__classifier_words(x->balanced ? x->best.balanced_classifier : x->best.classifier);
+}
+
+void comp__rule_hidden(comp__judge *j) {
+  static const char *const words[] = {"cannot be predicted", "", "can be predicted to some degree", "can be predicted"};
+  const char *embedding = comp__evidence_embedding(j->evidence), *before = comp__evidence_before(j->evidence);
+  exposure x = exposure_of(j, embedding), earlier = {0};
+  if (!is_known(&x)) return;
+  double margin = margin_of(j, &x), guess = x.balanced ? x.balanced_guess : x.guess, was = NAN;
+  bool by_label = x.balanced ? x.by_label_balanced : x.by_label;
+  comp_level level = comp__level_above(x.over, margin, j->rule->problem);
+  char text[64] = "";
+  if (before) earlier = exposure_of(j, before);
+  if (before && earlier.best.classifier) was = x.balanced ? earlier.best.balanced : earlier.best.accuracy;
+  if (!isnan(was)) snprintf(text, sizeof text, "; before: %.3f", was);
+  bool wanted = json_array_size(j->evidence->scores.fairness) > 0; /* it must be hidden */
+  comp__find(j, level,
+             level > COMP_LEVEL_OK ? "More --epochs or another --gamma may hide it better."
+             : wanted              ? "A classifier that was not tried may still find it."
+                                   : "",
+             "'%s' %s from z: best %saccuracy %.3f (%s), %s %.3f%s.", x.best.column, words[level],
+             x.balanced ? "balanced " : "", value_of(&x), classifier_of(&x),
+             by_label ? "from the label alone" : "chance", guess, text);
+  comp__find_number(j, "excess", x.over);
+  comp__find_number(j, x.balanced ? "balanced_accuracy" : "accuracy", value_of(&x));
+  comp__find_number(j, by_label ? "from_label" : "chance", guess);
+  comp__find_number(j, "label_accuracy", x.label_accuracy);
+  comp__find_number(j, "before", was);
+  comp__find_number(j, "margin", margin);
+}
+
+/* Whether one classifier is fooled while another is not. */
+void comp__rule_hidden_from_some(comp__judge *j) {
+  exposure x = exposure_of(j, comp__evidence_embedding(j->evidence));
+  double margin = margin_of(j, &x);
+  size_t k;
+  json_t *result;
+  comp__listing fooled = {0};
+  if (!is_known(&x)) return;
+  json_array_foreach(x.best.classifiers, k, result) {
+    double accuracy = comp__member_number(result, "accuracy"),
+           balanced = comp__member_number(result, "balanced_accuracy");
+    if (accuracy <= x.guess + margin && !(balanced > x.balanced_guess + margin))
+      comp__listing_add(&fooled, "%s", comp__classifier_words(comp__member_text(result, "classifier")));
+  }
+  if (!fooled.count || fooled.count == x.best.tried) return;
+  comp__find(j, COMP_LEVEL_CAUTION, "Judge by the strongest classifier.",
+             "'%s' cannot be predicted by %s, but it can by %s.", x.best.column, comp__listing_text(&fooled),
+             classifier_of(&x));
+}
+
+/* Worse than chance is not better hidden: the order in which samples were laid between others can be read backwards. */
+void comp__rule_below_chance(comp__judge *j) {
+  exposure x = exposure_of(j, comp__evidence_embedding(j->evidence));
+  double chance = 1 / (double)(x.best.levels ? x.best.levels : 2);
+  double lowest = chance - fmax(j->rule->caution, 2 / sqrt((double)(x.best.samples ? x.best.samples : 1)));
+  const char *name = NULL;
+  size_t k;
+  json_t *result;
+  json_array_foreach(x.best.classifiers, k, result) {
+    double balanced = comp__member_number(result, "balanced_accuracy");
+    if (!(balanced < lowest)) continue;
+    lowest = balanced;
+    name = comp__member_text(result, "classifier");
+  }
+  if (!name) return;
+  comp__find(j, COMP_LEVEL_NOTE, "New samples may be hidden less well: test the model on samples that it did not see.",
+             "The balanced accuracy of %s for '%s' is %.3f, below chance (%.3f): the model placed these very samples "
+             "between those of other conditions.",
+             comp__classifier_words(name), x.best.column, lowest, chance);
+  comp__find_number(j, "balanced_accuracy", lowest);
+  comp__find_number(j, "chance", chance);
+}
+
+/* ---- The target ------------------------------------------------------------------------------------------------ */
+
+/* The column whose fairness was measured; NULL: none. */
+static const char *target_of(const comp__judge *j) {
+  return json_string_value(json_object_get(json_array_get(j->evidence->scores.fairness, 0), "column"));
+}
+
+void comp__rule_target(comp__judge *j) {
+  const comp__evidence *e = j->evidence;
+  const char *column = target_of(j), *before = comp__evidence_before(e);
+  if (!column) return;
+  comp__classified now = comp__classified_find(&e->scores, column, comp__evidence_embedding(e));
+  comp__classified earlier = {.accuracy = NAN};
+  char text[64] = "";
+  if (!now.classifier) return;
+  if (before) earlier = comp__classified_find(&e->scores, column, before);
+  if (!isnan(earlier.accuracy)) snprintf(text, sizeof text, "; before: %.3f", earlier.accuracy);
+  bool useful = now.accuracy > now.majority;
+  comp__find(j, useful ? COMP_LEVEL_OK : COMP_LEVEL_CAUTION, useful ? "" : "Use a smaller --gamma.",
+             "'%s' %s from z: best accuracy %.3f (%s), chance %.3f%s.", column,
+             useful ? "can still be predicted" : "can no longer be predicted", now.accuracy,
+             comp__classifier_words(now.classifier), now.majority, text);
+  comp__find_number(j, "accuracy", now.accuracy);
+  comp__find_number(j, "chance", now.majority);
+  comp__find_number(j, "before", earlier.accuracy);
+}
+
+/* The gaps between groups, of the classifier that predicts the condition best where that was measured, else of the
+ * first that was. */
+static json_t *find_gaps(const comp__judge *j, const char *column, const char *embedding, const char *classifier) {
+  size_t i;
+  json_t *entry, *first = NULL;
+  json_array_foreach(j->evidence->scores.fairness, i, entry) {
+    if (strcmp(comp__member_text(entry, "column"), column) != 0 || !embedding) continue;
+    if (strcmp(comp__member_text(entry, "embedding"), embedding) != 0) continue;
+    if (classifier && strcmp(comp__member_text(entry, "classifier"), classifier) == 0) return entry;
+    if (!first) first = entry;
+  }
+  return first;
+}
+
+void comp__rule_fairness(comp__judge *j) {
+  const comp__evidence *e = j->evidence;
+  const char *column = target_of(j), *condition = comp__design_condition(e), *embedding = comp__evidence_embedding(e);
+  if (!column) return;
+  comp__classified adversary = comp__classified_find(&e->scores, condition, embedding);
+  json_t *gaps = find_gaps(j, column, embedding, adversary.classifier);
+  if (!gaps) return;
+  const char *by = comp__member_text(gaps, "classifier"), *before = comp__evidence_before(e);
+  json_t *earlier = before ? find_gaps(j, column, before, by) : NULL;
+  double parity = comp__member_number(gaps, "parity_gap"), odds = comp__member_number(gaps, "odds_gap");
+  char text[96] = "";
+  if (earlier)
+    snprintf(text, sizeof text, " Before: %.1f and %.1f points.", 100 * comp__member_number(earlier, "parity_gap"),
+             100 * comp__member_number(earlier, "odds_gap"));
+  comp__find(j, COMP_LEVEL_NOTE, "",
+             "Where %s predicts '%s', groups of '%s' differ by up to %.1f points in what is predicted (demographic "
+             "parity) and by up to %.1f points in true and false positive rates (equalised odds).%s",
+             *by ? comp__classifier_words(by) : "a classifier", column, condition, 100 * parity, 100 * odds, text);
+  comp__find_number(j, "parity_gap", parity);
+  comp__find_number(j, "odds_gap", odds);
+}
+
+void comp__rule_target_differs(comp__judge *j) {
+  const char *column = target_of(j);
+  comp__cross target;
+  if (!column || !comp__design_target(&target, j->evidence, column)) return;
+  double gap = comp__cross_guess(&target).gap;
+  if (!(gap > j->rule->caution)) return;
+  comp__find(
+      j, COMP_LEVEL_NOTE, "",
+      "In the data itself '%s' differs between groups of '%s' by %.1f points: no useful classifier can have both "
+      "gaps at 0.",
+      column, comp__design_condition(j->evidence), 100 * gap);
+  comp__find_number(j, "gap", gap);
+}

@@ -1,0 +1,344 @@
+/* test_verdict.c: every rule at its limits, the documents that findings are made from, and their JSON. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "verdict/rules.h"
+
+/* Two conditions of so many samples; labels x, y, z with the given samples in each of them. */
+static const char *design(char *out, size_t size, const int labels[3][2]) {
+  int totals[2] = {0, 0};
+  for (int l = 0; l < 3; l++)
+    for (int c = 0; c < 2; c++) totals[c] += labels[l][c];
+  snprintf(
+      out, size,
+      "{\"samples\": %d, \"condition\": \"c\", \"missing\": 0, \"conditions\": [{\"value\": \"a\", \"samples\": %d}, "
+      "{\"value\": \"b\", \"samples\": %d}], \"columns\": [{\"column\": \"l\", \"role\": \"label\", \"missing\": 0, "
+      "\"values\": [{\"value\": \"x\", \"samples\": [%d, %d]}, {\"value\": \"y\", \"samples\": [%d, %d]}, "
+      "{\"value\": \"z\", \"samples\": [%d, %d]}]}]}",
+      totals[0] + totals[1], totals[0], totals[1], labels[0][0], labels[0][1], labels[1][0], labels[1][1], labels[2][0],
+      labels[2][1]);
+  return out;
+}
+
+static const int EVEN[3][2] = {{500, 500}, {500, 500}, {500, 500}};
+static const int UNEVEN[3][2] = {{800, 200}, {500, 500}, {200, 800}};
+
+/* The verdict on up to four documents; NULL: none of that kind. It should be freed via comp_verdict_free(). */
+static comp_verdict *judge(const char *scores, const char *samples, const char *training, const char *diagnosis) {
+  const char *documents[COMP_DOCUMENTS] = {scores, samples, training, diagnosis};
+  comp_verdict *v;
+  assert_ok(comp_verdict_new(&v));
+  for (int k = 0; k < COMP_DOCUMENTS; k++)
+    if (documents[k]) assert_ok(comp_verdict_add(v, (comp_document)k, documents[k]));
+  assert_ok(comp_verdict_judge(v));
+  return v;
+}
+
+static const comp_finding *find(const comp_verdict *v, const char *id) {
+  for (size_t i = 0; i < comp_verdict_findings(v); i++)
+    if (strcmp(comp_verdict_finding(v, i)->id, id) == 0) return comp_verdict_finding(v, i);
+  return NULL;
+}
+
+/* The level of a finding; "none" when the rule has nothing to say. */
+static const char *level(const comp_verdict *v, const char *id) {
+  const comp_finding *f = find(v, id);
+  return f ? comp_level_name(f->level) : "none";
+}
+
+static void assert_judged(const char *scores, const int labels[3][2], const char *id, const char *expected,
+                          const char *text) {
+  char samples[1024];
+  comp_verdict *v = judge(scores, design(samples, sizeof samples, labels), NULL, NULL);
+  if (strcmp(level(v, id), expected) != 0) fail_msg("%s is %s, not %s: %s", id, level(v, id), expected, scores);
+  if (text && !strstr(find(v, id)->text, text)) fail_msg("'%s' lacks '%s'", find(v, id)->text, text);
+  comp_verdict_free(v);
+}
+
+static void mixing(void **state) {
+  (void)state;
+  assert_judged("{\"kBET\": 0.2, \"s\": 0.05}", EVEN, "mixing", "ok", "'c' is well mixed");
+  assert_judged("{\"kbet\": 0.21}", EVEN, "mixing", "caution", "partly mixed");
+  assert_judged("{\"kbet\": 0.51}", EVEN, "mixing", "problem", "not mixed");
+  assert_judged("{\"kbet\": 0.1, \"s\": 0.06}", EVEN, "mixing", "caution", NULL);
+  assert_judged("{\"kbet\": 0.1, \"s\": 0.21}", EVEN, "mixing", "problem", NULL);
+  assert_judged("{\"s\": -0.11}", EVEN, "silhouette", "caution", "below 0");
+  assert_judged("{\"other\": 1}", EVEN, "mixing", "note", "not known");
+  /* Scores of one label are not those of all samples. */
+  assert_judged("[{\"name\": \"kBET\", \"value\": 0.9, \"label\": \"x\"}]", EVEN, "mixing", "note", NULL);
+  /* Labels in different shares: what counts is within labels. */
+  assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1, \"s\": 0.3, \"s~\": 0}", UNEVEN, "mixing", "ok", "Within labels");
+  assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1}", UNEVEN, "composition", "note", "by up to 40 points");
+  assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1}", EVEN, "composition", "none", NULL);
+  /* Of two embeddings X_comp is judged, whatever the order. */
+  assert_judged(
+      "[{\"name\": \"kBET\", \"value\": 0.1, \"embedding\": \"X_comp\"}, {\"name\": \"kBET\", \"value\": 0.9, "
+      "\"embedding\": \"X_pca\"}]",
+      EVEN, "mixing", "ok", "kBET 0.100 (before: 0.900)");
+}
+
+/* Shares of samples whose neighbours have their label, in all and of label x, before and after. */
+static const char *purity(char *out, size_t size, double before, double x_before, double after, double x_after) {
+  snprintf(
+      out, size,
+      "{\"embeddings\": [{\"name\": \"X_pca\", \"scores\": {\"label_knn\": {\"value\": %g, \"parts\": [{\"label\": "
+      "\"x\", \"value\": %g}]}}}, {\"name\": \"X_comp\", \"scores\": {\"label_knn\": {\"value\": %g, \"parts\": "
+      "[{\"label\": \"x\", \"value\": %g}]}}}]}",
+      before, x_before, after, x_after);
+  return out;
+}
+
+static void labels_lost(void **state) {
+  (void)state;
+  static const int SMALL[3][2] = {{20, 20}, {500, 500}, {500, 500}}, TINY[3][2] = {{4, 4}, {500, 500}, {500, 500}};
+  const struct {
+    double before, x_before, after, x_after;
+    const int (*labels)[2];
+    const char *level;
+  } cases[] = {
+      {0.95, 0.95, 0.95, 0.9, EVEN, "ok"},
+      {0.95, 0.95, 0.95, 0.8, EVEN, "caution"},
+      {0.95, 0.95, 0.95, 0.55, EVEN, "caution"}, /* still mostly among its own */
+      {0.95, 0.95, 0.95, 0.3, EVEN, "problem"},
+      {0.95, 0.95, 0.95, 0.3, SMALL, "caution"},
+      {0.95, 0.95, 0.95, 0.3, TINY, "ok"},
+      {0.95, 0.60, 0.95, 0.45, SMALL, "ok"},    /* as much as chance makes of 40 samples */
+      {0.95, 0.30, 0.95, 0.0, EVEN, "ok"},      /* it was not separate before */
+      {0.95, 0.95, 0.89, 0.9, EVEN, "caution"}, /* all samples together */
+      {0.95, 0.95, 0.79, 0.9, EVEN, "problem"},
+      {0.90, 0.90, 0.99, 0.99, EVEN, "ok"},
+  };
+  char text[1024], samples[1024];
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    purity(text, sizeof text, cases[k].before, cases[k].x_before, cases[k].after, cases[k].x_after);
+    comp_verdict *v = judge(text, design(samples, sizeof samples, cases[k].labels), NULL, NULL);
+    const comp_finding *f = find(v, "labels-lost");
+    if (strcmp(comp_level_name(f->level), cases[k].level) != 0) fail_msg("case %zu: %s", k, comp_level_name(f->level));
+    bool named = f->n_labels == 1 && strcmp(f->labels[0], "x") == 0;
+    assert_int_equal(named, strstr(f->text, "Lost: x (") != NULL);
+    comp_verdict_free(v);
+  }
+  /* Without neighbours label by label: cLISI, else NMI of one way to cluster. */
+  const char *two = "[{\"name\": \"%s\", \"value\": %g, \"embedding\": \"X_pca\"}, {\"name\": \"%s\", \"value\": %g, "
+                    "\"embedding\": \"X_comp\"}]";
+  const struct {
+    const char *metric;
+    double before, after;
+    const char *level;
+  } sums[] = {{"clisi", 0.9, 0.85, "ok"},      {"clisi", 0.9, 0.7, "caution"}, {"clisi", 0.9, 0.5, "problem"},
+              {"nmi_kmeans", 0.5, 0.45, "ok"}, {"nmi", 0.5, 0.35, "caution"},  {"nmi", 0.4, 0.02, "problem"}};
+  for (size_t k = 0; k < sizeof sums / sizeof *sums; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, two, sums[k].metric, sums[k].before, sums[k].metric, sums[k].after);
+#pragma GCC diagnostic pop
+    assert_judged(text, EVEN, "labels-lost", sums[k].level, NULL);
+  }
+  /* Mixed over all samples and not within labels is no proof of over-correction. */
+  assert_judged("{\"kBET\": 0.1, \"m-kBET\": 0.7, \"s~\": -0.3}", EVEN, "labels-lost", "note", "not known");
+  comp_verdict *v = judge("{\"kBET\": 0.1}", "{\"samples\": 900, \"condition\": \"c\"}", NULL, NULL);
+  assert_string_equal(level(v, "labels-lost"), "note");
+  assert_non_null(strstr(find(v, "labels-lost")->text, "no label was given"));
+  comp_verdict_free(v);
+}
+
+/* More gamma for mixing and less for labels is no advice. */
+static void advice_agrees(void **state) {
+  (void)state;
+  char samples[1024];
+  const char *scores =
+      "{\"embeddings\": [{\"name\": \"X_pca\", \"scores\": {\"clisi\": {\"value\": 0.9}}}, {\"name\": \"X_comp\", "
+      "\"scores\": {\"clisi\": {\"value\": 0.5}, \"kbet\": {\"value\": 0.9}}}]}";
+  comp_verdict *v = judge(scores, design(samples, sizeof samples, EVEN), NULL, NULL);
+  assert_string_equal(find(v, "mixing")->advice, find(v, "labels-lost")->advice);
+  assert_int_equal(comp_verdict_worst(v), COMP_LEVEL_PROBLEM);
+  comp_verdict_free(v);
+}
+
+/* 'c' predicted by two classifiers from X_comp, where always predicting the most common value gives 0.6. */
+static const char *classified(char *out, size_t size, double a, double balanced_a, double b, double balanced_b,
+                              int samples) {
+  snprintf(
+      out, size,
+      "{\"embeddings\": [], \"predict\": [{\"embedding\": \"X_comp\", \"column\": \"c\", \"samples\": %d, \"levels\": "
+      "2, \"majority\": 0.6, \"classifiers\": [{\"classifier\": \"logistic\", \"accuracy\": %g, "
+      "\"balanced_accuracy\": %g}, {\"classifier\": \"forest\", \"accuracy\": %g, \"balanced_accuracy\": %g}]}]}",
+      samples, a, balanced_a, b, balanced_b);
+  return out;
+}
+
+static void hidden(void **state) {
+  (void)state;
+  char text[1024];
+#define CLASSIFIED(...) classified(text, sizeof text, __VA_ARGS__)
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.51, 10000), EVEN, "hidden", "ok", "cannot be predicted from z");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.51, 10000), EVEN, "hidden-from-some", "none", NULL);
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden", "caution", "to some degree");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden-from-some", "caution", "by logistic regression");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.71, 0.51, 10000), EVEN, "hidden", "problem", "accuracy 0.710 (random forest)");
+  /* Few samples: two standard errors. */
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "ok", NULL);
+  /* No better than the most common value, and yet each value is found. */
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.59, 0.7, 10000), EVEN, "hidden", "problem", "balanced accuracy 0.700");
+  /* What the label alone gives is no fault of the embedding: 0.7 here. */
+  assert_judged(CLASSIFIED(0.69, 0.69, 0.7, 0.7, 10000), UNEVEN, "hidden", "ok", "from the label alone 0.7");
+  /* What is far below chance can be read backwards. */
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.4, 0.35, 10000), EVEN, "below-chance", "note", "0.350");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.6, 0.47, 10000), EVEN, "below-chance", "none", NULL);
+#undef CLASSIFIED
+}
+
+static void guesses(void **state) {
+  (void)state;
+  comp__evidence e = {0};
+  comp__cross labels;
+  char samples[1024];
+  static const int HOLE[3][2] = {{100, 100}, {100, 100}, {200, 0}};
+  e.design = json_loads(design(samples, sizeof samples, HOLE), 0, NULL);
+  assert_true(comp__design_label(&labels, NULL, &e));
+  comp__guess g = comp__cross_guess(&labels);
+  assert_near(g.accuracy, 400.0 / 600, 1e-12);
+  assert_near(g.balanced, 0.75, 1e-12); /* each label is at most half of a condition */
+  assert_near(g.gap, 0.5, 1e-12);
+  comp__evidence_release(&e);
+}
+
+static void predictions(void **state) {
+  (void)state;
+  const char *one =
+      "{\"embeddings\": [], \"counterfactual\": {\"from\": \"a\", \"to\": \"b\", \"labels\": [{\"label\": "
+      "\"x\", \"prediction\": {\"r_change_all\": %g, \"mse_de\": %g}, \"no_change\": {\"mse_de\": 1}}, "
+      "{\"label\": \"y\", \"prediction\": {\"r_change_all\": 0.9, \"mse_de\": 0.1}, \"no_change\": "
+      "{\"mse_de\": 1}}], \"mean\": {\"prediction\": {\"r_change_all\": %g}}}}";
+  char text[1024];
+  const struct {
+    double r, mse, mean;
+    const char *all, *low, *worse;
+  } cases[] = {{0.8, 0.5, 0.85, "ok", "none", "none"},
+               {0.4, 0.5, 0.65, "ok", "caution", "none"},
+               {0.8, 1.5, 0.85, "ok", "none", "caution"},
+               {-0.1, 0.5, 0.4, "caution", "caution", "none"},
+               {-0.9, 0.5, 0.0, "problem", "caution", "none"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, one, cases[k].r, cases[k].mse, cases[k].mean);
+#pragma GCC diagnostic pop
+    assert_judged(text, EVEN, "predictions", cases[k].all, "lowest in x");
+    assert_judged(text, EVEN, "predictions-low", cases[k].low, NULL);
+    assert_judged(text, EVEN, "predictions-worse", cases[k].worse, NULL);
+  }
+  assert_judged("{\"kbet\": 0.1}", EVEN, "predictions", "note", NULL);
+}
+
+static void data(void **state) {
+  (void)state;
+  static const int ALONE[3][2] = {{500, 0}, {0, 500}, {500, 0}}, ONE[3][2] = {{500, 0}, {500, 500}, {500, 500}};
+  static const int FEW[3][2] = {{60, 60}, {60, 60}, {60, 49}}, LOPSIDED[3][2] = {{9000, 300}, {100, 60}, {100, 60}};
+  assert_judged("{\"kbet\": 0.1}", EVEN, "confounded", "none", NULL);
+  assert_judged("{\"kbet\": 0.1}", ONE, "confounded", "caution", "1 of 3 labels is in one condition only: x (a)");
+  assert_judged("{\"kbet\": 0.1}", ALONE, "confounded", "problem", "Every label is in one condition only");
+  assert_judged("{\"kbet\": 0.1}", FEW, "few-samples", "caution", "only 349 samples");
+  assert_judged("{\"kbet\": 0.1}", FEW, "small-groups", "caution", "1 group has fewer than 50 samples: z in b (49)");
+  assert_judged("{\"kbet\": 0.1}", EVEN, "small-groups", "none", NULL);
+  assert_judged("{\"kbet\": 0.1}", LOPSIDED, "unequal-conditions", "caution", "'b' has 420 samples");
+  comp_verdict *v = judge("{\"kbet\": 0.1}",
+                          "{\"samples\": 900, \"condition\": \"c\", \"missing\": 3, \"conditions\": "
+                          "[{\"value\": \"a\", \"samples\": 897}], \"columns\": []}",
+                          NULL, NULL);
+  assert_string_equal(level(v, "one-condition"), "problem");
+  assert_string_equal(level(v, "missing-values"), "note");
+  assert_string_equal(level(v, "not-named"), "note");
+  comp_verdict_free(v);
+}
+
+static void training(void **state) {
+  (void)state;
+  const struct {
+    const char *document, *level, *text;
+  } cases[] = {{"{\"epochs\": 12, \"planned\": 12, \"best\": 1, \"held_out\": true}", "caution", "in the first of 12"},
+               {"{\"epochs\": 12, \"planned\": 12, \"best\": 12, \"held_out\": true}", "note", "in the last of 12"},
+               {"{\"epochs\": 12, \"planned\": 40, \"best\": 7, \"held_out\": true}", "ok", "after 12 of 40 epochs"},
+               {"{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"held_out\": false}", "ok", "training loss"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    comp_verdict *v = judge(NULL, NULL, cases[k].document, NULL);
+    assert_string_equal(level(v, "training"), cases[k].level);
+    assert_non_null(strstr(find(v, "training")->text, cases[k].text));
+    comp_verdict_free(v);
+  }
+}
+
+static void diagnosis(void **state) {
+  (void)state;
+  const char *document =
+      "{\"findings\": [{\"id\": \"divergence\", \"level\": \"ok\", \"question\": \"q\", \"text\": \"Well.\"}, {\"id\": "
+      "\"symmetry\", \"level\": \"caution\", \"question\": \"q\", \"text\": \"It may be.\"}, {\"id\": \"neighbours\", "
+      "\"level\": \"problem\", \"question\": \"q\", \"text\": \"Lost.\", \"numbers\": {\"share\": 0.25}, \"labels\": "
+      "[\"x\"]}, {\"id\": \"latents\", \"level\": \"note\", \"question\": \"s\", \"text\": \"One model.\", \"advice\": "
+      "\"More.\"}, {\"id\": \"single-samples\", \"level\": \"note\", \"question\": \"s\", \"text\": \"Only one.\", "
+      "\"advice\": \"More.\"}, \"plain text\"]}";
+  comp_verdict *v = judge("{\"kbet\": 0.1}", NULL, NULL, document);
+  assert_string_equal(level(v, "divergence"), "none"); /* what is well is not repeated */
+  assert_string_equal(level(v, "symmetry"), "none");   /* there are no predictions */
+  const comp_finding *f = find(v, "neighbours");
+  assert_int_equal(f->level, COMP_LEVEL_PROBLEM);
+  assert_string_equal(f->numbers[0].name, "share");
+  assert_true(f->numbers[0].value == 0.25);
+  assert_string_equal(f->labels[0], "x");
+  assert_string_equal(level(v, "latents"), "note");
+  assert_string_equal(level(v, "single-samples"), "none"); /* the same question and advice: once is enough */
+  assert_string_equal(find(v, "")->text, "plain text");
+  comp_verdict_free(v);
+  /* Where neighbours were measured before and after, that decides. */
+  char text[1024], samples[1024];
+  v = judge(purity(text, sizeof text, 0.9, 0.9, 0.9, 0.9), design(samples, sizeof samples, EVEN), NULL, document);
+  assert_string_equal(level(v, "neighbours"), "none");
+  assert_string_equal(level(v, "labels-lost"), "ok");
+  comp_verdict_free(v);
+}
+
+static void json_has_all(void **state) {
+  (void)state;
+  char samples[1024];
+  comp_verdict *v = judge("{\"kbet\": 0.6, \"s\": -0.2}", design(samples, sizeof samples, EVEN), NULL, NULL);
+  json_t *list = json_loads(comp_verdict_json(v), 0, NULL);
+  assert_int_equal(json_array_size(list), comp_verdict_findings(v));
+  for (size_t i = 0; i < comp_verdict_findings(v); i++) {
+    const comp_finding *f = comp_verdict_finding(v, i);
+    json_t *item = json_array_get(list, i);
+    assert_string_equal(json_string_value(json_object_get(item, "id")), f->id);
+    assert_string_equal(json_string_value(json_object_get(item, "level")), comp_level_name(f->level));
+    assert_string_equal(json_string_value(json_object_get(item, "text")), f->text);
+    assert_int_equal(json_object_size(json_object_get(item, "numbers")), f->n_numbers);
+    if (f->level >= COMP_LEVEL_CAUTION) assert_true(f->advice[0]);
+  }
+  json_decref(list);
+  assert_error(comp_verdict_add(v, COMP_DOCUMENT_SCORES, "{"), COMP_ERR_FORMAT, "scores: line 1");
+  comp_verdict_free(v);
+  comp_verdict_free(NULL);
+}
+
+/* Ids are names in programs of others: each is there once. */
+static void rules_have_their_own_ids(void **state) {
+  (void)state;
+  for (size_t a = 0; a < comp__rules_count(); a++)
+    for (size_t b = 0; b < a; b++) assert_string_not_equal(comp__rule_at(a)->id, comp__rule_at(b)->id);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(mixing),
+      cmocka_unit_test(labels_lost),
+      cmocka_unit_test(advice_agrees),
+      cmocka_unit_test(hidden),
+      cmocka_unit_test(guesses),
+      cmocka_unit_test(predictions),
+      cmocka_unit_test(data),
+      cmocka_unit_test(training),
+      cmocka_unit_test(diagnosis),
+      cmocka_unit_test(json_has_all),
+      cmocka_unit_test(rules_have_their_own_ids),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
