@@ -23,6 +23,7 @@ baseline      core nn neighbors linalg cluster
 diagnose      core nn neighbors linalg cluster metrics model train task
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
+modules       core cluster metrics report
 cli
 '
 
@@ -31,12 +32,12 @@ libraries='
 ^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5[^/]*[.][ch]
 ^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
-^cairo                                    src/report/[^/]*[.][ch]
+^cairo                                    src/modules/figures[.]c
 ^(lapacke|cblas)[.]h$                     src/linalg/[^/]*[.]c
-^xgboost/                                 src/metrics/boosted[.]c
+^xgboost/                                 src/modules/boosted[.]c
 ^linear[.]h$                              src/metrics/logistic[.]c
 ^hnswlib/                                 src/neighbors/hnsw[.]cpp
-^igraph                                   src/cluster/leiden[.]c
+^igraph                                   src/modules/leiden[.]c
 '
 
 cd "$root" || exit 1
