@@ -13,8 +13,11 @@ static void print_libraries(void) {
 static void print_modules(void) {
   for (size_t i = 0; comp_module_name(i); i++) {
     const char *library, *name = comp_module_name(i);
-    bool there = comp_module_load(&library, name) == COMP_OK;
-    printf("%-13s %s (%s)\n", i ? "" : "modules", name, there ? library : comp_error_message());
+    printf("%-13s %s", i ? "" : "modules", name);
+    if (comp_module_load(&library, name) == COMP_OK)
+      printf(" (%s)\n", library);
+    else
+      printf(": %s\n", comp_error_message());
   }
 }
 
