@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,14 @@ static inline comp_context *test_context(int threads) {
  * the environment variable COMP_TEST_EMULATED is set. */
 static inline size_t test_rounds(size_t rounds) {
   return getenv("COMP_TEST_EMULATED") && rounds >= 20 ? rounds / 20 : rounds;
+}
+
+/* Whether a module (comp/machine.h) is there; says so if not. */
+static inline bool test_has_module(const char *name) {
+  const char *library;
+  if (comp_module_load(&library, name) == COMP_OK) return true;
+  print_message("# without the module '%s': %s\n", name, comp_error_message());
+  return false;
 }
 
 /* The call succeeds; else the library's own message is shown. */

@@ -19,6 +19,15 @@ COMP_API const char *comp_build_compiler(void);
 /* The libraries in use with their versions, one "name version" each; the list ends with NULL. */
 COMP_API const char *const *comp_build_libraries(void);
 
+/* The name of a module: "figures" (cairo), "boosted" (XGBoost) or "leiden" (igraph); NULL behind the last one. A module
+ * is a part of the library that may be missing: it is a file of its own and is loaded when it is first used. */
+COMP_API const char *comp_module_name(size_t module);
+
+/* Loads a module now. `*out` becomes the library that it uses, such as "cairo 1.16.0". COMP_ERR_UNAVAILABLE when the
+ * module is missing or of another version: the message names the package and the folders that were searched. The
+ * environment variable COMP_MODULES names the folder to search in place of the usual ones. */
+COMP_API comp_status comp_module_load(const char **out, const char *name);
+
 /* The CPU features found that matter here, such as "avx2 avx512f avx512_bf16"; "none" when none was. */
 COMP_API const char *comp_cpu_features(void);
 

@@ -81,21 +81,13 @@ done:
   return status;
 }
 
-/* The number of clusters for k-means: as asked for, else the root of half the samples. */
-static size_t count_clusters(const celligner *c, size_t n) {
-  size_t asked = c->run->options->clusters;
-  if (asked) return asked;
-  return (size_t)fmin(fmax(nearbyint(sqrt((double)n / 2.0)), 2.0), 50.0);
-}
-
 static comp_status cluster_by_means(int32_t *labels, size_t *clusters, const celligner *c, const comp_matrix *points) {
   comp__kmeans_options options = COMP__KMEANS_OPTIONS_INIT;
-  options.clusters = *clusters = count_clusters(c, points->rows);
+  options.clusters = *clusters = c->run->options->clusters;
   options.seed = c->run->options->seed;
   return comp__kmeans(labels, NULL, NULL, c->context, points->values, points->rows, points->cols, &options);
 }
 
-#ifdef COMP_HAS_IGRAPH
 static comp_status cluster_by_graph(int32_t *labels, size_t *clusters, const celligner *c, const comp_matrix *points) {
   comp_status status;
   comp_neighbors *near = NULL;
@@ -112,12 +104,9 @@ done:
   comp__weighted_graph_release(&graph);
   return status;
 }
-#else
-#define cluster_by_graph cluster_by_means
-#endif
 
-/* labels [n] of a set, 0 .. *clusters - 1, on its own principal components: Leiden's where the build has it, unless a
- * number of clusters is asked for. */
+/* labels [n] of a set, 0 .. *clusters - 1, on its own principal components: Leiden's, unless a number of clusters is
+ * asked for. */
 static comp_status cluster_set(int32_t *labels, size_t *clusters, const celligner *c, const comp_matrix *x) {
   comp_status status;
   comp__pca pca = {0};
@@ -133,6 +122,8 @@ static comp_status cluster_set(int32_t *labels, size_t *clusters, const celligne
   else
     COMP__TRY(cluster_by_graph(labels, clusters, c, points));
 done:
+  if (status == COMP_ERR_UNAVAILABLE)
+    comp__error_context(status, "celligner needs Leiden clusters, or a number of clusters for k-means");
   comp__pca_release(&pca);
   comp_matrix_free(points);
   return status;

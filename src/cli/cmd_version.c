@@ -10,6 +10,17 @@ static void print_libraries(void) {
   while (*library && *++library) printf("              %s\n", *library);
 }
 
+static void print_modules(void) {
+  for (size_t i = 0; comp_module_name(i); i++) {
+    const char *library, *name = comp_module_name(i);
+    printf("%-13s %s", i ? "" : "modules", name);
+    if (comp_module_load(&library, name) == COMP_OK)
+      printf(" (%s)\n", library);
+    else
+      printf(": %s\n", comp_error_message());
+  }
+}
+
 /* What comes behind the name of the bf16 kernel. */
 static const char *bf16_use(void) {
   if (strcmp(comp_cpu_bf16(), "none") == 0) return ": training is in f32";
@@ -24,6 +35,7 @@ static int run(cli_session *session, const void *values) {
   printf("comp %s\n", comp_version());
   printf("compiler      %s\n", comp_build_compiler());
   print_libraries();
+  print_modules();
   printf("CPU features  %s\n", comp_cpu_features());
   printf("CPU kind      %s (the environment variable COMP_CPU can lower it)\n", comp_cpu_kind());
   printf("bf16 kernel   %s%s\n", comp_cpu_bf16(), bf16_use());
@@ -40,11 +52,14 @@ const cli_command cli_version = {
     .name = "version",
     .group = "This program and this machine",
     .summary = "show the version, libraries, CPU features and threads",
-    .description = "Shows the version of comp, the compiler and the libraries that it was made with, the CPU features "
+    .description = "Shows the version of comp, the compiler and the libraries that it was made with, the modules, the "
+                   "CPU features "
                    "found on this machine, the kind of CPU that kernels are chosen for, the kernel that multiplies "
                    "bf16 matrices, and the number of threads. Add it to a bug report.\n\n"
                    "The environment variable COMP_CPU lowers the kind of CPU: baseline, avx2, avx512, avx512_bf16 or "
-                   "amx. More than the CPU has is an error.",
+                   "amx. More than the CPU has is an error.\n\n"
+                   "Modules are parts of comp that may be missing: figures, boosted trees and Leiden clusters. The "
+                   "environment variable COMP_MODULES names the folder to search for them in place of the usual ones.",
     .examples = examples,
     .run = run,
 };

@@ -29,6 +29,14 @@ static int fail(run_job *job, comp_status status) {
   return code;
 }
 
+/* Whether a module is there; says what its absence means if not. */
+static bool has_module(run_job *job, const char *name, const char *without) {
+  const char *library;
+  if (comp_module_load(&library, name) == COMP_OK) return true;
+  run_say(job, "comp: warning: %s: %s", without, comp_error_message());
+  return false;
+}
+
 static void in_place(run_job *job) {
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-o", "data.h5ad");
@@ -528,7 +536,9 @@ static int measure(run_job *job) {
   p.columns.items = columns;
   p.columns.count = o->target ? 2 : 1;
   p.fairness = o->target != NULL;
-  p.classifiers = o->protect ? "logistic,forest,boosted" : "logistic,forest";
+  p.classifiers = "logistic,forest";
+  if (o->protect && has_module(job, "boosted", "the condition is predicted without boosted trees"))
+    p.classifiers = "logistic,forest,boosted";
   p.seed = o->seed;
   run_line_start(job, "score", "score");
   run_line_path(job, "-i", "data.h5ad");
@@ -724,6 +734,8 @@ static int page(run_job *job) {
 int run_draw(run_job *job) {
   int code = 0;
   job->measured = job->all;
-  for (int kind = PICTURE_MAP; kind <= PICTURE_METRICS && !code; kind++) code = draw_step(job, (picture)kind);
+  const bool can_draw = has_module(job, "figures", "there are no figures; the page has its own");
+  for (int kind = PICTURE_MAP; can_draw && kind <= PICTURE_METRICS && !code; kind++)
+    code = draw_step(job, (picture)kind);
   return code ? code : page(job);
 }

@@ -1,77 +1,16 @@
-/*
- * leiden.c: the only caller of igraph.
- *
- * igraph has a random number generator and an error handler for the whole program: both are ours during a call, and
- * what they were afterwards. Its default handler would end the program.
- */
+/* leiden.c: asks the module `leiden` for clusters. */
 #include "cluster/leiden.h"
 
-#include <igraph/igraph.h>
-
-#include "core/alloc.h"
 #include "core/error.h"
-
-enum { ITERATIONS = 2 }; /* as python-igraph and scib-metrics do */
-
-typedef struct problem {
-  igraph_t graph;
-  igraph_vector_int_t ends;
-  igraph_vector_t weights, strengths;
-  igraph_vector_int_t membership;
-  bool has_graph;
-} problem;
-
-/* Each step's igraph error; 0 when all went well. */
-static igraph_error_t build(problem *p, const comp__weighted_graph *graph) {
-  igraph_error_t failed = igraph_vector_int_resize(&p->ends, (igraph_integer_t)(2 * graph->n_edges));
-  if (!failed) failed = igraph_vector_resize(&p->weights, (igraph_integer_t)graph->n_edges);
-  if (failed) return failed;
-  for (size_t e = 0; e < graph->n_edges; e++) {
-    VECTOR(p->ends)[2 * e] = graph->edges[e].a;
-    VECTOR(p->ends)[2 * e + 1] = graph->edges[e].b;
-    VECTOR(p->weights)[e] = graph->edges[e].weight;
-  }
-  failed = igraph_create(&p->graph, &p->ends, (igraph_integer_t)graph->nodes, IGRAPH_UNDIRECTED);
-  p->has_graph = !failed;
-  if (!failed) failed = igraph_strength(&p->graph, &p->strengths, igraph_vss_all(), IGRAPH_ALL, true, &p->weights);
-  return failed;
-}
-
-static igraph_error_t solve(problem *p, igraph_integer_t *clusters, double resolution) {
-  double total = igraph_vector_sum(&p->weights);
-  if (!(total > 0.0)) return IGRAPH_EINVAL;
-  return igraph_community_leiden(&p->graph, &p->weights, &p->strengths, resolution / (2.0 * total), 0.01, false,
-                                 ITERATIONS, &p->membership, clusters, NULL);
-}
+#include "core/module.h"
 
 comp_status comp__leiden(int32_t *membership, size_t *clusters, const comp__weighted_graph *graph, double resolution,
                          uint64_t seed) {
-  problem p = {.has_graph = false};
-  igraph_rng_t rng, *usual = igraph_rng_default();
-  igraph_integer_t found = 0;
-  igraph_error_handler_t *handler = igraph_set_error_handler(igraph_error_handler_ignore);
-  igraph_error_t failed = igraph_rng_init(&rng, &igraph_rngtype_mt19937);
-  if (!failed) {
-    igraph_rng_seed(&rng, (igraph_uint_t)seed);
-    igraph_rng_set_default(&rng);
-    if (!failed) failed = igraph_vector_int_init(&p.ends, 0);
-    if (!failed) failed = igraph_vector_init(&p.weights, 0);
-    if (!failed) failed = igraph_vector_init(&p.strengths, 0);
-    if (!failed) failed = igraph_vector_int_init(&p.membership, 0);
-    if (!failed) failed = build(&p, graph);
-    if (!failed) failed = solve(&p, &found, resolution);
-    for (size_t i = 0; !failed && i < graph->nodes; i++) membership[i] = (int32_t)VECTOR(p.membership)[i];
-    if (p.has_graph) igraph_destroy(&p.graph);
-    igraph_vector_int_destroy(&p.membership);
-    igraph_vector_destroy(&p.strengths);
-    igraph_vector_destroy(&p.weights);
-    igraph_vector_int_destroy(&p.ends);
-    igraph_rng_set_default(usual);
-    igraph_rng_destroy(&rng);
-  }
-  igraph_set_error_handler(handler);
-  *clusters = (size_t)found;
-  if (!failed) return COMP_OK;
-  return comp__error(failed == IGRAPH_ENOMEM ? COMP_ERR_MEMORY : COMP_ERR_NUMERIC, "Leiden clustering failed: %s",
-                     igraph_strerror(failed));
+  const void *table;
+  const char *problem = NULL;
+  comp_status status = comp__module_table(&table, COMP__MODULE_LEIDEN, sizeof(comp__leiden_table));
+  if (status != COMP_OK) return status;
+  const comp__leiden_table *leiden = table;
+  status = leiden->cluster(membership, clusters, graph, resolution, seed, &problem);
+  return status == COMP_OK ? COMP_OK : comp__error(status, "Leiden clustering failed: %s", problem);
 }

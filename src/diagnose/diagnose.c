@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comp/machine.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -250,11 +251,21 @@ done:
   return status;
 }
 
+/* The classifiers of this installation, as bits. */
+static unsigned all_classifiers(comp_context *context) {
+  const char *library;
+  const unsigned all = (1U << COMP_CLASSIFIER_KINDS) - 1;
+  if (comp_module_load(&library, "boosted") == COMP_OK) return all;
+  comp__warn(context, "the condition is predicted without boosted trees: %s", comp_error_message());
+  comp__error_clear();
+  return all & ~(1U << COMP_CLASSIFIER_BOOSTED);
+}
+
 static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
   const comp_diagnose_options *o = &r->options;
   size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
-  const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = (1U << COMP_CLASSIFIER_KINDS) - 1;
+  const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = all_classifiers(context);
   int32_t *codes = NULL;
   comp_matrix *means = NULL, *draws = NULL, *before = NULL;
   /* Nothing is trained anew for a permutation: they are cheap. */

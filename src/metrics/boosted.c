@@ -1,50 +1,41 @@
 /*
- * boosted.c: gradient boosted trees, by XGBoost.
+ * boosted.c: gradient boosted trees, by XGBoost in the module `boosted`.
  *
  * XGBoost sums over its own threads in an order that depends on their number. So a booster gets one thread, and the
  * threads are ours: the problems of several levels, or the folds of a cross-validation, share them.
  */
-#include <xgboost/c_api.h>
-
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/module.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "metrics/boosting.h"
 #include "metrics/learner.h"
 
 enum { ROUNDS = 100, SCORE_ROWS = 1 << 16, STEP_BOOSTER = 5 /* of COMP__RNG_CLASSIFY */ };
 
 typedef struct boosted {
+  const comp__boosting *xgboost;
   size_t features, problems;
-  BoosterHandle *models; /* [problems]; NULL: the level has no samples */
+  void **models; /* [problems]; NULL: the level has no samples */
 } boosted;
 
-static comp_status xgboost_failed(const char *what) {
-  const char *message = XGBGetLastError();
+/* Says which step failed, if it did. */
+static comp_status check(const comp__boosting *xgboost, comp_status status, const char *step) {
+  if (status == COMP_OK) return COMP_OK;
+  const char *message = xgboost->message();
   const size_t length = strcspn(message, "\n"); /* a stack trace follows */
-  return comp__error(strstr(message, "bad_alloc") ? COMP_ERR_MEMORY : COMP_ERR_UNAVAILABLE, "XGBoost %s failed: %.*s",
-                     what, (int)length, message);
+  return comp__error(status, "XGBoost %s failed: %.*s", step, (int)length, message);
 }
-
-/* Needs `comp_status status` and a label `done`. */
-#define TRY_XGBOOST(call, what)                                                                                        \
-  do {                                                                                                                 \
-    if ((call) != 0) {                                                                                                 \
-      status = xgboost_failed(what);                                                                                   \
-      goto done;                                                                                                       \
-    }                                                                                                                  \
-  } while (0)
 
 static void boosted_free(void *raw) {
   boosted *model = raw;
   if (!model) return;
   for (size_t i = 0; model->models && i < model->problems; i++)
-    if (model->models[i]) XGBoosterFree(model->models[i]);
+    if (model->models[i]) model->xgboost->model_free(model->models[i]);
   comp__free(model->models);
   comp__free(model);
 }
@@ -53,21 +44,23 @@ static void boosted_free(void *raw) {
 
 /* One copy of the data for each thread that asks: XGBoost prepares it on first use, which is not safe to share. */
 typedef struct copies {
+  const comp__boosting *xgboost;
   float *dense; /* [n, features] */
   size_t n, features;
-  DMatrixHandle *matrices; /* [threads] */
+  void **matrices; /* [threads] */
   size_t threads;
 } copies;
 
 static void copies_release(copies *c) {
   for (size_t t = 0; c->matrices && t < c->threads; t++)
-    if (c->matrices[t]) XGDMatrixFree(c->matrices[t]);
+    if (c->matrices[t]) c->xgboost->matrix_free(c->matrices[t]);
   comp__free(c->matrices);
   comp__free(c->dense);
 }
 
-static comp_status copies_init(copies *c, comp_context *context, const comp__examples *e) {
-  *c = (copies){.n = e->n, .features = e->features, .threads = (size_t)comp_context_threads(context)};
+static comp_status copies_init(copies *c, comp_context *context, const boosted *model, const comp__examples *e) {
+  *c = (copies){
+      .xgboost = model->xgboost, .n = e->n, .features = e->features, .threads = (size_t)comp_context_threads(context)};
   comp_status status = comp__alloc(&c->dense, e->n * e->features, sizeof *c->dense);
   if (status == COMP_OK) status = comp__calloc(&c->matrices, c->threads, sizeof *c->matrices);
   if (status != COMP_OK) {
@@ -79,34 +72,15 @@ static comp_status copies_init(copies *c, comp_context *context, const comp__exa
   return COMP_OK;
 }
 
-static comp_status copies_get(DMatrixHandle *out, const copies *c, int thread) {
-  DMatrixHandle *own = &c->matrices[thread];
-  if (!*own && XGDMatrixCreateFromMat_omp(c->dense, c->n, c->features, NAN, own, 1) != 0) {
-    *own = NULL;
-    return xgboost_failed("data");
-  }
+static comp_status copies_get(void **out, const copies *c, int thread) {
+  void **own = &c->matrices[thread];
+  comp_status status = COMP_OK;
+  if (!*own) status = check(c->xgboost, c->xgboost->matrix_new(own, c->dense, c->n, c->features), "data");
   *out = *own;
-  return COMP_OK;
+  return status;
 }
 
 /* ---- training ---- */
-
-/* One round is a step down the logistic loss; every setting that matters is named. */
-static comp_status set_up(BoosterHandle booster, uint64_t seed) {
-  char text[32];
-  snprintf(text, sizeof text, "%d", (int)(seed >> 33)); /* it takes 31 bits */
-  const char *const settings[][2] = {{"nthread", "1"},
-                                     {"verbosity", "0"},
-                                     {"tree_method", "hist"},
-                                     {"max_bin", "256"},
-                                     {"objective", "binary:logistic"},
-                                     {"learning_rate", "0.3"},
-                                     {"max_depth", "6"},
-                                     {"seed", text}};
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-    if (XGBoosterSetParam(booster, settings[i][0], settings[i][1]) != 0) return xgboost_failed("setting");
-  return COMP_OK;
-}
 
 typedef struct fitting {
   comp_context *context;
@@ -117,7 +91,9 @@ typedef struct fitting {
 } fitting;
 
 /* The labels of a problem into a matrix; `*any` tells whether there is a positive one. */
-static comp_status set_labels(DMatrixHandle matrix, const comp__examples *e, size_t problem, bool *any) {
+static comp_status set_labels(void *matrix, const fitting *f, size_t problem, bool *any) {
+  const comp__examples *e = f->train;
+  const comp__boosting *xgboost = f->model->xgboost;
   float *labels;
   comp_status status = comp__alloc(&labels, e->n, sizeof *labels);
   if (status != COMP_OK) return status;
@@ -127,29 +103,29 @@ static comp_status set_labels(DMatrixHandle matrix, const comp__examples *e, siz
     labels[i] = positive ? 1.0f : 0.0f;
     *any |= positive;
   }
-  if (XGDMatrixSetFloatInfo(matrix, "label", labels, e->n) != 0) status = xgboost_failed("labels");
+  status = check(xgboost, xgboost->matrix_set_labels(matrix, labels, e->n), "labels");
   comp__free(labels);
   return status;
 }
 
 static comp_status fit_problem(const fitting *f, size_t problem, int thread) {
-  DMatrixHandle matrix = NULL;
-  BoosterHandle booster = NULL;
+  const comp__boosting *xgboost = f->model->xgboost;
+  const uint64_t seed = comp__rng_bits(comp__rng_at(f->seed, COMP__RNG_CLASSIFY, STEP_BOOSTER, problem), 0);
+  void *matrix = NULL, *booster = NULL;
   bool any;
   comp_status status = COMP_OK;
   COMP__TRY(copies_get(&matrix, &f->copies, thread));
-  COMP__TRY(set_labels(matrix, f->train, problem, &any));
+  COMP__TRY(set_labels(matrix, f, problem, &any));
   if (!any) goto done;
-  TRY_XGBOOST(XGBoosterCreate(&matrix, 1, &booster), "creation");
-  COMP__TRY(set_up(booster, comp__rng_bits(comp__rng_at(f->seed, COMP__RNG_CLASSIFY, STEP_BOOSTER, problem), 0)));
+  COMP__TRY(check(xgboost, xgboost->model_new(&booster, matrix, seed), "creation"));
   for (int round = 0; round < ROUNDS; round++) {
     COMP__TRY(comp__check_interrupt(f->context));
-    TRY_XGBOOST(XGBoosterUpdateOneIter(booster, round, matrix), "training");
+    COMP__TRY(check(xgboost, xgboost->model_grow(booster, round, matrix), "training"));
   }
   f->model->models[problem] = booster;
   booster = NULL;
 done:
-  if (booster) XGBoosterFree(booster);
+  if (booster) xgboost->model_free(booster);
   return status;
 }
 
@@ -163,14 +139,17 @@ static comp_status fit_problems(void *arg, size_t begin, size_t end, int thread)
 static comp_status boosted_fit(void **out, comp_context *context, const comp__examples *train, uint64_t seed) {
   *out = NULL;
   boosted *model;
+  const void *xgboost;
   fitting f = {.context = context, .train = train, .seed = seed};
-  comp_status status = comp__calloc(&model, 1, sizeof *model);
+  comp_status status = comp__module_table(&xgboost, COMP__MODULE_BOOSTED, sizeof *model->xgboost);
+  if (status == COMP_OK) status = comp__calloc(&model, 1, sizeof *model);
   if (status != COMP_OK) return status;
+  model->xgboost = xgboost;
   model->features = train->features;
   model->problems = comp__problems(train->n_levels);
   f.model = model;
   COMP__TRY(comp__calloc(&model->models, model->problems, sizeof *model->models));
-  COMP__TRY(copies_init(&f.copies, context, train));
+  COMP__TRY(copies_init(&f.copies, context, model, train));
   COMP__TRY(comp__parallel_try(context, model->problems, 1, fit_problems, &f));
   *out = model;
 done:
@@ -188,22 +167,18 @@ typedef struct scoring {
 } scoring;
 
 static comp_status score_problem(const scoring *s, size_t problem, int thread) {
-  static const char how[] = "{\"type\": 0, \"training\": false, \"iteration_begin\": 0, \"iteration_end\": 0, "
-                            "\"strict_shape\": false}";
+  const comp__boosting *xgboost = s->model->xgboost;
   const size_t problems = s->model->problems;
-  const BoosterHandle booster = s->model->models[problem];
-  DMatrixHandle matrix = NULL;
-  const bst_ulong *shape;
-  bst_ulong dimensions;
+  void *booster = s->model->models[problem], *matrix = NULL;
   const float *result = NULL;
+  comp_status status = COMP_OK;
   if (booster) {
-    comp_status status = copies_get(&matrix, &s->copies, thread);
-    if (status != COMP_OK) return status;
-    if (XGBoosterPredictFromDMatrix(booster, matrix, how, &shape, &dimensions, &result) != 0)
-      return xgboost_failed("prediction");
+    COMP__TRY(copies_get(&matrix, &s->copies, thread));
+    COMP__TRY(check(xgboost, xgboost->model_predict(&result, booster, matrix), "prediction"));
   }
   for (size_t i = 0; i < s->copies.n; i++) s->scores[i * problems + problem] = result ? result[i] : 0.0f;
-  return COMP_OK;
+done:
+  return status;
 }
 
 static comp_status score_problems(void *arg, size_t begin, size_t end, int thread) {
@@ -215,7 +190,7 @@ static comp_status score_problems(void *arg, size_t begin, size_t end, int threa
 
 static comp_status score_piece(float *scores, comp_context *context, const boosted *model, const comp__examples *e) {
   scoring s = {.model = model, .scores = scores};
-  comp_status status = copies_init(&s.copies, context, e);
+  comp_status status = copies_init(&s.copies, context, model, e);
   if (status != COMP_OK) return status;
   status = comp__parallel_try(context, model->problems, 1, score_problems, &s);
   copies_release(&s.copies);

@@ -110,7 +110,6 @@ comp_status comp__metric_ari_kmeans(comp__score_cell *out, comp__scoring *s) {
   return with_kmeans(out, s, false);
 }
 
-#ifdef COMP_HAS_IGRAPH
 enum { RESOLUTIONS = 10 };
 
 /* Clusters at resolutions 0.2, 0.4 .. 2 and keeps those with the highest mutual information. */
@@ -137,6 +136,10 @@ static comp_status find_leiden(comp__scoring *s) {
     memcpy(s->leiden, found, v->n * sizeof *found);
   }
 done:
+  if (status != COMP_OK) {
+    comp__free(s->leiden);
+    s->leiden = NULL;
+  }
   comp__free(found);
   comp__weighted_graph_release(&graph);
   return status;
@@ -149,7 +152,9 @@ static comp_status with_leiden(comp__score_cell *out, comp__scoring *s, bool mut
   size_t present, clusters = 0;
   COMP__TRY(labels_present(&present, s));
   if (present < 2) return comp__cell_fail(out, "there is one label only");
-  if (!s->leiden) COMP__TRY(find_leiden(s));
+  if (!s->leiden) status = find_leiden(s);
+  if (status == COMP_ERR_UNAVAILABLE) return comp__cell_fail(out, "%s", comp_error_message());
+  if (status != COMP_OK) return status;
   for (size_t i = 0; i < v->n; i++)
     if ((size_t)s->leiden[i] >= clusters) clusters = (size_t)s->leiden[i] + 1;
   COMP__TRY(comp__partition_agreement(&nmi, &ari, v->label, s->n_labels, s->leiden, clusters, v->n));
@@ -165,4 +170,3 @@ comp_status comp__metric_nmi_leiden(comp__score_cell *out, comp__scoring *s) {
 comp_status comp__metric_ari_leiden(comp__score_cell *out, comp__scoring *s) {
   return with_leiden(out, s, false);
 }
-#endif

@@ -39,12 +39,10 @@ static const comp__metric table[] = {
       HIGHER, 0, 1, true}, COMP__K_NONE, true, false, comp__metric_nmi_kmeans},
     {{"ari_kmeans", "bio", "agreement of pairs between labels and k-means clusters (adjusted Rand index)",
       HIGHER, -0.5, 1, true}, COMP__K_NONE, true, false, comp__metric_ari_kmeans},
-#ifdef COMP_HAS_IGRAPH
     {{"nmi_leiden", "bio", "mutual information of labels and Leiden clusters at the best resolution",
       HIGHER, 0, 1, true}, COMP__GRAPH_NEIGHBORS, false, false, comp__metric_nmi_leiden},
     {{"ari_leiden", "bio", "agreement of pairs between labels and the same Leiden clusters (adjusted Rand index)",
       HIGHER, -0.5, 1, true}, COMP__GRAPH_NEIGHBORS, false, false, comp__metric_ari_leiden},
-#endif
 
     {{"total_batch", "total", "mean of the metrics of batch mixing",
       HIGHER, 0, 1, true}, COMP__K_NONE, false, false, comp__metric_total_batch},

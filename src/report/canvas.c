@@ -1,9 +1,6 @@
-/* canvas.c: the sheet: recording, files by their ending, text that is measured and broken, axes. */
+/* canvas.c: the sheet: files by their ending, text that is measured and broken, axes. Drawing itself is pen.h. */
 #include "report/canvas.h"
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
-#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,22 +10,31 @@
 #include "comp/file.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/module.h"
 #include "core/strings.h"
 
-enum kind { KIND_SVG, KIND_PDF, KIND_PNG, KIND_NONE };
-
-static enum kind kind_of(const char *path) {
-  static const char *const endings[] = {".svg", ".pdf", ".png"};
+/* COMP__FORMATS: none. */
+static comp__format format_of(const char *path) {
+  static const char *const endings[COMP__FORMATS] = {".svg", ".pdf", ".png"};
   size_t length = strlen(path);
-  for (int k = 0; k < 3; k++)
-    if (length > 4 && strcasecmp(path + length - 4, endings[k]) == 0) return (enum kind)k;
-  return KIND_NONE;
+  int k = 0;
+  while (k < COMP__FORMATS && (length <= 4 || strcasecmp(path + length - 4, endings[k]) != 0)) k++;
+  return (comp__format)k;
+}
+
+static comp_status get_pen(const comp__pen **out) {
+  const void *table;
+  comp_status status = comp__module_table(&table, COMP__MODULE_FIGURES, sizeof **out);
+  *out = table;
+  return status;
 }
 
 comp_status comp_figure_check(const char *path) {
-  if (kind_of(path) == KIND_NONE)
+  const comp__pen *pen;
+  if (format_of(path) == COMP__FORMATS)
     return comp__error(COMP_ERR_ARGUMENT, "'%s': a figure's name must end in .svg, .pdf or .png", path);
-  return comp_file_check_writable(path);
+  comp_status status = comp_file_check_writable(path);
+  return status == COMP_OK ? get_pen(&pen) : status;
 }
 
 comp_status comp_figure_options_check(const comp_figure_options *options) {
@@ -40,31 +46,16 @@ comp_status comp_figure_options_check(const comp_figure_options *options) {
   return COMP_OK;
 }
 
-static comp_status cairo_problem(cairo_status_t status) {
-  if (status == CAIRO_STATUS_SUCCESS) return COMP_OK;
-  return comp__error(status == CAIRO_STATUS_NO_MEMORY ? COMP_ERR_MEMORY : COMP_ERR_DATA, "cannot draw the figure: %s",
-                     cairo_status_to_string(status));
-}
-
 comp_status comp__canvas_init(comp__canvas *out, const comp_figure_options *options, double width_mm) {
   *out = (comp__canvas){
       .width = (options->width > 0 ? options->width : width_mm) * COMP__MM, .font = options->font, .dpi = options->dpi};
-  /* Without bounds, cairo 1.16 reads bounds that it never set, and writes what was in memory there into the file. */
-  const cairo_rectangle_t bounds = {0, 0, out->width, 1e5};
-  cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, &bounds);
-  out->cr = cairo_create(surface);
-  cairo_surface_destroy(surface);
-  cairo_font_options_t *font = cairo_font_options_create();
-  cairo_font_options_set_hint_metrics(font, CAIRO_HINT_METRICS_OFF);
-  cairo_font_options_set_hint_style(font, CAIRO_HINT_STYLE_NONE);
-  cairo_font_options_set_antialias(font, CAIRO_ANTIALIAS_GRAY);
-  cairo_set_font_options(out->cr, font);
-  cairo_font_options_destroy(font);
-  return cairo_problem(cairo_status(out->cr));
+  comp_status status = get_pen(&out->pen);
+  if (status == COMP_OK) out->sheet = out->pen->sheet_new(out->width);
+  return status;
 }
 
 void comp__canvas_release(comp__canvas *canvas) {
-  if (canvas->cr) cairo_destroy(canvas->cr);
+  if (canvas->sheet) canvas->pen->sheet_free(canvas->sheet);
   *canvas = (comp__canvas){0};
 }
 
@@ -74,12 +65,12 @@ typedef struct bytes {
   size_t used, capacity;
 } bytes;
 
-static cairo_status_t take(void *closure, const unsigned char *data, unsigned int length) {
-  bytes *b = closure;
-  if (comp__grow(&b->data, &b->capacity, b->used, b->used + length, 1) != COMP_OK) return CAIRO_STATUS_NO_MEMORY;
-  memcpy(b->data + b->used, data, length);
-  b->used += length;
-  return CAIRO_STATUS_SUCCESS;
+static bool take(void *to, const unsigned char *data, size_t count) {
+  bytes *b = to;
+  if (comp__grow(&b->data, &b->capacity, b->used, b->used + count, 1) != COMP_OK) return false;
+  memcpy(b->data + b->used, data, count);
+  b->used += count;
+  return true;
 }
 
 /* cairo numbers surfaces through the life of the process: "surface41". Here they are numbered within the file, from 1,
@@ -114,48 +105,28 @@ static void renumber_surfaces(bytes *b) {
 }
 
 comp_status comp__canvas_save(comp__canvas *canvas, const char *path) {
-  comp_status status = cairo_problem(cairo_status(canvas->cr));
-  if (status != COMP_OK) return status;
   bytes content = {0};
-  enum kind kind = kind_of(path);
-  double scale = kind == KIND_PNG ? canvas->dpi / 72 : 1, width = canvas->width, height = canvas->height;
-  if (kind == KIND_PNG && (width * scale > 32000 || height * scale > 32000))
+  const char *problem = NULL;
+  comp__format format = format_of(path);
+  double scale = canvas->dpi / 72, width = canvas->width, height = canvas->height;
+  if (format == COMP__PNG && (width * scale > 32000 || height * scale > 32000))
     return comp__error(COMP_ERR_ARGUMENT, "the image would be larger than 32,000 pixels: take a lower dpi, or .svg");
-  cairo_surface_t *surface = kind == KIND_PNG ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
-                                                                           (int)ceil(height * scale))
-                             : kind == KIND_SVG ? cairo_svg_surface_create_for_stream(take, &content, width, height)
-                                                : cairo_pdf_surface_create_for_stream(take, &content, width, height);
-  cairo_t *cr = cairo_create(surface);
-  cairo_scale(cr, scale, scale);
-  comp__set_color(cr, 0xFFFFFF);
-  cairo_paint(cr);
-  cairo_set_source_surface(cr, cairo_get_target(canvas->cr), 0, 0);
-  cairo_paint(cr);
-  cairo_status_t drawn = cairo_status(cr);
-  cairo_destroy(cr);
-  if (drawn == CAIRO_STATUS_SUCCESS && kind == KIND_PNG)
-    drawn = cairo_surface_write_to_png_stream(surface, take, &content);
-  cairo_surface_finish(surface);
-  if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(surface);
-  cairo_surface_destroy(surface);
-  status = cairo_problem(drawn);
-  if (status == COMP_OK && kind == KIND_SVG) renumber_surfaces(&content);
+  comp_status status = canvas->pen->save(canvas->sheet, format, width, height, scale, take, &content, &problem);
+  if (status != COMP_OK) comp__error(status, "cannot draw the figure: %s", problem);
+  if (status == COMP_OK && format == COMP__SVG) renumber_surfaces(&content);
   if (status == COMP_OK) status = comp_file_write(path, content.data, content.used);
   comp__free(content.data);
   return status;
 }
 
-void comp__set_color(cairo_t *cr, comp__color color) {
-  cairo_set_source_rgb(cr, (double)(color >> 16 & 255u) / 255, (double)(color >> 8 & 255u) / 255,
-                       (double)(color & 255u) / 255);
+void comp__set_color(comp__canvas *canvas, comp__color color) {
+  canvas->pen->color(canvas->sheet, color);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
 static void use_font(comp__canvas *canvas, double size, comp__weight weight) {
-  cairo_select_font_face(canvas->cr, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
-                         weight == COMP__BOLD ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(canvas->cr, size);
+  canvas->pen->font(canvas->sheet, size, weight == COMP__BOLD);
 }
 
 /* cairo stops drawing for good at a byte that is not UTF-8, and control characters have no shape: both become '?'. */
@@ -170,40 +141,34 @@ static const char *clean(char buffer[2 * COMP__LINE_BYTES], const char *text) {
 
 double comp__text_width(comp__canvas *canvas, double size, comp__weight weight, const char *text) {
   char buffer[2 * COMP__LINE_BYTES];
-  cairo_text_extents_t extents;
   use_font(canvas, size, weight);
-  cairo_text_extents(canvas->cr, clean(buffer, text), &extents);
-  return extents.x_advance;
+  return canvas->pen->text_width(canvas->sheet, clean(buffer, text));
 }
 
 void comp__text(comp__canvas *canvas, double x, double y, double size, comp__weight weight, double anchor,
                 const char *text) {
   char buffer[2 * COMP__LINE_BYTES];
   double width = comp__text_width(canvas, size, weight, text);
-  cairo_move_to(canvas->cr, x - anchor * width, y);
-  cairo_show_text(canvas->cr, clean(buffer, text));
+  canvas->pen->text(canvas->sheet, x - anchor * width, y, clean(buffer, text));
 }
 
 void comp__text_up(comp__canvas *canvas, double x, double y, double size, const char *text) {
-  cairo_save(canvas->cr);
-  cairo_translate(canvas->cr, x, y);
-  cairo_rotate(canvas->cr, -M_PI / 2);
+  canvas->pen->push(canvas->sheet);
+  canvas->pen->translate(canvas->sheet, x, y);
+  canvas->pen->turn_up(canvas->sheet);
   comp__text(canvas, 0, 0, size, COMP__PLAIN, 0.5, text);
-  cairo_restore(canvas->cr);
+  canvas->pen->pop(canvas->sheet);
 }
 
 void comp__text_halo(comp__canvas *canvas, double x, double y, double size, const char *text) {
-  cairo_text_extents_t extents;
   use_font(canvas, size, COMP__BOLD);
-  cairo_text_extents(canvas->cr, text, &extents);
-  cairo_move_to(canvas->cr, x - extents.x_bearing - extents.width / 2, y - extents.y_bearing - extents.height / 2);
-  cairo_text_path(canvas->cr, text);
-  comp__set_color(canvas->cr, 0xFFFFFF);
-  cairo_set_line_width(canvas->cr, 0.28 * size);
-  cairo_set_line_join(canvas->cr, CAIRO_LINE_JOIN_ROUND);
-  cairo_stroke_preserve(canvas->cr);
-  comp__set_color(canvas->cr, 0x111111);
-  cairo_fill(canvas->cr);
+  canvas->pen->letters(canvas->sheet, x, y, text);
+  comp__set_color(canvas, 0xFFFFFF);
+  canvas->pen->line_width(canvas->sheet, 0.28 * size);
+  canvas->pen->round_joins(canvas->sheet);
+  canvas->pen->stroke_keep(canvas->sheet);
+  comp__set_color(canvas, 0x111111);
+  canvas->pen->fill(canvas->sheet);
 }
 
 /* The most bytes of a text that fit a width, whole characters, at least one. */
@@ -324,18 +289,19 @@ const char *comp__tick_text(char buffer[32], double value, double step) {
 }
 
 void comp__frame_axes(comp__canvas *canvas, const comp__frame *frame, const char *sides) {
-  cairo_t *cr = canvas->cr;
+  const comp__pen *pen = canvas->pen;
+  comp__sheet *sheet = canvas->sheet;
   double ticks[12], size = canvas->font * 0.86, bottom = frame->y + frame->height;
   char text[32];
-  comp__set_color(cr, 0x333333);
-  cairo_set_line_width(cr, 0.5);
+  comp__set_color(canvas, 0x333333);
+  pen->line_width(sheet, 0.5);
   if (strchr(sides, 'x')) {
     size_t n = comp__ticks(ticks, frame->x_min, frame->x_max, (size_t)fmax(2, frame->width / (5 * size)));
     for (size_t i = 0; i < n; i++) {
       double x = comp__frame_x(frame, ticks[i]);
-      cairo_move_to(cr, x, bottom);
-      cairo_line_to(cr, x, bottom + 2.5);
-      cairo_stroke(cr);
+      pen->move_to(sheet, x, bottom);
+      pen->line_to(sheet, x, bottom + 2.5);
+      pen->stroke(sheet);
       comp__text(canvas, x, bottom + 3.5 + size, size, COMP__PLAIN, 0.5,
                  comp__tick_text(text, ticks[i], n > 1 ? ticks[1] - ticks[0] : ticks[i]));
     }
@@ -344,15 +310,15 @@ void comp__frame_axes(comp__canvas *canvas, const comp__frame *frame, const char
     size_t n = comp__ticks(ticks, frame->y_min, frame->y_max, (size_t)fmax(2, frame->height / (3 * size)));
     for (size_t i = 0; i < n; i++) {
       double y = comp__frame_y(frame, ticks[i]);
-      cairo_move_to(cr, frame->x - 2.5, y);
-      cairo_line_to(cr, frame->x, y);
-      cairo_stroke(cr);
+      pen->move_to(sheet, frame->x - 2.5, y);
+      pen->line_to(sheet, frame->x, y);
+      pen->stroke(sheet);
       comp__text(canvas, frame->x - 4, y + 0.36 * size, size, COMP__PLAIN, 1,
                  comp__tick_text(text, ticks[i], n > 1 ? ticks[1] - ticks[0] : ticks[i]));
     }
   }
-  cairo_move_to(cr, frame->x, frame->y);
-  cairo_line_to(cr, frame->x, bottom);
-  cairo_line_to(cr, frame->x + frame->width, bottom);
-  cairo_stroke(cr);
+  pen->move_to(sheet, frame->x, frame->y);
+  pen->line_to(sheet, frame->x, bottom);
+  pen->line_to(sheet, frame->x + frame->width, bottom);
+  pen->stroke(sheet);
 }

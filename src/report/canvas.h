@@ -9,28 +9,27 @@
 #include <stddef.h>
 
 #include "comp/figure.h"
-#include "report/palette.h"
+#include "report/pen.h"
 
 #define COMP__MM (72.0 / 25.4)
 
-/* As cairo.h has it: whoever draws includes that too. */
-typedef struct _cairo cairo_t;
-
 typedef struct comp__canvas {
-  cairo_t *cr;
+  const comp__pen *pen; /* draws on the sheet */
+  comp__sheet *sheet;
   double width, height; /* points; the height may be set until it is saved */
   double font;          /* size of ordinary text */
   double dpi;
 } comp__canvas;
 
-/* A sheet of options->width, or `width_mm` where that is 0. It should be released via comp__canvas_release(). */
+/* A sheet of options->width, or `width_mm` where that is 0. It should be released via comp__canvas_release().
+ * COMP_ERR_UNAVAILABLE without the module `figures`. */
 comp_status comp__canvas_init(comp__canvas *out, const comp_figure_options *options, double width_mm);
 void comp__canvas_release(comp__canvas *canvas);
 
 /* Writes what was drawn, on white, whole or not at all. */
 comp_status comp__canvas_save(comp__canvas *canvas, const char *path);
 
-void comp__set_color(cairo_t *cr, comp__color color);
+void comp__set_color(comp__canvas *canvas, comp__color color);
 
 typedef enum comp__weight { COMP__PLAIN, COMP__BOLD } comp__weight;
 

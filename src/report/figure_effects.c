@@ -1,6 +1,5 @@
 /* figure_effects.c: predicted against real means of features: a scatter plot for each label, and a strip plot of what
  * is missed. */
-#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -40,14 +39,14 @@ static double draw_title(comp__canvas *canvas, const comp__effects *effects, con
   double size = 1.15 * canvas->font;
   snprintf(text, sizeof text, "%.200s \u2192 %.200s: %s", effects->source, effects->target, about);
   comp__text_wrap(&lines, canvas, size, COMP__BOLD, title ? title : text, canvas->width - 6 * COMP__MM, 4);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   return comp__text_lines(canvas, 3 * COMP__MM, 2 * COMP__MM + size, size, COMP__BOLD, 0, &lines);
 }
 
 static void dot(comp__canvas *canvas, double x, double y, double radius, comp__color color) {
-  comp__set_color(canvas->cr, color);
-  cairo_arc(canvas->cr, x, y, radius, 0, 2 * M_PI);
-  cairo_fill(canvas->cr);
+  comp__set_color(canvas, color);
+  canvas->pen->circle(canvas->sheet, x, y, radius);
+  canvas->pen->fill(canvas->sheet);
 }
 
 /* A spot of colour and what it means, at (*x, *y); what does not fit beside the one before goes on the next line. */
@@ -60,7 +59,7 @@ static void key(comp__canvas *canvas, double *x, double *y, comp__color color, c
   comp__lines lines;
   comp__text_wrap(&lines, canvas, size, COMP__PLAIN, text, right - *x - 6, 2);
   dot(canvas, *x + 2, *y - 0.35 * size, 1.8, color);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   *y = comp__text_lines(canvas, *x + 6, *y, size, COMP__PLAIN, 0, &lines) - 1.2 * size;
   *x += 6 + lines.width + 10;
 }
@@ -92,7 +91,7 @@ static void draw_r(comp__canvas *canvas, const comp__frame *frame, const comp__e
     const char *name;
     double value;
   } rows[] = {{"r all", e->r_all}, {"r DE", e->r_de}, {"r change", e->r_change}};
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   for (int k = 0; k < 3; k++) {
     char text[64];
     if (isnan(rows[k].value)) continue;
@@ -134,11 +133,11 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__eff
   frame->x_min = frame->y_min = min;
   frame->x_max = frame->y_max = max;
   comp__frame_axes(canvas, frame, "xy");
-  comp__set_color(canvas->cr, 0xBBBBBB);
-  cairo_set_line_width(canvas->cr, 0.5);
-  cairo_move_to(canvas->cr, frame->x, frame->y + frame->height);
-  cairo_line_to(canvas->cr, frame->x + frame->width, frame->y);
-  cairo_stroke(canvas->cr);
+  comp__set_color(canvas, 0xBBBBBB);
+  canvas->pen->line_width(canvas->sheet, 0.5);
+  canvas->pen->move_to(canvas->sheet, frame->x, frame->y + frame->height);
+  canvas->pen->line_to(canvas->sheet, frame->x + frame->width, frame->y);
+  canvas->pen->stroke(canvas->sheet);
   for (size_t j = 0; j < effects->genes; j++)
     dot(canvas, comp__frame_x(frame, e->target[j]), comp__frame_y(frame, e->predicted[j]), 0.8, UNMARKED);
   for (size_t k = 0; k < e->n_de; k++)
@@ -147,11 +146,11 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__eff
   comp__lines lines;
   char title[64];
   title_of(&lines, canvas, name_of(effects, l), numbered ? l + 1 : 0, frame->width);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   comp__text_lines(canvas, frame->x, frame->y - 1.9 * size - 1.2 * size * (double)(lines.count - 1), size, COMP__BOLD,
                    0, &lines);
   snprintf(title, sizeof title, "n = %zu \u2192 %zu", e->n_source, e->n_target);
-  comp__set_color(canvas->cr, 0x555555);
+  comp__set_color(canvas, 0x555555);
   comp__text(canvas, frame->x, frame->y - 0.7 * size, 0.86 * size, COMP__PLAIN, 0, title);
 }
 
@@ -160,7 +159,7 @@ static void draw_axis_names(comp__canvas *canvas, const comp__effects *effects, 
                             double middle) {
   char text[COMP__LINE_BYTES];
   comp__lines lines;
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   snprintf(text, sizeof text, "mean of real samples (%.200s)", effects->target);
   comp__text_wrap(&lines, canvas, canvas->font, COMP__PLAIN, text, canvas->width - left - 3 * COMP__MM, 1);
   comp__text_lines(canvas, left, bottom, canvas->font, COMP__PLAIN, 0, &lines);
@@ -255,18 +254,18 @@ static naming choose_naming(comp__canvas *canvas, const comp__frame *frame, cons
 static double draw_names(comp__canvas *canvas, const comp__frame *frame, const comp__effects *effects, naming how) {
   double size = canvas->font, room = frame->width / (double)effects->n_labels, height = 0;
   comp__lines lines;
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   for (size_t l = 0; l < effects->n_labels; l++) {
     double x = frame->x + room * ((double)l + 0.5), y = frame->y + frame->height + 1.3 * size;
     char number[32];
     snprintf(number, sizeof number, "%zu", l + 1);
     comp__text_wrap(&lines, canvas, size, COMP__PLAIN, how.numbered ? number : name_of(effects, l),
                     how.turned ? NAME_HEIGHT + 1 : fmax(room - 4, 3 * size), how.turned ? 1 : COMP__LINES);
-    cairo_save(canvas->cr);
-    cairo_translate(canvas->cr, x, y);
-    if (how.turned) cairo_rotate(canvas->cr, -M_PI / 2);
+    canvas->pen->push(canvas->sheet);
+    canvas->pen->translate(canvas->sheet, x, y);
+    if (how.turned) canvas->pen->turn_up(canvas->sheet);
     comp__text_lines(canvas, 0, how.turned ? 0.35 * size : 0, size, COMP__PLAIN, how.turned ? 1 : 0.5, &lines);
-    cairo_restore(canvas->cr);
+    canvas->pen->pop(canvas->sheet);
     height = fmax(height, how.turned ? lines.width : 1.2 * size * (double)lines.count);
   }
   return height + 1.5 * size;
@@ -297,14 +296,14 @@ static comp_status draw_strips(comp__canvas *canvas, const comp__effects *effect
                        .y_min = min,
                        .y_max = max};
   comp__frame_axes(canvas, &frame, "y");
-  comp__set_color(canvas->cr, 0x333333);
-  cairo_set_line_width(canvas->cr, 0.5);
-  cairo_move_to(canvas->cr, frame.x, comp__frame_y(&frame, 0));
-  cairo_line_to(canvas->cr, frame.x + frame.width, comp__frame_y(&frame, 0));
-  cairo_stroke(canvas->cr);
+  comp__set_color(canvas, 0x333333);
+  canvas->pen->line_width(canvas->sheet, 0.5);
+  canvas->pen->move_to(canvas->sheet, frame.x, comp__frame_y(&frame, 0));
+  canvas->pen->line_to(canvas->sheet, frame.x + frame.width, comp__frame_y(&frame, 0));
+  canvas->pen->stroke(canvas->sheet);
   double half = fmin(0.45 * frame.width / (double)effects->n_labels, 8 * COMP__MM);
   for (size_t l = 0; l < effects->n_labels; l++) draw_strip(canvas, &frame, &effects->labels[l], l, half);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   snprintf(text, sizeof text, "difference of means, top %zu %ss", effects->labels[0].n_de,
            comp__noun(effects->dataset));
   comp__text_up(canvas, 2 * COMP__MM + size * 0.6, frame.y + frame.height / 2, size, text);

@@ -1,5 +1,4 @@
 /* figure_history.c: the losses of a training, epoch by epoch. */
-#include <cairo.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -55,27 +54,28 @@ static void range_of(double *min, double *max, json_t *history, const char *part
 }
 
 static void draw_curve(comp__canvas *canvas, const comp__frame *frame, json_t *history, int s, const char *part) {
-  cairo_t *cr = canvas->cr;
-  cairo_save(cr);
-  cairo_rectangle(cr, frame->x, frame->y - 1, frame->width, frame->height + 2);
-  cairo_clip(cr);
-  comp__set_color(cr, series[s].color);
-  cairo_set_line_width(cr, 0.9);
-  cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
-  if (s == 1) cairo_set_dash(cr, (double[]){3, 1.5}, 2, 0);
+  const comp__pen *pen = canvas->pen;
+  comp__sheet *sheet = canvas->sheet;
+  pen->push(sheet);
+  pen->rectangle(sheet, frame->x, frame->y - 1, frame->width, frame->height + 2);
+  pen->clip(sheet);
+  comp__set_color(canvas, series[s].color);
+  pen->line_width(sheet, 0.9);
+  pen->round_joins(sheet);
+  if (s == 1) pen->dash(sheet, 3, 1.5);
   for (size_t i = 0; i < json_array_size(history); i++) {
     double v = value_at(history, i, series[s].key, part);
-    if (isfinite(v)) cairo_line_to(cr, comp__frame_x(frame, epoch_at(history, i)), comp__frame_y(frame, v));
+    if (isfinite(v)) pen->line_to(sheet, comp__frame_x(frame, epoch_at(history, i)), comp__frame_y(frame, v));
   }
-  cairo_stroke(cr);
-  cairo_restore(cr);
+  pen->stroke(sheet);
+  pen->pop(sheet);
 }
 
 static void draw_panel(comp__canvas *canvas, comp__frame *frame, json_t *history, const char *part, const char *title) {
   range_of(&frame->y_min, &frame->y_max, history, part);
   comp__frame_axes(canvas, frame, "xy");
   for (int s = 0; s < 2; s++) draw_curve(canvas, frame, history, s, part);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   comp__text(canvas, frame->x, frame->y - 4, canvas->font, COMP__BOLD, 0, title);
   comp__text(canvas, frame->x + frame->width / 2, frame->y + frame->height + 3 + 2.6 * canvas->font, canvas->font,
              COMP__PLAIN, 0.5, "epoch");
@@ -101,14 +101,14 @@ static void draw_all(comp__canvas *canvas, json_t *history, const char *title) {
   }
   for (int s = 0; s < 2; s++) {
     if (s == 1 && !json_object_get(json_array_get(history, 0), "validation")) break;
-    comp__set_color(canvas->cr, series[s].color);
-    cairo_set_line_width(canvas->cr, 1.2);
-    if (s == 1) cairo_set_dash(canvas->cr, (double[]){3, 1.5}, 2, 0);
-    cairo_move_to(canvas->cr, x, y + 0.7 * size);
-    cairo_line_to(canvas->cr, x + 14, y + 0.7 * size);
-    cairo_stroke(canvas->cr);
-    cairo_set_dash(canvas->cr, NULL, 0, 0);
-    comp__set_color(canvas->cr, 0x111111);
+    comp__set_color(canvas, series[s].color);
+    canvas->pen->line_width(canvas->sheet, 1.2);
+    if (s == 1) canvas->pen->dash(canvas->sheet, 3, 1.5);
+    canvas->pen->move_to(canvas->sheet, x, y + 0.7 * size);
+    canvas->pen->line_to(canvas->sheet, x + 14, y + 0.7 * size);
+    canvas->pen->stroke(canvas->sheet);
+    canvas->pen->dash(canvas->sheet, 0, 0);
+    comp__set_color(canvas, 0x111111);
     comp__text(canvas, x + 17, y + size, size, COMP__PLAIN, 0, series[s].name);
     x += 32 + comp__text_width(canvas, size, COMP__PLAIN, series[s].name);
   }

@@ -1,5 +1,4 @@
 /* figure_metrics.c: bars of metrics, one panel a metric, one bar a method. */
-#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,15 +48,15 @@ static const char *keep_first_change(comp__scores *scores) {
 static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp__score *s, double x, double width,
                      comp__color color) {
   double zero = comp__frame_y(frame, 0), top = comp__frame_y(frame, s->value), size = 0.86 * canvas->font;
-  comp__set_color(canvas->cr, color);
-  cairo_rectangle(canvas->cr, x, fmin(zero, top), width, fmax(0.4, fabs(zero - top)));
-  cairo_fill(canvas->cr);
-  comp__set_color(canvas->cr, 0x222222);
+  comp__set_color(canvas, color);
+  canvas->pen->rectangle(canvas->sheet, x, fmin(zero, top), width, fmax(0.4, fabs(zero - top)));
+  canvas->pen->fill(canvas->sheet);
+  comp__set_color(canvas, 0x222222);
   if (isfinite(s->error)) {
-    cairo_set_line_width(canvas->cr, 0.6);
-    cairo_move_to(canvas->cr, x + width / 2, comp__frame_y(frame, s->value - s->error));
-    cairo_line_to(canvas->cr, x + width / 2, comp__frame_y(frame, s->value + s->error));
-    cairo_stroke(canvas->cr);
+    canvas->pen->line_width(canvas->sheet, 0.6);
+    canvas->pen->move_to(canvas->sheet, x + width / 2, comp__frame_y(frame, s->value - s->error));
+    canvas->pen->line_to(canvas->sheet, x + width / 2, comp__frame_y(frame, s->value + s->error));
+    canvas->pen->stroke(canvas->sheet);
   }
   char text[40];
   int digits = 3;
@@ -94,17 +93,17 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__sco
     const comp__score *s = find(scores, metric, methods->items[m]);
     if (s) draw_bar(canvas, frame, s, frame->x + slot * ((double)bar++ + 0.12), slot * 0.76, colors[m]);
   }
-  comp__set_color(canvas->cr, 0x333333);
-  cairo_set_line_width(canvas->cr, 0.5);
-  cairo_move_to(canvas->cr, frame->x, comp__frame_y(frame, 0));
-  cairo_line_to(canvas->cr, frame->x + frame->width, comp__frame_y(frame, 0));
-  cairo_stroke(canvas->cr);
+  comp__set_color(canvas, 0x333333);
+  canvas->pen->line_width(canvas->sheet, 0.5);
+  canvas->pen->move_to(canvas->sheet, frame->x, comp__frame_y(frame, 0));
+  canvas->pen->line_to(canvas->sheet, frame->x + frame->width, comp__frame_y(frame, 0));
+  canvas->pen->stroke(canvas->sheet);
   comp__lines lines;
   comp__text_wrap(&lines, canvas, size, COMP__BOLD, comp__score_title(metric, true), frame->width + 8 * COMP__MM, 2);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   comp__text_lines(canvas, frame->x - 8 * COMP__MM, frame->y - (0.8 + 1.2 * (double)lines.count) * size, size,
                    COMP__BOLD, 0, &lines);
-  comp__set_color(canvas->cr, 0x555555);
+  comp__set_color(canvas, 0x555555);
   comp__text(canvas, frame->x - 8 * COMP__MM, frame->y - 0.8 * size, 0.86 * size, COMP__PLAIN, 0, hints[better]);
 }
 
@@ -114,7 +113,7 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   comp__lines lines;
   if (title) {
     comp__text_wrap(&lines, canvas, 1.2 * size, COMP__BOLD, title, canvas->width - 6 * COMP__MM, COMP__LINES);
-    comp__set_color(canvas->cr, 0x111111);
+    comp__set_color(canvas, 0x111111);
     y = comp__text_lines(canvas, 3 * COMP__MM, y + size, 1.2 * size, COMP__BOLD, 0, &lines);
   }
   size_t columns = comp__columns(canvas->width - left - 3 * COMP__MM, gap, metrics->count);
@@ -140,7 +139,7 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
   char text[COMP__LINE_BYTES];
   snprintf(text, sizeof text, "Predictions are of %.450s; mean over labels.", change);
   comp__text_wrap(&lines, canvas, size, COMP__PLAIN, text, canvas->width - 6 * COMP__MM, COMP__LINES);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   canvas->height =
       comp__text_lines(canvas, 3 * COMP__MM, canvas->height + size, size, COMP__PLAIN, 0, &lines) + COMP__MM;
 }

@@ -1,5 +1,4 @@
 /* figure_scatter.c: maps of samples coloured by columns, before and after side by side. */
-#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,16 +31,16 @@ static double point_radius(const comp__frame *frame, size_t n) {
   return fmin(1.6, fmax(0.3, radius));
 }
 
-static void draw_points(cairo_t *cr, const cloud *c, double x0, double y0) {
+static void draw_points(comp__canvas *canvas, const cloud *c, double x0, double y0) {
   const float *v = comp_matrix_const_values(c->embedding);
   size_t n = comp_matrix_rows(c->embedding), cols = comp_matrix_cols(c->embedding);
   double radius = point_radius(&c->frame, n);
   for (size_t k = 0; k < n; k++) {
     size_t i = c->order[k];
-    comp__set_color(cr, c->coloring->colors[i]);
-    cairo_arc(cr, comp__frame_x(&c->frame, (double)v[i * cols]) - x0,
-              comp__frame_y(&c->frame, (double)v[i * cols + 1]) - y0, radius, 0, 2 * M_PI);
-    cairo_fill(cr);
+    comp__set_color(canvas, c->coloring->colors[i]);
+    canvas->pen->circle(canvas->sheet, comp__frame_x(&c->frame, (double)v[i * cols]) - x0,
+                        comp__frame_y(&c->frame, (double)v[i * cols + 1]) - y0, radius);
+    canvas->pen->fill(canvas->sheet);
   }
 }
 
@@ -49,19 +48,12 @@ static void draw_points(cairo_t *cr, const cloud *c, double x0, double y0) {
 static void draw_points_as_image(comp__canvas *canvas, cloud *c) {
   double scale = canvas->dpi / 72;
   double x0 = floor(c->frame.x * scale) / scale, y0 = floor(c->frame.y * scale) / scale;
-  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, (int)ceil(c->frame.width * scale) + 2,
-                                                      (int)ceil(c->frame.height * scale) + 2);
-  cairo_t *cr = cairo_create(image);
-  cairo_scale(cr, scale, scale);
-  draw_points(cr, c, x0, y0);
-  cairo_destroy(cr);
-  cairo_save(canvas->cr);
-  cairo_translate(canvas->cr, x0, y0);
-  cairo_scale(canvas->cr, 1 / scale, 1 / scale);
-  cairo_set_source_surface(canvas->cr, image, 0, 0);
-  cairo_paint(canvas->cr);
-  cairo_restore(canvas->cr);
-  cairo_surface_destroy(image);
+  comp__canvas image = {.pen = canvas->pen};
+  image.sheet =
+      image.pen->image_new((int)ceil(c->frame.width * scale) + 2, (int)ceil(c->frame.height * scale) + 2, scale);
+  draw_points(&image, c, x0, y0);
+  canvas->pen->place(canvas->sheet, image.sheet, x0, y0, scale);
+  comp__canvas_release(&image);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -165,13 +157,13 @@ static comp_status draw_numbers(comp__canvas *canvas, const cloud *c) {
     taken.y[taken.count++] = y;
   }
   /* A number that is away from its cloud is tied to it. All lines first: none may cross a number. */
-  comp__set_color(canvas->cr, 0x111111);
-  cairo_set_line_width(canvas->cr, 0.4);
+  comp__set_color(canvas, 0x111111);
+  canvas->pen->line_width(canvas->sheet, 0.4);
   for (size_t level = 0; level < levels; level++) {
     if (hypot(taken.x[level] - from_x[level], taken.y[level] - from_y[level]) < taken.width) continue;
-    cairo_move_to(canvas->cr, from_x[level], from_y[level]);
-    cairo_line_to(canvas->cr, taken.x[level], taken.y[level]);
-    cairo_stroke(canvas->cr);
+    canvas->pen->move_to(canvas->sheet, from_x[level], from_y[level]);
+    canvas->pen->line_to(canvas->sheet, taken.x[level], taken.y[level]);
+    canvas->pen->stroke(canvas->sheet);
   }
   for (size_t level = 0; level < levels; level++) {
     snprintf(text, sizeof text, "%zu", level + 1);
@@ -184,7 +176,7 @@ static comp_status draw_numbers(comp__canvas *canvas, const cloud *c) {
 static comp_status draw_panel(comp__canvas *canvas, cloud *c, const char *title, const char *name) {
   comp__lines lines;
   double size = canvas->font;
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   comp__text_wrap(&lines, canvas, size, COMP__BOLD, title, c->frame.width, 1);
   comp__text_lines(canvas, c->frame.x + c->frame.width / 2, c->frame.y - 0.6 * size, size, COMP__BOLD, 0.5, &lines);
   comp__embedding_range(&c->frame.x_min, &c->frame.x_max, c->embedding, 0);
@@ -194,13 +186,13 @@ static comp_status draw_panel(comp__canvas *canvas, cloud *c, const char *title,
   if (comp_matrix_rows(c->embedding) > MANY_POINTS)
     draw_points_as_image(canvas, c);
   else
-    draw_points(canvas->cr, c, 0, 0);
-  comp__set_color(canvas->cr, 0x999999);
-  cairo_set_line_width(canvas->cr, 0.5);
-  cairo_rectangle(canvas->cr, c->frame.x, c->frame.y, c->frame.width, c->frame.height);
-  cairo_stroke(canvas->cr);
+    draw_points(canvas, c, 0, 0);
+  comp__set_color(canvas, 0x999999);
+  canvas->pen->line_width(canvas->sheet, 0.5);
+  canvas->pen->rectangle(canvas->sheet, c->frame.x, c->frame.y, c->frame.width, c->frame.height);
+  canvas->pen->stroke(canvas->sheet);
   char axis[96];
-  comp__set_color(canvas->cr, 0x555555);
+  comp__set_color(canvas, 0x555555);
   snprintf(axis, sizeof axis, "%.60s 1", name);
   comp__text(canvas, c->frame.x, c->frame.y + c->frame.height + 1.2 * size, 0.86 * size, COMP__PLAIN, 0, axis);
   snprintf(axis, sizeof axis, "%.60s 2", name);
@@ -329,7 +321,7 @@ comp_status comp_figure_scatter(comp_context *context, const comp_dataset *datas
     comp__lines lines;
     comp__text_wrap(&lines, &canvas, canvas.font * 1.2, COMP__BOLD, options->title, canvas.width - 4 * COMP__MM,
                     COMP__LINES);
-    comp__set_color(canvas.cr, 0x111111);
+    comp__set_color(&canvas, 0x111111);
     y = comp__text_lines(&canvas, 2 * COMP__MM, y + canvas.font, canvas.font * 1.2, COMP__BOLD, 0, &lines);
   }
   COMP__TRY(draw_rows(&canvas, &s, columns, n_columns, &y));

@@ -1,7 +1,6 @@
 /* legend.c: legends: one column beside a picture, or several below it. */
 #include "report/legend.h"
 
-#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -59,18 +58,18 @@ double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, doubl
   size_t rows = (legend->count + columns - 1) / columns;
   double text_width = entry - swatch - numbers;
   comp__lines lines;
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   comp__text_wrap(&lines, canvas, size, COMP__BOLD, legend->title, width, 2);
   double top = comp__text_lines(canvas, x, y + size, size, COMP__BOLD, 0, &lines) + 0.25 * size, bottom = top;
   for (size_t column = 0; column * rows < legend->count; column++) {
     double left = x + (double)column * (entry + space), at = top;
     for (size_t i = column * rows; i < legend->count && i < (column + 1) * rows; i++) {
       if (legend->colors) {
-        comp__set_color(canvas->cr, legend->colors[i]);
-        cairo_arc(canvas->cr, left + SWATCH * size / 2, at - 0.36 * size, SWATCH * size / 2, 0, 2 * M_PI);
-        cairo_fill(canvas->cr);
+        comp__set_color(canvas, legend->colors[i]);
+        canvas->pen->circle(canvas->sheet, left + SWATCH * size / 2, at - 0.36 * size, SWATCH * size / 2);
+        canvas->pen->fill(canvas->sheet);
       }
-      comp__set_color(canvas->cr, 0x111111);
+      comp__set_color(canvas, 0x111111);
       if (legend->numbered) {
         char number[32];
         snprintf(number, sizeof number, "%zu", i + 1);
@@ -89,21 +88,15 @@ double comp__colorbar_draw(comp__canvas *canvas, const char *title, double min, 
   double size = canvas->font, ticks[12];
   comp__lines lines;
   comp__text_wrap(&lines, canvas, size, COMP__BOLD, title, 30 * COMP__MM, 3);
-  comp__set_color(canvas->cr, 0x111111);
+  comp__set_color(canvas, 0x111111);
   double top = comp__text_lines(canvas, x, y + size, size, COMP__BOLD, 0, &lines),
          bar = fmin(height - (top - y), 35 * COMP__MM);
-  cairo_pattern_t *pattern = cairo_pattern_create_linear(0, top + bar, 0, top);
-  for (int k = 0; k <= 32; k++) {
-    comp__color c = comp__viridis(k / 32.0);
-    cairo_pattern_add_color_stop_rgb(pattern, k / 32.0, (double)(c >> 16 & 255u) / 255, (double)(c >> 8 & 255u) / 255,
-                                     (double)(c & 255u) / 255);
-  }
-  cairo_rectangle(canvas->cr, x, top, 3 * COMP__MM, bar);
-  cairo_set_source(canvas->cr, pattern);
-  cairo_fill(canvas->cr);
-  cairo_pattern_destroy(pattern);
+  comp__color shades[33];
+  for (int k = 0; k <= 32; k++) shades[k] = comp__viridis(k / 32.0);
+  canvas->pen->rectangle(canvas->sheet, x, top, 3 * COMP__MM, bar);
+  canvas->pen->fill_shades(canvas->sheet, shades, 33, top + bar, top);
   size_t n = max > min ? comp__ticks(ticks, min, max, 4) : 0;
-  comp__set_color(canvas->cr, 0x333333);
+  comp__set_color(canvas, 0x333333);
   for (size_t i = 0; i < n; i++) {
     char text[32];
     double at = top + bar * (1 - (ticks[i] - min) / (max - min));

@@ -351,6 +351,16 @@ static void judge_information(judge *j) {
          r->independence.entropy);
 }
 
+/* "logistic 0.512 (0.498), forest ...": the classifiers that were asked, about means (and draws). */
+static void list_accuracies(char *out, size_t size, const comp__score *means, const comp__score *draws) {
+  size_t used = 0;
+  for (size_t k = 0; k < COMP_CLASSIFIER_KINDS && used < size; k++)
+    if (means[k].done)
+      used +=
+          (size_t)snprintf(out + used, size - used, "%s%s %.3f (%.3f)", used ? ", " : "",
+                           comp_classifier_kind_name((comp_classifier_kind)k), means[k].balanced, draws[k].balanced);
+}
+
 static void judge_prediction(judge *j) {
   const comp__results *r = j->r;
   const comp__prediction_check *best =
@@ -362,14 +372,13 @@ static void judge_prediction(judge *j) {
     return;
   }
   comp_level level = weigh(j, best->gain, GAIN_CAUTION, GAIN_PROBLEM, best->deviation, best->p, best->least_p);
-  const comp__score *m = r->condition_means.scores, *d = r->condition_draws.scores;
+  char accuracies[128] = "";
+  list_accuracies(accuracies, sizeof accuracies, r->condition_means.scores, r->condition_draws.scores);
   find(j, INDEPENDENT, "prediction", level, best->gain, measure, weighed_advice(level),
-       "%sbalanced accuracy of the condition from means (from draws): logistic %.3f (%.3f), forest %.3f (%.3f), "
-       "boosted %.3f (%.3f); chance %.3f; gain of the best %.2g (0: chance, 1: always right), where chance alone makes "
-       "some %.2g (p %.2g)%s",
-       level == COMP_LEVEL_NOTE ? "too few samples: it may be chance: " : "", m[0].balanced, d[0].balanced,
-       m[1].balanced, d[1].balanced, m[2].balanced, d[2].balanced, 1 / (double)best->n_levels, best->gain,
-       best->deviation, best->p,
+       "%sbalanced accuracy of the condition from means (from draws): %s; chance %.3f; gain of the best %.2g (0: "
+       "chance, 1: always right), where chance alone makes some %.2g (p %.2g)%s",
+       level == COMP_LEVEL_NOTE ? "too few samples: it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
+       best->gain, best->deviation, best->p,
        level == COMP_LEVEL_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
 

@@ -30,7 +30,6 @@ headers() { (cd "$1" && find . -name '*.h' 2>/dev/null | sed 's,^[.]/,,' | sort)
 cc=${CC:-cc}
 # Where the libraries' own headers are that inner headers may include.
 inner_flags=$(pkg-config --cflags-only-I hdf5-serial 2>/dev/null || pkg-config --cflags-only-I hdf5 2>/dev/null)
-inner_flags="$inner_flags $(pkg-config --cflags-only-I cairo 2>/dev/null)"
 cxx=${CXX:-c++}
 for header in $(headers include); do
   compiles C17 "$cc" "$header" -x c -std=c17 -Wpedantic -Wstrict-prototypes

@@ -24,6 +24,7 @@ diagnose      core nn neighbors linalg cluster metrics model train task
 verdict       core diagnose
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose verdict
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
+modules       core cluster metrics report
 cli
 '
 
@@ -32,13 +33,13 @@ libraries='
 ^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5[^/]*[.][ch]
 ^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
-^cairo                                    src/report/[^/]*[.][ch]
+^cairo                                    src/modules/figures[.]c
 ^lapacke[.]h$                             src/linalg/[^/]*[.]c
 ^cblas[.]h$                               src/(linalg/[^/]*|nn/matmul)[.]c
-^xgboost/                                 src/metrics/boosted[.]c
+^xgboost/                                 src/modules/boosted[.]c
 ^linear[.]h$                              src/metrics/logistic[.]c
 ^hnswlib/                                 src/neighbors/hnsw[.]cpp
-^igraph                                   src/cluster/leiden[.]c
+^igraph                                   src/modules/leiden[.]c
 '
 
 cd "$root" || exit 1

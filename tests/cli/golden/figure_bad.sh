@@ -1,4 +1,5 @@
 # What cannot be drawn is refused in one sentence, and no file is left.
+"$COMP" version | grep -q 'figures (cairo' || { echo "there is no module 'figures'"; exit 77; }
 cat >cells.csv <<'END'
 ,group,up,same
 a,S,3.5,1.5

@@ -1,4 +1,5 @@
 # comp run: what it makes; that it does not do things twice; that a run that fails leaves the earlier one as it was.
+"$COMP" version | grep -q 'figures (cairo' || { echo "there is no module 'figures'"; exit 77; }
 awk 'BEGIN {
   print "group,kind,a,b,c,word"
   for (i = 0; i < 120; i++)

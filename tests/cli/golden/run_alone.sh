@@ -1,5 +1,6 @@
 # Every command that comp run shows gives the same bytes when it is run alone, and comp run takes what it finds then. A
 # changed option does not repeat the preparation; a column of names is no feature.
+"$COMP" version | grep -q 'figures (cairo' || { echo "there is no module 'figures'"; exit 77; }
 awk 'BEGIN {
   print "id,group,kind,a,b,c,word"
   for (i = 0; i < 120; i++)

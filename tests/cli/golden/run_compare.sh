@@ -1,4 +1,5 @@
 # comp run --compare: methods take the seed, and as many components as few samples give.
+"$COMP" version | grep -q 'leiden (igraph' || { echo "there is no module 'leiden'"; exit 77; }
 awk 'BEGIN {
   for (i = 0; i <= 20; i++) {
     line = i ? "c" i "," (i % 2 ? "u" : "v") : ",batch"

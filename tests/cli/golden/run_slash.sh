@@ -1,5 +1,6 @@
 # Conditions with a '/': their layers have a '_' in its place, and everything that looks for a layer finds it. Two values that
 # would give one layer are refused before any work, as is --keep when it leaves too little.
+"$COMP" version | grep -q 'figures (cairo' || { echo "there is no module 'figures'"; exit 77; }
 table() {
   awk -v first="$1" -v second="$2" 'BEGIN {
     print ",dose,kind,a,b,c"
