@@ -60,8 +60,9 @@ comp_status comp__gather_findings(json_t **out, const comp__subject *s) {
   size_t i;
   char *text;
   comp_status status = COMP_OK;
-  json_array_foreach(s->documents, i, document)
-      COMP__TRY(comp__evidence_add(&e, COMP_DOCUMENT_SCORES, document, s->options->scores[i]));
+  json_array_foreach(s->documents, i, document) {
+    COMP__TRY(comp__evidence_add(&e, COMP_DOCUMENT_SCORES, document, s->options->scores[i]));
+  }
   COMP__TRY(add_design(&e, s));
   COMP__TRY(add_effects(&e, s));
   if (s->options->model) {

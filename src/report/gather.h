@@ -19,8 +19,8 @@ typedef struct comp__subject {
   const char *noun;              /* what a feature is called: "gene" or "feature" */
   const size_t *rows;            /* the samples on the map, ascending */
   size_t n_rows;
-  comp__effects *effects;             /* one for each change of condition that was predicted */
-  size_t n_effects, left_out_effects; /* the latter are more than the page shows */
+  comp__effects *effects; /* one for each change of condition that was predicted */
+  size_t n_effects;
   comp__scores scores;
   json_t *documents; /* the files of scores, as they are; a list */
   json_t *history;   /* a list; NULL: no model */

@@ -91,6 +91,7 @@ static comp_status choose_rows(size_t **out, comp__subject *s) {
 static comp_status find_effects(comp__subject *s) {
   comp_groups conditions = {0};
   comp_status status;
+  size_t left_out = 0;
   if (!s->condition) return COMP_OK;
   const comp_table *obs = comp_dataset_obs(s->dataset);
   COMP__TRY(comp_table_groups(&conditions, obs, comp_table_find(obs, s->condition)));
@@ -99,7 +100,7 @@ static comp_status find_effects(comp__subject *s) {
     for (size_t t = 0; t < conditions.n_levels; t++) {
       if (c == t || !comp__counterfactual_layer(s->dataset, conditions.levels[t])) continue;
       if (s->n_effects == MAX_EFFECTS) {
-        s->left_out_effects++;
+        left_out++;
         continue;
       }
       comp__effects_options o = {s->condition,         s->label,         conditions.levels[c],
@@ -113,6 +114,9 @@ static comp_status find_effects(comp__subject *s) {
       COMP__TRY(found);
     }
   }
+  if (left_out)
+    comp__info(s->context, "the page shows %zu of %zu predicted changes of condition", s->n_effects,
+               s->n_effects + left_out);
 done:
   comp_groups_release(&conditions);
   return status;

@@ -43,7 +43,9 @@ comp__classified comp__classified_find(const comp__scores *scores, const char *c
                               .levels = comp__member_count(entry, "levels"),
                               .samples = comp__member_count(entry, "samples"),
                               .classifiers = json_object_get(entry, "classifiers")};
-    json_array_foreach(best.classifiers, k, result) compare(&best, result);
+    json_array_foreach(best.classifiers, k, result) {
+      compare(&best, result);
+    }
   }
   return best;
 }

@@ -148,8 +148,9 @@ static comp_status read_one(comp__findings *list, json_t *item) {
   comp_status status;
   COMP__TRY(comp__findings_add(list, comp__member_text(item, "id"), level_of(comp__member_text(item, "level")),
                                comp__member_text(item, "question"), text, comp__member_text(item, "advice")));
-  json_object_foreach(json_object_get(item, "numbers"), name, value)
-      COMP__TRY(comp__findings_number(list, name, json_is_number(value) ? json_number_value(value) : NAN));
+  json_object_foreach(json_object_get(item, "numbers"), name, value) {
+    COMP__TRY(comp__findings_number(list, name, json_is_number(value) ? json_number_value(value) : NAN));
+  }
   json_array_foreach(json_object_get(item, "labels"), k, value) {
     if (json_is_string(value)) COMP__TRY(comp__findings_label(list, json_string_value(value)));
   }

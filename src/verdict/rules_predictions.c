@@ -106,25 +106,29 @@ static void list_labels(comp__listing *out, const comp__judge *j, bool (*is_bad)
                         bool with_r) {
   size_t i, k;
   json_t *change, *entry;
-  json_array_foreach(j->evidence->changes, i, change) json_array_foreach(json_object_get(change, "labels"), k, entry) {
-    const char *label = comp__member_text(entry, "label");
-    char r[32] = "";
-    if (!is_bad(j, entry)) continue;
-    if (with_r) snprintf(r, sizeof r, " (r %.2f)", r_of(entry));
-    comp__listing_add(out, "%.200s \u2192 %.200s%s%.200s%s", comp__member_text(change, "from"),
-                      comp__member_text(change, "to"), *label ? " in " : "", label, r);
+  json_array_foreach(j->evidence->changes, i, change) {
+    json_array_foreach(json_object_get(change, "labels"), k, entry) {
+      const char *label = comp__member_text(entry, "label");
+      char r[32] = "";
+      if (!is_bad(j, entry)) continue;
+      if (with_r) snprintf(r, sizeof r, " (r %.2f)", r_of(entry));
+      comp__listing_add(out, "%.200s \u2192 %.200s%s%.200s%s", comp__member_text(change, "from"),
+                        comp__member_text(change, "to"), *label ? " in " : "", label, r);
+    }
   }
 }
 
 static void name_labels(comp__judge *j, bool (*is_bad)(const comp__judge *j, json_t *entry)) {
   size_t i, k, m;
   json_t *change, *entry;
-  json_array_foreach(j->evidence->changes, i, change) json_array_foreach(json_object_get(change, "labels"), k, entry) {
-    const char *label = comp__member_text(entry, "label");
-    if (j->status != COMP_OK || !*label || !is_bad(j, entry)) continue;
-    const comp_finding *f = &j->out->items[j->out->count - 1];
-    for (m = 0; m < f->n_labels && strcmp(f->labels[m], label) != 0;) m++;
-    if (m == f->n_labels) comp__find_label(j, label);
+  json_array_foreach(j->evidence->changes, i, change) {
+    json_array_foreach(json_object_get(change, "labels"), k, entry) {
+      const char *label = comp__member_text(entry, "label");
+      if (j->status != COMP_OK || !*label || !is_bad(j, entry)) continue;
+      const comp_finding *f = &j->out->items[j->out->count - 1];
+      for (m = 0; m < f->n_labels && strcmp(f->labels[m], label) != 0;) m++;
+      if (m == f->n_labels) comp__find_label(j, label);
+    }
   }
 }
 
