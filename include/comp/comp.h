@@ -27,7 +27,8 @@
  *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
- *   machine.h   versions, and what this machine can do
+ *   version.h   the version of these headers
+ *   machine.h   the version of the library, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
  *
@@ -62,5 +63,6 @@
 #include "comp/task.h"
 #include "comp/train.h"
 #include "comp/umap.h"
+#include "comp/version.h"
 
 #endif
