@@ -32,7 +32,9 @@
  *
  * export.h, which they all include, marks what the library exports.
  *
- * Rules that hold everywhere: out-parameters come first and are named `out`; a function that allocates says who frees;
+ * Rules that hold everywhere: out-parameters come first and are named `out`, then the context; a function that
+ * allocates says who frees. Text is UTF-8: a `const char *` that a function returns is owned by what it was asked of, a
+ * `char **out` is the caller's and freed via comp_free(), and text that is passed in is copied;
  * `new` goes with `free` (heap) and `init` with `release` (a struct that you own); sizes are size_t; nothing is global.
  */
 #ifndef COMP_H
