@@ -28,11 +28,14 @@
  *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
- *   machine.h   versions, and what this machine can do
+ *   version.h   the version of these headers
+ *   machine.h   the version of the library, and what this machine can do
  *
  * export.h, which they all include, marks what the library exports.
  *
- * Rules that hold everywhere: out-parameters come first and are named `out`; a function that allocates says who frees;
+ * Rules that hold everywhere: out-parameters come first and are named `out`, then the context; a function that
+ * allocates says who frees. Text is UTF-8: a `const char *` that a function returns is owned by what it was asked of, a
+ * `char **out` is the caller's and freed via comp_free(), and text that is passed in is copied;
  * `new` goes with `free` (heap) and `init` with `release` (a struct that you own); sizes are size_t; nothing is global.
  */
 #ifndef COMP_H
@@ -64,5 +67,6 @@
 #include "comp/train.h"
 #include "comp/umap.h"
 #include "comp/verdict.h"
+#include "comp/version.h"
 
 #endif

@@ -5,6 +5,10 @@
  * and whether somebody asked it to stop. There is no global state: two contexts in one process do not know of each
  * other. One context serves one call at a time; comp_context_interrupt() alone may be called from anywhere.
  *
+ * Callbacks are called on the thread that made the library call, while that call runs, never on a thread of the
+ * library: a binding needs no lock of its own. A callback may call comp_context_interrupt(), but no other function with
+ * the same context.
+ *
  *     comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
  *     comp_context *context;
  *     if (comp_context_new(&context, &options) != COMP_OK) { puts(comp_error_message()); return 1; }
@@ -46,6 +50,32 @@ typedef struct comp_progress {
 /* Receives progress reports, some 20 a second at most, on the thread that made the library call. */
 typedef void (*comp_progress_fn)(void *user, const comp_progress *progress);
 
+/* The parts of a loss, means over samples: total = likelihood + beta x kl + gamma x penalty, to be minimised. */
+typedef struct comp_losses {
+  double total;
+  double likelihood; /* negative log-likelihood */
+  double kl;         /* KL(posterior || prior) */
+  double penalty;    /* what keeps z independent of the condition; not multiplied by gamma */
+} comp_losses;
+
+/* An epoch of training that has ended. Fields are only ever added at the end. */
+typedef struct comp_epoch {
+  uint64_t epoch;         /* from 1 */
+  uint64_t epochs;        /* the run has at most so many */
+  uint64_t steps;         /* done since the start of the run, of all epochs */
+  uint64_t total_steps;   /* of the whole run, at most */
+  comp_losses train;      /* over the steps of this epoch */
+  comp_losses validation; /* on the samples held out; NaN when there are none */
+  bool best;              /* the lowest validation loss (train loss, when no samples are held out) so far */
+  double gamma;           /* weight of the penalty after the epoch */
+  double rate;            /* learning rate after the epoch */
+  double blur;            /* noise in CoMP's penalty after the epoch; 0: none */
+  double seconds;         /* since the run was started or resumed */
+} comp_epoch;
+
+/* Receives the numbers of each epoch. Returns whether training goes on: after false it ends as if its time were up. */
+typedef bool (*comp_epoch_fn)(void *user, const comp_epoch *epoch);
+
 typedef struct comp_context_options {
   int threads;               /* 0: as many as the CPUs that this process may run on */
   comp_log_level log_level;  /* messages beyond this level are not made */
@@ -73,7 +103,13 @@ COMP_API int comp_context_threads(const comp_context *context);
  * Safe in a signal handler and from another thread. */
 COMP_API void comp_context_interrupt(comp_context *context);
 
-/* Whether comp_context_interrupt() has been called. */
+/* Whether comp_context_interrupt() has been called since the context was made or reset. */
 COMP_API bool comp_context_interrupted(const comp_context *context);
+
+/* Makes an interrupted context usable again. Must not be called while a call with this context runs. */
+COMP_API void comp_context_reset(comp_context *context);
+
+/* Sets the function that comp_train() calls after each epoch; NULL: none. `user` is passed to it. */
+COMP_API void comp_context_on_epoch(comp_context *context, comp_epoch_fn epoch, void *user);
 
 #endif

@@ -124,9 +124,7 @@ COMP_API double comp_counterfactual_measure(const comp_counterfactual_values *va
 COMP_API comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *score);
 
 /* As JSON text: {"from", "to", "layer", "labels": [{"label", "n_from", "n_to", "prediction": {...}, "no_change": {...},
- * "mean_shift": {...}}], "mean": {...}}, undefined values as null. It should be freed via
- * comp_counterfactual_text_free(). */
+ * "mean_shift": {...}}], "mean": {...}}, undefined values as null. It should be freed via comp_free(). */
 COMP_API comp_status comp_counterfactual_score_json(char **out, const comp_counterfactual_score *score);
-COMP_API void comp_counterfactual_text_free(char *text);
 
 #endif

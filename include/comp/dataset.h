@@ -22,18 +22,32 @@ typedef struct comp_dataset comp_dataset;
 COMP_API comp_status comp_dataset_new(comp_dataset **out, comp_matrix *x, const char *const *obs_names,
                                       const char *const *var_names);
 
+/* The same without X, for embeddings and tables alone: comp_dataset_x() is NULL. `features` may be 0. It should be
+ * freed via comp_dataset_free(). */
+COMP_API comp_status comp_dataset_new_without_x(comp_dataset **out, size_t samples, size_t features,
+                                                const char *const *obs_names, const char *const *var_names);
+
 /* NULL is allowed. */
 COMP_API void comp_dataset_free(comp_dataset *dataset);
 
 COMP_API size_t comp_dataset_samples(const comp_dataset *dataset);
 COMP_API size_t comp_dataset_features(const comp_dataset *dataset);
 
-/* The parts, owned by the data set. */
+/* The parts, owned by the data set. X may be NULL. */
 COMP_API comp_matrix *comp_dataset_x(const comp_dataset *dataset);
 COMP_API comp_table *comp_dataset_obs(const comp_dataset *dataset);
 COMP_API comp_table *comp_dataset_var(const comp_dataset *dataset);
 COMP_API const char *comp_dataset_obs_name(const comp_dataset *dataset, size_t i);
 COMP_API const char *comp_dataset_var_name(const comp_dataset *dataset, size_t j);
+
+/* All names in one call: the pointers are written to the caller's array, [samples] or [features]; the text is owned by
+ * the data set and valid until its names are set again. */
+COMP_API void comp_dataset_obs_names(const char **out, const comp_dataset *dataset);
+COMP_API void comp_dataset_var_names(const char **out, const comp_dataset *dataset);
+
+/* Replaces all names, which are copied: UTF-8, none NULL. On failure they are as they were. */
+COMP_API comp_status comp_dataset_set_obs_names(comp_dataset *dataset, const char *const *names);
+COMP_API comp_status comp_dataset_set_var_names(comp_dataset *dataset, const char *const *names);
 
 /* The index of a feature by name, or COMP_NOT_FOUND. */
 COMP_API size_t comp_dataset_find_var(const comp_dataset *dataset, const char *name);

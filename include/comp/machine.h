@@ -13,6 +13,9 @@
 /* The version of the library, such as "0.1.0". */
 COMP_API const char *comp_version(void);
 
+/* The same as a number that can be compared: COMP_VERSION_NUMBER (version.h) when the library was built. */
+COMP_API int comp_version_number(void);
+
 /* The compiler, such as "gcc 12.2.0". */
 COMP_API const char *comp_build_compiler(void);
 

@@ -25,6 +25,9 @@ typedef enum comp_status {
 /* The message of the last failure on this thread; an empty string when there was none. Owned by the library. */
 COMP_API const char *comp_error_message(void);
 
+/* Frees text or bytes that a function handed out to the caller, where its comment says so. NULL is allowed. */
+COMP_API void comp_free(void *block);
+
 /* A short name for a status, such as "bad format". Never NULL. */
 COMP_API const char *comp_status_name(comp_status status);
 

@@ -57,10 +57,24 @@ COMP_API int comp_table_bool(const comp_table *table, size_t column, size_t row)
 COMP_API size_t comp_table_levels(const comp_table *table, size_t column);
 COMP_API const char *comp_table_level(const comp_table *table, size_t column, int32_t code);
 
+/*
+ * Reading a whole column in one call. A column that does not exist, or is of another kind, is COMP_ERR_ARGUMENT.
+ *
+ * Numbers, codes and bools are the table's own array [rows]: it is valid until the column is replaced or removed, or
+ * the table freed. Of strings and levels, the pointers are written to the caller's array ([rows], [levels]); the text
+ * is owned by the table and valid as long.
+ */
+COMP_API comp_status comp_table_numbers(const double **out, const comp_table *table, size_t column);
+COMP_API comp_status comp_table_codes(const int32_t **out, const comp_table *table, size_t column);
+COMP_API comp_status comp_table_bools(const int8_t **out, const comp_table *table, size_t column);
+COMP_API comp_status comp_table_strings(const char **out, const comp_table *table, size_t column);
+COMP_API comp_status comp_table_level_names(const char **out, const comp_table *table, size_t column);
+
 /* Whether a number column holds whole numbers only. */
 COMP_API bool comp_table_is_integer(const comp_table *table, size_t column);
 
-/* Adding a column; one of that name is replaced. The values are copied: `rows` of them. */
+/* Adding a column; one of that name is replaced. The values are copied: `rows` of them. On failure the
+ * table is as it was. Text should be UTF-8. Codes must be -1 or a level's, bools -1, 0 or 1; no level is missing. */
 COMP_API comp_status comp_table_add_strings(comp_table *table, const char *name, const char *const *values);
 COMP_API comp_status comp_table_add_categorical(comp_table *table, const char *name, const int32_t *codes,
                                                 const char *const *levels, size_t n_levels);

@@ -39,8 +39,8 @@
  * lacking is filled in. obs and the record go along, and var when nothing was lacking; else var has the bool column
  * "comp_in_data". Layers and obsm do not go along. For negative binomial models X is counts. It should be freed via
  * comp_dataset_free(). */
-COMP_API comp_status comp_model_read(comp_dataset **out, comp_context *context, const comp_model *model,
-                                     const comp_dataset *dataset);
+COMP_API comp_status comp_model_align(comp_dataset **out, comp_context *context, const comp_model *model,
+                                      const comp_dataset *dataset);
 
 /* ---- Representations ------------------------------------------------------------------------------------------- */
 

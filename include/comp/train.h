@@ -102,6 +102,11 @@ COMP_API void comp_model_free(comp_model *model);
 COMP_API comp_status comp_model_save(const comp_model *model, const char *path);
 COMP_API comp_status comp_model_load(comp_model **out, const char *path);
 
+/* The bytes of a model file, in memory. comp_model_from_memory() reads what either of the two made, and keeps no
+ * pointer to it. The bytes should be freed via comp_free(), the model via comp_model_free(). */
+COMP_API comp_status comp_model_to_memory(void **out, size_t *size, const comp_model *model);
+COMP_API comp_status comp_model_from_memory(comp_model **out, const void *bytes, size_t size);
+
 /* Whether a file looks like a model file (or another safetensors file), by its first bytes: only loading tells whether
  * it is a good one. False also when it cannot be read. */
 COMP_API bool comp_model_probe(const char *path);
@@ -113,6 +118,14 @@ COMP_API const char *comp_model_condition(const comp_model *model);
 COMP_API size_t comp_model_levels(const comp_model *model);
 COMP_API const char *comp_model_level(const comp_model *model, size_t index);
 COMP_API const comp_model_options *comp_model_get_options(const comp_model *model);
+
+/* The tensors of a model: weights, running statistics and the means of the features, as in the file and in its order.
+ * `*out` points to [rows, cols] values, row after row, owned by the model. An index that is too large is
+ * COMP_ERR_ARGUMENT. */
+COMP_API size_t comp_model_tensor_count(const comp_model *model);
+COMP_API const char *comp_model_tensor_name(const comp_model *model, size_t index);
+COMP_API comp_status comp_model_tensor(const float **out, size_t *rows, size_t *cols, const comp_model *model,
+                                       size_t index);
 
 /* Whether training came to its end: false after an interruption or when the time was up (a checkpoint can be resumed
  * then). Only a model that comp_train() made knows. */

@@ -40,7 +40,7 @@ comp_status cli_changes_run(cli_session *session, const comp_dataset *dataset,
 void cli_changes_release(cli_change *changes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     comp_counterfactual_score_free(changes[i].score);
-    comp_counterfactual_text_free(changes[i].json);
+    comp_free(changes[i].json);
     changes[i].score = NULL;
     changes[i].json = NULL;
   }

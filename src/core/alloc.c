@@ -90,6 +90,10 @@ comp_status comp__strdup(char **out, const char *text) {
   return status;
 }
 
+void comp_free(void *block) {
+  comp__free(block);
+}
+
 void comp__free(void *block) {
   free(block);
 }

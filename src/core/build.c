@@ -6,10 +6,15 @@
 #include <unistd.h>
 
 #include "comp/machine.h"
+#include "comp/version.h"
 #include "core/config.h"
 
 const char *comp_version(void) {
   return COMP_VERSION;
+}
+
+int comp_version_number(void) {
+  return COMP_VERSION_NUMBER;
 }
 
 const char *comp_build_compiler(void) {

@@ -1,6 +1,7 @@
 /* context.c: the pool, messages, progress and the stop flag of one user. */
 #include "core/context.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@ static const double PROGRESS_PERIOD = 0.05;
 
 struct comp_context {
   comp_context_options options;
+  comp_epoch_fn epoch;
+  void *epoch_user;
   comp__pool *pool;
   atomic_bool interrupted;
   comp_progress progress;
@@ -68,6 +71,22 @@ bool comp_context_interrupted(const comp_context *context) {
   return atomic_load(&context->interrupted);
 }
 
+void comp_context_reset(comp_context *context) {
+  comp__progress_end(context); /* of a task that did not come to its end */
+  context->muted = false;
+  atomic_store(&context->interrupted, false);
+}
+
+void comp_context_on_epoch(comp_context *context, comp_epoch_fn epoch, void *user) {
+  context->epoch = epoch;
+  context->epoch_user = user;
+}
+
+bool comp__report_epoch(comp_context *context, const comp_epoch *epoch) {
+  assert(!comp__in_parallel_loop());
+  return !context->epoch || context->epoch(context->epoch_user, epoch);
+}
+
 comp_status comp__check_interrupt(comp_context *context) {
   if (!atomic_load(&context->interrupted)) return COMP_OK;
   return comp__error(COMP_ERR_INTERRUPTED, "interrupted");
@@ -80,6 +99,7 @@ void comp__log_mute(comp_context *context, bool muted) {
 void comp__log(comp_context *context, comp_log_level level, const char *format, ...) {
   if (!context->options.log || level > context->options.log_level) return;
   if (context->muted && level > COMP_LOG_WARNING) return;
+  assert(!comp__in_parallel_loop());
   char text[1024];
   va_list args;
   va_start(args, format);
@@ -90,6 +110,7 @@ void comp__log(comp_context *context, comp_log_level level, const char *format, 
 
 static void report(comp_context *context, bool finished) {
   if (!context->options.progress) return;
+  assert(!comp__in_parallel_loop());
   context->progress.finished = finished;
   context->last_report = comp__seconds();
   context->options.progress(context->options.user, &context->progress);

@@ -23,6 +23,9 @@ void comp__progress_begin(comp_context *context, const char *task, const char *u
 void comp__progress_update(comp_context *context, uint64_t done, const char *note);
 void comp__progress_end(comp_context *context);
 
+/* Tells the caller of an epoch; false: training should end. */
+bool comp__report_epoch(comp_context *context, const comp_epoch *epoch);
+
 /* COMP_ERR_INTERRUPTED with a message when somebody asked to stop, else COMP_OK. Ask a few times a second. */
 comp_status comp__check_interrupt(comp_context *context);
 

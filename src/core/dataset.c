@@ -15,6 +15,9 @@ static comp_status make_names(comp__strings *out, const char *const *names, size
   for (size_t i = 0; i < n; i++) {
     const char *name = names ? names[i] : number;
     if (!names) snprintf(number, sizeof number, "%zu", i);
+    if (!name) return comp__error(COMP_ERR_ARGUMENT, "name %zu of %zu is NULL", i, n);
+    if (!comp__utf8_valid(name, strlen(name), NULL))
+      return comp__error(COMP_ERR_ARGUMENT, "name %zu of %zu is not valid UTF-8", i, n);
     comp_status status = comp__strings_append(out, name, strlen(name));
     if (status != COMP_OK) return status;
   }
@@ -42,20 +45,27 @@ done:
   return status;
 }
 
-comp_status comp_dataset_new(comp_dataset **out, comp_matrix *x, const char *const *obs_names,
-                             const char *const *var_names) {
+comp_status comp_dataset_new_without_x(comp_dataset **out, size_t samples, size_t features,
+                                       const char *const *obs_names, const char *const *var_names) {
   *out = NULL;
   comp_status status;
   comp__strings obs = {0}, var = {0};
-  COMP__TRY(make_names(&obs, obs_names, x->rows));
-  COMP__TRY(make_names(&var, var_names, x->cols));
-  COMP__TRY(comp__dataset_new(out, &obs, &var));
-  (*out)->x = x;
-  return COMP_OK;
+  COMP__TRY(make_names(&obs, obs_names, samples));
+  COMP__TRY(make_names(&var, var_names, features));
+  return comp__dataset_new(out, &obs, &var);
 done:
   comp__strings_release(&obs);
   comp__strings_release(&var);
-  comp_matrix_free(x);
+  return status;
+}
+
+comp_status comp_dataset_new(comp_dataset **out, comp_matrix *x, const char *const *obs_names,
+                             const char *const *var_names) {
+  comp_status status = comp_dataset_new_without_x(out, x->rows, x->cols, obs_names, var_names);
+  if (status == COMP_OK)
+    (*out)->x = x;
+  else
+    comp_matrix_free(x);
   return status;
 }
 
@@ -99,6 +109,34 @@ const char *comp_dataset_obs_name(const comp_dataset *dataset, size_t i) {
 
 const char *comp_dataset_var_name(const comp_dataset *dataset, size_t j) {
   return comp__strings_get(&dataset->var_names, j);
+}
+
+void comp_dataset_obs_names(const char **out, const comp_dataset *dataset) {
+  comp__strings_list(out, &dataset->obs_names);
+}
+
+void comp_dataset_var_names(const char **out, const comp_dataset *dataset) {
+  comp__strings_list(out, &dataset->var_names);
+}
+
+static comp_status set_names(comp__strings *names, const char *const *values, size_t n) {
+  comp__strings made = {0};
+  comp_status status = make_names(&made, values, n);
+  if (status != COMP_OK) {
+    comp__strings_release(&made);
+    return status;
+  }
+  comp__strings_release(names);
+  *names = made;
+  return COMP_OK;
+}
+
+comp_status comp_dataset_set_obs_names(comp_dataset *dataset, const char *const *names) {
+  return set_names(&dataset->obs_names, names, dataset->samples);
+}
+
+comp_status comp_dataset_set_var_names(comp_dataset *dataset, const char *const *names) {
+  return set_names(&dataset->var_names, names, dataset->features);
 }
 
 size_t comp_dataset_find_var(const comp_dataset *dataset, const char *name) {

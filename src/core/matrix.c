@@ -69,10 +69,27 @@ done:
 
 void comp_matrix_free(comp_matrix *matrix) {
   if (!matrix) return;
-  comp__free(matrix->values);
-  comp__free(matrix->indptr);
-  comp__free(matrix->indices);
+  if (!(matrix->borrowed & COMP__BORROWED_VALUES)) comp__free(matrix->values);
+  if (!(matrix->borrowed & COMP__BORROWED_INDICES)) comp__free(matrix->indices);
+  if (!(matrix->borrowed & COMP__BORROWED_INDPTR)) comp__free(matrix->indptr);
+  if (matrix->borrowed && matrix->release) matrix->release(matrix->user);
   comp__free(matrix);
+}
+
+bool comp_matrix_is_borrowed(const comp_matrix *matrix) {
+  return matrix->borrowed != 0;
+}
+
+comp_status comp__matrix_own(comp_context *context, comp_matrix *matrix) {
+  if (!matrix->borrowed) return COMP_OK;
+  comp_matrix *copy;
+  comp_status status = comp_matrix_select(&copy, context, matrix, NULL, 0, NULL, 0);
+  if (status != COMP_OK) return status;
+  comp_matrix borrowed = *matrix;
+  *matrix = *copy;
+  *copy = borrowed;
+  comp_matrix_free(copy);
+  return COMP_OK;
 }
 
 comp_matrix_kind comp_matrix_get_kind(const comp_matrix *matrix) {
@@ -90,16 +107,16 @@ size_t comp_matrix_nnz(const comp_matrix *matrix) {
 }
 
 float *comp_matrix_values(comp_matrix *matrix) {
-  return matrix->values;
+  return matrix->borrowed ? NULL : matrix->values;
 }
 const float *comp_matrix_const_values(const comp_matrix *matrix) {
   return matrix->values;
 }
 int64_t *comp_matrix_indptr(comp_matrix *matrix) {
-  return matrix->indptr;
+  return matrix->borrowed ? NULL : matrix->indptr;
 }
 int32_t *comp_matrix_indices(comp_matrix *matrix) {
-  return matrix->indices;
+  return matrix->borrowed ? NULL : matrix->indices;
 }
 const int64_t *comp_matrix_const_indptr(const comp_matrix *matrix) {
   return matrix->indptr;

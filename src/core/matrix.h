@@ -8,10 +8,18 @@ struct comp_matrix {
   comp_matrix_kind kind;
   size_t rows;
   size_t cols;
-  float *values;    /* [rows * cols] when dense, [nnz] when CSR */
-  int64_t *indptr;  /* [rows + 1], CSR only */
-  int32_t *indices; /* [nnz], CSR only */
+  float *values;     /* [rows * cols] when dense, [nnz] when CSR */
+  int64_t *indptr;   /* [rows + 1], CSR only */
+  int32_t *indices;  /* [nnz], CSR only */
+  unsigned borrowed; /* COMP__BORROWED_*: the arrays that are the caller's and must not be written to or freed */
+  comp_release_fn release;
+  void *user; /* of release */
 };
+
+enum { COMP__BORROWED_VALUES = 1, COMP__BORROWED_INDICES = 2, COMP__BORROWED_INDPTR = 4 };
+
+/* Before writing to a matrix in place: one that borrows gets memory of its own and gives the caller's back. */
+comp_status comp__matrix_own(comp_context *context, comp_matrix *matrix);
 
 /* As comp_matrix_new_dense(), not initialised. */
 comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t cols);

@@ -44,6 +44,10 @@ const char *comp__strings_get(const comp__strings *strings, size_t i) {
   return strings->offsets[i] == SIZE_MAX ? NULL : strings->pool + strings->offsets[i];
 }
 
+void comp__strings_list(const char **out, const comp__strings *strings) {
+  for (size_t i = 0; i < strings->count; i++) out[i] = comp__strings_get(strings, i);
+}
+
 void comp__strings_release(comp__strings *strings) {
   comp__free(strings->offsets);
   comp__free(strings->pool);

@@ -26,6 +26,9 @@ comp_status comp__strings_select(comp__strings *out, const comp__strings *string
 /* The i-th string; NULL when missing. Valid until the next append. */
 const char *comp__strings_get(const comp__strings *strings, size_t i);
 
+/* All of them: out[count]. Valid as long. */
+void comp__strings_list(const char **out, const comp__strings *strings);
+
 void comp__strings_release(comp__strings *strings);
 
 /* Finds strings of a list by content. The list must not change while the index lives. */

@@ -138,6 +138,57 @@ const char *comp_table_level(const comp_table *table, size_t i, int32_t code) {
   return comp__strings_get(&c->strings, (size_t)code);
 }
 
+static const char *kind_name(comp_column_kind kind) {
+  static const char *const names[] = {"strings", "categories", "numbers", "bools"};
+  return names[kind];
+}
+
+/* The column, if it is there and of this kind. */
+static comp_status get_kind(const column **out, const comp_table *table, size_t i, comp_column_kind kind) {
+  *out = NULL;
+  if (i >= table->count)
+    return comp__error(COMP_ERR_ARGUMENT, "there is no column %zu: the table has %zu", i, table->count);
+  *out = &table->columns[i];
+  if ((*out)->kind == kind) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT, "column '%s' holds %s, not %s", (*out)->name, kind_name((*out)->kind),
+                     kind_name(kind));
+}
+
+comp_status comp_table_numbers(const double **out, const comp_table *table, size_t i) {
+  const column *c;
+  comp_status status = get_kind(&c, table, i, COMP_COLUMN_NUMBER);
+  *out = status == COMP_OK ? c->numbers : NULL;
+  return status;
+}
+
+comp_status comp_table_codes(const int32_t **out, const comp_table *table, size_t i) {
+  const column *c;
+  comp_status status = get_kind(&c, table, i, COMP_COLUMN_CATEGORICAL);
+  *out = status == COMP_OK ? c->codes : NULL;
+  return status;
+}
+
+comp_status comp_table_bools(const int8_t **out, const comp_table *table, size_t i) {
+  const column *c;
+  comp_status status = get_kind(&c, table, i, COMP_COLUMN_BOOL);
+  *out = status == COMP_OK ? c->bools : NULL;
+  return status;
+}
+
+comp_status comp_table_strings(const char **out, const comp_table *table, size_t i) {
+  const column *c;
+  comp_status status = get_kind(&c, table, i, COMP_COLUMN_STRING);
+  if (status == COMP_OK) comp__strings_list(out, &c->strings);
+  return status;
+}
+
+comp_status comp_table_level_names(const char **out, const comp_table *table, size_t i) {
+  const column *c;
+  comp_status status = get_kind(&c, table, i, COMP_COLUMN_CATEGORICAL);
+  if (status == COMP_OK) comp__strings_list(out, &c->strings);
+  return status;
+}
+
 /* Puts a finished column in place of one of the same name, or at the end. Takes it over. */
 static comp_status place(comp_table *table, column *c) {
   size_t i = comp_table_find(table, c->name);
@@ -193,6 +244,8 @@ comp_status comp_table_add_categorical(comp_table *table, const char *name, cons
     if (codes[row] < -1 || codes[row] >= (int64_t)n_levels)
       return comp__error(COMP_ERR_FORMAT, "column '%s', row %zu: code %d is outside of its %zu levels", name, row,
                          codes[row], n_levels);
+  for (size_t l = 0; l < n_levels; l++)
+    if (!levels[l]) return comp__error(COMP_ERR_ARGUMENT, "column '%s': level %zu is NULL", name, l);
   COMP__TRY(comp__strdup(&c.name, name));
   COMP__TRY(append_all(&c.strings, levels, n_levels));
   COMP__TRY(copy_array(&c.codes, codes, table->rows, sizeof *codes));
@@ -216,6 +269,10 @@ done:
 comp_status comp_table_add_bools(comp_table *table, const char *name, const int8_t *values) {
   comp_status status;
   column c = {.kind = COMP_COLUMN_BOOL};
+  for (size_t row = 0; row < table->rows; row++)
+    if (values[row] < -1 || values[row] > 1)
+      return comp__error(COMP_ERR_ARGUMENT, "column '%s', row %zu: %d is not a bool (-1, 0 or 1)", name, row,
+                         values[row]);
   COMP__TRY(comp__strdup(&c.name, name));
   COMP__TRY(copy_array(&c.bools, values, table->rows, sizeof *values));
   return place(table, &c);

@@ -49,6 +49,10 @@ typedef struct worker_arg {
 /* Set while this thread runs a chunk: an inner loop then runs in place. */
 static _Thread_local bool inside;
 
+bool comp__in_parallel_loop(void) {
+  return inside;
+}
+
 static void relax(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

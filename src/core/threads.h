@@ -8,6 +8,7 @@
 #ifndef COMP_CORE_THREADS_H
 #define COMP_CORE_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comp/context.h"
@@ -24,6 +25,9 @@ typedef void (*comp__chunk_fn)(void *arg, size_t begin, size_t end, int thread);
 
 /* Runs fn over 0 .. n - 1 in chunks of `chunk` items (the last may be shorter) and returns when all are done. */
 void comp__parallel_for(comp_context *context, size_t n, size_t chunk, comp__chunk_fn fn, void *arg);
+
+/* Whether this thread runs a chunk: there, nothing may be said to the caller. */
+bool comp__in_parallel_loop(void);
 
 /* A chunk that can fail. The error of the lowest failing chunk is returned (with its message), whatever the order in
  * which they ran. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comp/file.h"
+#include "comp/version.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "experiment/lab.h"

@@ -93,22 +93,52 @@ static comp_status write_file(const char *path, const char *start, size_t size, 
   return good ? COMP_OK : comp__error_errno("cannot write '%s'", path);
 }
 
+/* All before the arrays, with the digest of everything. */
+static comp_status make_sealed_start(char **out, size_t *size, const comp__array *arrays, size_t n_arrays,
+                                     const comp__text *texts, size_t n_texts) {
+  char *header = NULL;
+  comp_status status = make_header(&header, arrays, n_arrays, texts, n_texts);
+  if (status == COMP_OK) status = make_start(out, size, header);
+  if (status == COMP_OK) seal(*out, *size, arrays, n_arrays);
+  free(header);
+  return status;
+}
+
+comp_status comp__safetensors_encode(char **out, size_t *size, const comp__array *arrays, size_t n_arrays,
+                                     const comp__text *texts, size_t n_texts) {
+  *out = NULL;
+  char *start = NULL;
+  size_t before, total;
+  comp_status status;
+  COMP__TRY(make_sealed_start(&start, &before, arrays, n_arrays, texts, n_texts));
+  total = before;
+  for (size_t i = 0; i < n_arrays; i++) total += arrays[i].rows * arrays[i].cols * sizeof(float);
+  COMP__TRY(comp__alloc(out, total, 1));
+  memcpy(*out, start, before);
+  *size = before;
+  for (size_t i = 0; i < n_arrays; i++) {
+    size_t bytes = arrays[i].rows * arrays[i].cols * sizeof(float);
+    memcpy(*out + *size, arrays[i].values, bytes);
+    *size += bytes;
+  }
+done:
+  comp__free(start);
+  return status;
+}
+
 comp_status comp__safetensors_write(const char *path, const comp__array *arrays, size_t n_arrays,
                                     const comp__text *texts, size_t n_texts) {
   comp__output output = {0};
-  char *header = NULL, *start = NULL;
+  char *start = NULL;
   size_t size;
   comp_status status;
-  COMP__TRY(make_header(&header, arrays, n_arrays, texts, n_texts));
-  COMP__TRY(make_start(&start, &size, header));
-  seal(start, size, arrays, n_arrays);
+  COMP__TRY(make_sealed_start(&start, &size, arrays, n_arrays, texts, n_texts));
   COMP__TRY(comp__output_begin(&output, path));
   COMP__TRY(write_file(output.temporary, start, size, arrays, n_arrays));
   COMP__TRY(comp__output_commit(&output));
 done:
   comp__output_abort(&output);
   comp__free(start);
-  free(header);
   return status;
 }
 
@@ -205,6 +235,18 @@ static comp_status header_length(uint64_t *out, const comp__safetensors *file, c
                      file->path, *out);
 }
 
+/* The checks of all that was read: `start` is what comes before the arrays. */
+static comp_status check_parts(comp__safetensors *file, char *start, size_t size) {
+  comp_status status = parse_header(file, start + 8, size - 8);
+  if (status == COMP_OK) status = check_extent(file);
+  if (status == COMP_OK) status = check_digest(file, start, size);
+  return status;
+}
+
+static comp_status too_short(const comp__safetensors *file) {
+  return comp__error(COMP_ERR_FORMAT, "'%s' is not a safetensors file: it is too short", file->path);
+}
+
 static comp_status read_parts(comp__safetensors *file, int fd) {
   comp_status status;
   struct stat info;
@@ -212,21 +254,49 @@ static comp_status read_parts(comp__safetensors *file, int fd) {
   uint64_t length;
   if (fstat(fd, &info) != 0) return comp__error_errno("cannot read '%s'", file->path);
   if (!S_ISREG(info.st_mode)) return comp__error(COMP_ERR_IO, "'%s' is not a regular file", file->path);
-  if (info.st_size < 8)
-    return comp__error(COMP_ERR_FORMAT, "'%s' is not a safetensors file: it is too short", file->path);
+  if (info.st_size < 8) return too_short(file);
   COMP__TRY(read_exactly(fd, size, 8, file->path));
   COMP__TRY(header_length(&length, file, size, (uint64_t)info.st_size - 8));
   COMP__TRY(comp__alloc(&start, 8 + length, 1));
   memcpy(start, size, 8);
   COMP__TRY(read_exactly(fd, start + 8, length, file->path));
-  COMP__TRY(parse_header(file, start + 8, length));
   file->size = (size_t)info.st_size - 8 - length;
   COMP__TRY(comp__alloc(&file->bytes, file->size, 1));
   COMP__TRY(read_exactly(fd, file->bytes, file->size, file->path));
-  COMP__TRY(check_extent(file));
-  COMP__TRY(check_digest(file, start, 8 + length));
+  COMP__TRY(check_parts(file, start, 8 + length));
 done:
   comp__free(start);
+  return status;
+}
+
+static comp_status copy_parts(comp__safetensors *file, const char *bytes, size_t size) {
+  comp_status status;
+  char *start = NULL;
+  uint64_t length;
+  if (size < 8) return too_short(file);
+  COMP__TRY(header_length(&length, file, bytes, size - 8));
+  COMP__TRY(comp__alloc(&start, 8 + length, 1));
+  memcpy(start, bytes, 8 + length);
+  file->size = size - 8 - length;
+  COMP__TRY(comp__alloc(&file->bytes, file->size, 1));
+  memcpy(file->bytes, bytes + 8 + length, file->size);
+  COMP__TRY(check_parts(file, start, 8 + length));
+done:
+  comp__free(start);
+  return status;
+}
+
+comp_status comp__safetensors_decode(comp__safetensors **out, const void *bytes, size_t size, const char *name) {
+  *out = NULL;
+  comp__safetensors *file;
+  comp_status status = comp__calloc(&file, 1, sizeof *file);
+  if (status != COMP_OK) return status;
+  status = comp__strdup(&file->path, name);
+  if (status == COMP_OK) status = copy_parts(file, bytes, size);
+  if (status == COMP_OK)
+    *out = file;
+  else
+    comp__safetensors_free(file);
   return status;
 }
 

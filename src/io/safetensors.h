@@ -27,6 +27,10 @@ typedef struct comp__text {
 comp_status comp__safetensors_write(const char *path, const comp__array *arrays, size_t n_arrays,
                                     const comp__text *texts, size_t n_texts);
 
+/* The same bytes in memory. They should be freed via comp__free(). */
+comp_status comp__safetensors_encode(char **out, size_t *size, const comp__array *arrays, size_t n_arrays,
+                                     const comp__text *texts, size_t n_texts);
+
 typedef struct comp__safetensors comp__safetensors;
 
 /* Whether a file looks like one, by its first bytes; false also when it cannot be read. */
@@ -35,6 +39,9 @@ bool comp__safetensors_probe(const char *path);
 /* Reads and checks a whole file: the header, that the arrays fill what is behind it, and the digest, if there is one.
  * It should be freed via comp__safetensors_free(). */
 comp_status comp__safetensors_read(comp__safetensors **out, const char *path);
+
+/* As comp__safetensors_read() for bytes in memory, which are copied. `name` stands for the path in messages. */
+comp_status comp__safetensors_decode(comp__safetensors **out, const void *bytes, size_t size, const char *name);
 void comp__safetensors_free(comp__safetensors *file);
 
 /* The text of a key, owned by the file; NULL when there is none. */

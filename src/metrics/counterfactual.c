@@ -673,7 +673,3 @@ comp_status comp_counterfactual_score_json(char **out, const comp_counterfactual
   free(text);
   return status;
 }
-
-void comp_counterfactual_text_free(char *text) {
-  comp__free(text);
-}

@@ -97,6 +97,7 @@ comp_status comp_normalize_total(comp_context *context, comp_dataset *dataset, d
   if (target == 0.0) COMP__FAIL(COMP_ERR_DATA, "cannot normalise totals: every sample is empty");
   for (size_t i = 0; i < n; i++) empty += totals[i] <= 0.0;
   if (empty > 0) comp__warn(context, "%zu samples have no counts at all: they stay 0", empty);
+  COMP__TRY(comp__matrix_own(context, dataset->x));
   scaling s = {dataset->x, totals, target};
   comp__parallel_for(context, n, ROW_CHUNK, scale_rows, &s);
   COMP__TRY(comp__record_step(dataset, json_pack("{s:s, s:f}", "step", "normalize_total", "target_sum", target)));
@@ -129,6 +130,7 @@ static void log_values(void *arg, size_t begin, size_t end, int thread) {
 
 comp_status comp_log1p(comp_context *context, comp_dataset *dataset, bool force) {
   comp_status status = check_not_logged(context, dataset, force);
+  if (status == COMP_OK) status = comp__matrix_own(context, dataset->x);
   if (status != COMP_OK) return status;
   comp__parallel_for(context, comp_matrix_nnz(dataset->x), VALUE_CHUNK, log_values, dataset->x->values);
   return comp__record_step(dataset, json_pack("{s:s}", "step", "log1p"));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comp/version.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "prep/simulate_cell.h"

@@ -159,8 +159,8 @@ done:
   return status;
 }
 
-comp_status comp_model_read(comp_dataset **out, comp_context *context, const comp_model *model,
-                            const comp_dataset *dataset) {
+comp_status comp_model_align(comp_dataset **out, comp_context *context, const comp_model *model,
+                             const comp_dataset *dataset) {
   *out = NULL;
   comp__fitted fitted = {0};
   comp_dataset *d = NULL;
@@ -383,7 +383,7 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
                "%s has %zu features and the model %zu: the result is a file with the model's features, which must not "
                "replace the input; name another output",
                f->in, comp_dataset_features(f->dataset), comp_model_features(model));
-  COMP__TRY(comp_model_read(&d, context, model, f->dataset));
+  COMP__TRY(comp_model_align(&d, context, model, f->dataset));
   comp__info(context, "the data has %zu features and the model %zu: %s gets the model's features only",
              comp_dataset_features(f->dataset), comp_model_features(model), f->out);
   comp_dataset_free(f->dataset);

@@ -171,6 +171,29 @@ static bool exploded(const comp__run *run, const comp__losses *training) {
   return training->total > 1000.0 * scale;
 }
 
+static comp_losses public_losses(const comp__losses *l) {
+  return (comp_losses){l->total, l->likelihood, l->kl, l->penalty};
+}
+
+/* After the epoch's losses were followed, and before it is counted. `held` is NULL when no samples are held out. */
+static void tell_epoch(comp__run *run, const comp__losses *training, const comp__losses *held, double rate) {
+  const comp__run_numbers *now = &run->now;
+  const comp_epoch epoch = {
+      .epoch = now->epoch + 1,
+      .epochs = run->epochs,
+      .steps = now->step,
+      .total_steps = run->total_steps,
+      .train = public_losses(training),
+      .validation = held ? public_losses(held) : (comp_losses){NAN, NAN, NAN, NAN},
+      .best = now->since_best == 0,
+      .gamma = now->gamma,
+      .rate = rate,
+      .blur = blur_now(run),
+      .seconds = comp__seconds() - run->started,
+  };
+  run->stopped = !comp__report_epoch(run->context, &epoch);
+}
+
 static comp_status end_epoch(comp__run *run) {
   comp__run_numbers *now = &run->now;
   comp__losses training = mean_losses(&now->sums, now->samples), held = training;
@@ -194,6 +217,7 @@ static comp_status end_epoch(comp__run *run) {
   json_decref(entry);
   if (status != COMP_OK) return status;
   follow_validation(run, held.total);
+  tell_epoch(run, &training, validated ? &held : NULL, rate);
   now->sums = (comp__losses){0};
   now->samples = 0;
   now->batch = 0;
@@ -246,8 +270,9 @@ static comp_status run_steps(comp__run *run) {
     }
     if (status == COMP_OK) status = maybe_checkpoint(run, ended);
     if (status == COMP_OK) status = comp__check_interrupt(run->context);
-    if (status == COMP_OK && out_of_time(run)) {
-      comp__info(run->context, "the time is up after %llu steps", (unsigned long long)run->now.step);
+    if (status == COMP_OK && (run->stopped || out_of_time(run))) {
+      comp__info(run->context, "%s after %llu steps", run->stopped ? "stopped by the caller" : "the time is up",
+                 (unsigned long long)run->now.step);
       return run->options->checkpoint ? comp__checkpoint_save(run) : COMP_OK;
     }
   }

@@ -40,22 +40,44 @@ static comp_status list_from_json(comp__strings *out, const char *json, const ch
   return status;
 }
 
-static void list_arrays(comp__array *arrays, const comp_model *m) {
-  size_t n = 0;
-  for (size_t t = 0; t < m->network.params.count; t++) {
-    const comp__tensor *tensor = &m->network.params.tensors[t];
-    arrays[n++] = (comp__array){tensor->name, m->params + tensor->offset, tensor->rows, tensor->cols};
-  }
-  for (size_t t = 0; t < m->network.buffers.count; t++) {
-    const comp__tensor *tensor = &m->network.buffers.tensors[t];
-    arrays[n++] = (comp__array){tensor->name, m->buffers + tensor->offset, tensor->rows, tensor->cols};
-  }
-  arrays[n] = (comp__array){"feature_means", m->feature_means, 1, m->network.features};
+size_t comp_model_tensor_count(const comp_model *model) {
+  return model->network.params.count + model->network.buffers.count + 1;
 }
 
-comp_status comp_model_save(const comp_model *model, const char *path) {
+/* The index-th tensor: parameters, running statistics, means of the features. */
+static comp__array nth_array(const comp_model *m, size_t index) {
+  const comp__layout *layouts[] = {&m->network.params, &m->network.buffers};
+  const float *values[] = {m->params, m->buffers};
+  for (int l = 0; l < 2; l++) {
+    if (index < layouts[l]->count) {
+      const comp__tensor *tensor = &layouts[l]->tensors[index];
+      return (comp__array){tensor->name, values[l] + tensor->offset, tensor->rows, tensor->cols};
+    }
+    index -= layouts[l]->count;
+  }
+  return (comp__array){"feature_means", m->feature_means, 1, m->network.features};
+}
+
+const char *comp_model_tensor_name(const comp_model *model, size_t index) {
+  return index < comp_model_tensor_count(model) ? nth_array(model, index).name : NULL;
+}
+
+comp_status comp_model_tensor(const float **out, size_t *rows, size_t *cols, const comp_model *model, size_t index) {
+  *out = NULL;
+  if (index >= comp_model_tensor_count(model))
+    return comp__error(COMP_ERR_ARGUMENT, "there is no tensor %zu: the model has %zu", index,
+                       comp_model_tensor_count(model));
+  const comp__array array = nth_array(model, index);
+  *out = array.values;
+  *rows = array.rows;
+  *cols = array.cols;
+  return COMP_OK;
+}
+
+/* Writes to a path, or to memory when there is none. */
+static comp_status write_model(const comp_model *model, const char *path, char **out, size_t *size) {
   comp_status status;
-  size_t count = model->network.params.count + model->network.buffers.count + 1;
+  size_t count = comp_model_tensor_count(model);
   comp__array *arrays = NULL;
   char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32];
   if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
@@ -68,13 +90,27 @@ comp_status comp_model_save(const comp_model *model, const char *path) {
       {"library_target", target}, {"trained_on", model->trained_on},
       {"kernel", model->kernel},
   };
+  const size_t n_texts = sizeof texts / sizeof *texts;
   COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
-  list_arrays(arrays, model);
-  COMP__TRY(comp__safetensors_write(path, arrays, count, texts, sizeof texts / sizeof *texts));
+  for (size_t i = 0; i < count; i++) arrays[i] = nth_array(model, i);
+  status = path ? comp__safetensors_write(path, arrays, count, texts, n_texts)
+                : comp__safetensors_encode(out, size, arrays, count, texts, n_texts);
 done:
   comp__free(arrays);
   free(features);
   free(levels);
+  return status;
+}
+
+comp_status comp_model_save(const comp_model *model, const char *path) {
+  return write_model(model, path, NULL, NULL);
+}
+
+comp_status comp_model_to_memory(void **out, size_t *size, const comp_model *model) {
+  char *bytes = NULL;
+  *size = 0;
+  comp_status status = write_model(model, NULL, &bytes, size);
+  *out = bytes;
   return status;
 }
 
@@ -177,6 +213,17 @@ comp_status comp_model_load(comp_model **out, const char *path) {
   if (status != COMP_OK) return status;
   status = read_model(out, file);
   if (status != COMP_OK && !strstr(comp_error_message(), path)) comp__error_context(status, "model file '%s'", path);
+  comp__safetensors_free(file);
+  return status;
+}
+
+comp_status comp_model_from_memory(comp_model **out, const void *bytes, size_t size) {
+  *out = NULL;
+  comp__safetensors *file;
+  comp_status status = comp__safetensors_decode(&file, bytes, size, "model in memory");
+  if (status != COMP_OK) return status;
+  status = read_model(out, file);
+  if (status != COMP_OK) comp__error_context(status, "model in memory");
   comp__safetensors_free(file);
   return status;
 }

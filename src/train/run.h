@@ -44,6 +44,7 @@ typedef struct comp__run {
   double started, last_checkpoint;
   uint64_t total_steps;
   size_t epochs;
+  bool stopped; /* the caller's epoch function asked to end */
 } comp__run;
 
 /* Writes the state to options->checkpoint. */

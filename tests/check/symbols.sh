@@ -1,6 +1,6 @@
 #!/bin/sh
 # symbols.sh LIBRARY [ROOT]: the shared library exports exactly the functions that the public headers declare with COMP_API, and all of
-# them are named comp_*. Speaks TAP.
+# them are named comp_* and have a version. Speaks TAP.
 set -u
 case $1 in
   /*) library=$1 ;;
@@ -24,11 +24,13 @@ report() {
   fi
 }
 
-echo 1..4
+echo 1..5
 "${NM:-nm}" -D --defined-only --format=posix "$library" >"$lists/nm" 2>"$lists/nm-errors"
 if [ -s "$lists/nm" ]; then : >"$lists/nm-errors"; else echo "no symbols in $library" >>"$lists/nm-errors"; fi
 report 1 'the library lists its symbols' "$lists/nm-errors"
-cut -d ' ' -f 1 "$lists/nm" | sed 's,@.*,,' | sort -u >"$lists/exported"
+# The names of the versions themselves are absolute symbols.
+awk '$2 != "A" { print $1 }' "$lists/nm" >"$lists/names"
+sed 's,@.*,,' "$lists/names" | sort -u >"$lists/exported"
 
 grep -Ev '^comp_[a-z0-9]' "$lists/exported" >"$lists/foreign"
 report 2 'exported names are comp_*, none is comp__*' "$lists/foreign"
@@ -49,4 +51,6 @@ comm -23 "$lists/declared" "$lists/exported" >"$lists/missing"
 report 3 'every COMP_API function of the headers is exported' "$lists/missing"
 comm -13 "$lists/declared" "$lists/exported" >"$lists/undeclared"
 report 4 'every exported function is declared in a public header' "$lists/undeclared"
+grep -v '@' "$lists/names" >"$lists/unversioned"
+report 5 'every exported function has a version (src/libcomp.map)' "$lists/unversioned"
 exit $status

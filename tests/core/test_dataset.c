@@ -87,12 +87,43 @@ static void selection_takes_everything_along(void **state) {
   comp_context_free(context);
 }
 
+static void names_are_read_and_set(void **state) {
+  (void)state;
+  comp_dataset *d = sample();
+  const char *names[4];
+  comp_dataset_obs_names(names, d);
+  assert_string_equal(names[2], "c3");
+  comp_dataset_var_names(names, d);
+  assert_string_equal(names[3], "3");
+  assert_ok(comp_dataset_set_var_names(d, (const char *[]){"CD4", "CD8A", "MS4A1", "LYZ"}));
+  assert_int_equal(comp_dataset_find_var(d, "LYZ"), 3);
+  assert_ok(comp_dataset_set_obs_names(d, (const char *[]){"x", "y", "z"}));
+  assert_error(comp_dataset_set_obs_names(d, (const char *[]){"x", NULL, "z"}), COMP_ERR_ARGUMENT,
+               "name 1 of 3 is NULL");
+  assert_error(comp_dataset_set_obs_names(d, (const char *[]){"x", "y", "\xff"}), COMP_ERR_ARGUMENT, "not valid UTF-8");
+  assert_string_equal(comp_dataset_obs_name(d, 2), "z");
+  comp_dataset_free(d);
+}
+
+static void x_may_be_absent(void **state) {
+  (void)state;
+  comp_dataset *d;
+  comp_matrix *z;
+  assert_ok(comp_dataset_new_without_x(&d, 3, 0, NULL, NULL));
+  assert_null(comp_dataset_x(d));
+  assert_string_equal(comp_dataset_obs_name(d, 1), "1");
+  assert_ok(comp_matrix_new_dense(&z, 3, 2));
+  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_z", z));
+  comp_dataset_free(d);
+  assert_error(comp_dataset_new_without_x(&d, 1, 1, (const char *[]){"\xff"}, NULL), COMP_ERR_ARGUMENT, "UTF-8");
+  assert_null(d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parts_are_found),
-      cmocka_unit_test(wrong_shapes_are_refused),
-      cmocka_unit_test(removed_matrices_are_gone),
-      cmocka_unit_test(selection_takes_everything_along),
+      cmocka_unit_test(parts_are_found),           cmocka_unit_test(wrong_shapes_are_refused),
+      cmocka_unit_test(removed_matrices_are_gone), cmocka_unit_test(selection_takes_everything_along),
+      cmocka_unit_test(names_are_read_and_set),    cmocka_unit_test(x_may_be_absent),
   };
   return cmocka_run_group_tests_name("core/dataset", tests, NULL, NULL);
 }

@@ -128,6 +128,51 @@ static void rows_can_be_selected(void **state) {
   comp_table_free(t);
 }
 
+static void whole_columns_are_read(void **state) {
+  (void)state;
+  comp_table *t;
+  const double *numbers;
+  const int32_t *codes;
+  const int8_t *bools;
+  const char *strings[3], *levels[2];
+  assert_ok(comp_table_new(&t, 3));
+  assert_ok(comp_table_add_strings(t, "s", (const char *[]){"a", NULL, "gr\xc3\xb6\xc3\x9f"}));
+  assert_ok(comp_table_add_categorical(t, "c", (int32_t[]){1, -1, 0}, (const char *[]){"CTRL", "STIM"}, 2));
+  assert_ok(comp_table_add_numbers(t, "n", (double[]){1, NAN, 2.5}, false));
+  assert_ok(comp_table_add_bools(t, "b", (int8_t[]){1, -1, 0}));
+  assert_ok(comp_table_strings(strings, t, 0));
+  assert_string_equal(strings[0], "a");
+  assert_null(strings[1]);
+  assert_string_equal(strings[2], "gr\xc3\xb6\xc3\x9f");
+  assert_ok(comp_table_codes(&codes, t, 1));
+  assert_memory_equal(codes, ((int32_t[]){1, -1, 0}), 3 * sizeof *codes);
+  assert_ok(comp_table_level_names(levels, t, 1));
+  assert_string_equal(levels[1], "STIM");
+  assert_ok(comp_table_numbers(&numbers, t, 2));
+  assert_true(numbers[0] == 1 && isnan(numbers[1]) && numbers[2] == 2.5);
+  assert_ok(comp_table_bools(&bools, t, 3));
+  assert_memory_equal(bools, ((int8_t[]){1, -1, 0}), 3);
+  assert_error(comp_table_numbers(&numbers, t, 0), COMP_ERR_ARGUMENT, "column 's' holds strings, not numbers");
+  assert_null(numbers);
+  assert_error(comp_table_strings(strings, t, 1), COMP_ERR_ARGUMENT, "holds categories, not strings");
+  assert_error(comp_table_level_names(levels, t, 3), COMP_ERR_ARGUMENT, "holds bools, not categories");
+  assert_error(comp_table_codes(&codes, t, 4), COMP_ERR_ARGUMENT, "there is no column 4: the table has 4");
+  comp_table_free(t);
+}
+
+static void bad_columns_are_refused(void **state) {
+  (void)state;
+  comp_table *t;
+  assert_ok(comp_table_new(&t, 2));
+  assert_ok(comp_table_add_numbers(t, "x", (double[]){1, 2}, true));
+  assert_error(comp_table_add_categorical(t, "x", (int32_t[]){0, 0}, (const char *[]){NULL}, 1), COMP_ERR_ARGUMENT,
+               "level 0 is NULL");
+  assert_error(comp_table_add_bools(t, "x", (int8_t[]){0, 2}), COMP_ERR_ARGUMENT, "row 1: 2 is not a bool");
+  assert_int_equal(comp_table_columns(t), 1);
+  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_NUMBER);
+  comp_table_free(t);
+}
+
 static void index_finds_strings(void **state) {
   (void)state;
   comp__strings list = {0};
@@ -162,11 +207,12 @@ static void utf8_is_checked(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_come_back),     cmocka_unit_test(numbers_print_short_and_exact),
-      cmocka_unit_test(same_name_replaces),   cmocka_unit_test(missing_column_suggests),
-      cmocka_unit_test(codes_are_checked),    cmocka_unit_test(groups_of_each_kind),
-      cmocka_unit_test(rows_can_be_selected), cmocka_unit_test(index_finds_strings),
-      cmocka_unit_test(utf8_is_checked),
+      cmocka_unit_test(values_come_back),        cmocka_unit_test(numbers_print_short_and_exact),
+      cmocka_unit_test(same_name_replaces),      cmocka_unit_test(missing_column_suggests),
+      cmocka_unit_test(codes_are_checked),       cmocka_unit_test(groups_of_each_kind),
+      cmocka_unit_test(rows_can_be_selected),    cmocka_unit_test(index_finds_strings),
+      cmocka_unit_test(utf8_is_checked),         cmocka_unit_test(whole_columns_are_read),
+      cmocka_unit_test(bad_columns_are_refused),
   };
   return cmocka_run_group_tests_name("core/table", tests, NULL, NULL);
 }

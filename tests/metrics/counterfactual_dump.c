@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   need(comp_counterfactual_score_run(&score, context, dataset, &o));
   need(comp_counterfactual_score_json(&text, score));
   puts(text);
-  comp_counterfactual_text_free(text);
+  comp_free(text);
   comp_counterfactual_score_free(score);
   comp_dataset_free(dataset);
   comp_context_free(context);
