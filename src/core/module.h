@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "comp/machine.h"
+#include "comp/version.h"
 
 /* The rows of the table in module.c. */
 typedef enum comp__module_id {
