@@ -25,6 +25,7 @@
 #include "core/rng.h"
 #include "linalg/linalg.h"
 #include "nn/matmul.h"
+#include "neighbors/options.h"
 
 /* The published values; clusters were Seurat's. */
 enum {
@@ -100,10 +101,10 @@ static comp_status cluster_by_graph(int32_t *labels, size_t *clusters, const cel
   comp_status status;
   comp_neighbors *near = NULL;
   comp__weighted_graph graph = {0};
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = GRAPH_NEIGHBORS < points->rows ? GRAPH_NEIGHBORS : points->rows - 1;
   options.search = COMP_SEARCH_EXACT;
-  COMP__TRY(comp_neighbors_find(&near, c->context, points, &options));
+  COMP__TRY(comp__neighbors_find(&near, c->context, points, &options));
   COMP__TRY(comp__connectivity(&graph, c->context, comp_neighbors_indices(near), comp_neighbors_distances(near),
                                points->rows, options.k, options.k));
   COMP__TRY(comp__leiden(labels, clusters, &graph, RESOLUTION, c->run->options->seed));

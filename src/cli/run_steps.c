@@ -232,11 +232,13 @@ static int map(run_job *job, const char *use, const char *key, uint64_t upstream
   run_line_text(job, "--key", key);
   run_line_number(job, "--seed", (double)job->options->seed);
   if (run_step_needed(job, upstream, one(list, output))) {
-    comp_umap_options u = COMP_UMAP_OPTIONS_INIT;
+    comp_options *u;
     comp_matrix *layout;
-    u.seed = (uint64_t)job->options->seed;
-    comp_status status =
-        comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), &u);
+    comp_status status = comp_options_new(&u, "umap");
+    if (status == COMP_OK) status = comp_options_set_int(u, "seed", job->options->seed);
+    if (status == COMP_OK)
+      status = comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), u);
+    comp_options_free(u);
     if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, key, layout);
     if (status != COMP_OK) return fail(job, status);
   }

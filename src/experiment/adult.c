@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "umap/options.h"
 
 static const comp__column columns[] = {{"gender", "Gender Acc", COMP_BETTER_LOWER, 3},
                                        {"income", "Income Acc", COMP_BETTER_HIGHER, 3},
@@ -178,7 +179,7 @@ static comp_status sampled(comp__figures *out, comp__lab *lab, const comp__trial
 
 static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
   comp_model *model = NULL;
-  comp_umap_options umap = COMP_UMAP_OPTIONS_INIT;
+  comp__umap_options umap = comp__umap_defaults();
   comp_status status;
   umap.a = 0.1;
   umap.b = 2;

@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "umap/options.h"
 
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix) {
@@ -248,12 +249,12 @@ comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, co
   return status == COMP_OK ? status : comp__error_in_file(status, path);
 }
 
-comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp_umap_options options) {
+comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp__umap_options options) {
   const comp_matrix *z =
       strcmp(key, "X") == 0 ? comp_dataset_x(lab->dataset) : comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
   comp_matrix *layout = NULL;
   options.seed = trial->seed;
-  comp_status status = comp_umap_run(&layout, NULL, lab->context, z, &options);
+  comp_status status = comp__umap_run(&layout, NULL, lab->context, z, &options);
   return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, "umap", layout) : status;
 }
 

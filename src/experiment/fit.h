@@ -6,6 +6,7 @@
 #include "comp/umap.h"
 #include "core/strings.h"
 #include "experiment/lab.h"
+#include "umap/options.h"
 
 /* OUT/runs/ID[-PART]SUFFIX, without spaces. */
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
@@ -43,7 +44,7 @@ comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, co
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name);
 
 /* The UMAP of an embedding `key`, in the lab's obsm/umap; the options' seed becomes that of the trial. */
-comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp_umap_options options);
+comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp__umap_options options);
 
 /* Fits a trial's model, predicts the samples of `from` under `to` and adds the scores: r_all, r_de, mse_all, mse_de and
  * r_change_all, of each label too ("r_all/LABEL"), and the errors of pairs, by column `pair` (may be NULL). */

@@ -13,7 +13,7 @@ dist          core
 prep          core io
 model         core nn
 train         core nn model dist io
-task          core nn model train
+task          core nn model train neighbors
 linalg        core nn
 neighbors     core nn
 cluster       core nn neighbors linalg
@@ -23,6 +23,7 @@ baseline      core nn neighbors linalg cluster
 diagnose      core nn neighbors linalg cluster metrics model train task
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
+options       core neighbors umap
 cli
 '
 
