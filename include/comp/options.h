@@ -85,7 +85,7 @@ COMP_API comp_status comp_options_check(const comp_options *options);
  * is canonical: options with the same values give the same text. It should be freed via free(). */
 COMP_API comp_status comp_options_to_json(char **out, const comp_options *options);
 
-/* Sets the options that an object names; null unsets one. */
+/* Sets the options that an object names; null unsets one. A value that is the default stays unset. */
 COMP_API comp_status comp_options_from_json(comp_options *options, const char *json);
 
 /* ---- Descriptions ---------------------------------------------------------------------------------------------- */
@@ -127,8 +127,10 @@ COMP_API const char *comp_option_group(const comp_option *option);   /* heading 
 COMP_API const char *comp_option_help(const comp_option *option);
 COMP_API bool comp_option_required(const comp_option *option);
 
-/* In words: what happens when the option is not set, or what else decides on its default. NULL: the default says it. */
+/* In words: what happens when the option is not set; NULL: the default says it. And what else decides on the default,
+ * such as a preset; NULL: nothing. */
 COMP_API const char *comp_option_unset(const comp_option *option);
+COMP_API const char *comp_option_varies(const comp_option *option);
 
 /* The smallest and largest value of a number, both allowed; infinite where there is no limit. */
 COMP_API double comp_option_min(const comp_option *option);

@@ -466,12 +466,15 @@ static bool expand_kind(opt_spec *out, size_t *count, const opt_spec *table, con
   return true;
 }
 
+static bool same_group(const opt_spec *a, const opt_spec *b) {
+  return strcmp(a->group ? a->group : "Options", b->group ? b->group : "Options") == 0;
+}
+
 /* Rows of a group stand together, groups in the order of their first rows. */
 static void gather_groups(opt_spec *rows, size_t count) {
   for (size_t i = 0; i + 1 < count; i++) {
     size_t next = i + 1;
-    const char *group = rows[i].group ? rows[i].group : "";
-    while (next < count && strcmp(rows[next].group ? rows[next].group : "", group) != 0) next++;
+    while (next < count && !same_group(&rows[i], &rows[next])) next++;
     if (next == count) continue;
     opt_spec row = rows[next];
     memmove(&rows[i + 2], &rows[i + 1], (next - i - 1) * sizeof *rows);
@@ -543,7 +546,7 @@ static void option_default(char *buffer, size_t size, const opt_spec *spec) {
   char text[128];
   const char *words = spec->unset ? spec->unset : comp_option_unset(spec->option), *value = NULL;
   if (comp_options_new(&fresh, spec->rows) != COMP_OK) return;
-  if (!spec->unset) value = comp_options_get(fresh, spec->name, text, sizeof text);
+  if (!words) words = comp_option_varies(spec->option), value = comp_options_get(fresh, spec->name, text, sizeof text);
   snprintf(buffer, size, "%s%s%s", value ? value : "", value && words ? "; " : "", words ? words : "");
   comp_options_free(fresh);
 }

@@ -228,25 +228,22 @@ static void add_input(run_job *job) {
 
 /* Everything that the preparation depends on, as one number. */
 static uint64_t request(const run_job *job) {
+  static const char *const groups[] = {"Preparation", "Input", NULL};
   const run_options *o = job->options;
-  const comp_read_options *r = &job->read;
+  char *options = run_options_text(job, groups);
   const char *texts[] = {comp_version(),
                          job->digest,
                          job->format,
+                         job->table ? "table" : "omics",
                          o->condition,
                          job->table ? o->label : NULL,
                          job->table ? o->target : NULL,
-                         o->hvg,
-                         r->layer,
-                         r->names,
-                         r->missing,
-                         o->input.comment,
-                         job->keep_known};
-  const bool flags[] = {job->table,   o->no_hvg,    o->drop_missing,    r->raw,
-                        r->transpose, r->no_header, r->metadata != NULL};
+                         job->keep_known,
+                         options};
   uint64_t id = 1;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
-  return run_mix(run_mix_filters(id, o), flags, sizeof flags);
+  free(options);
+  return id;
 }
 
 /* The command line is complete: shows it, and takes the fingerprint. */

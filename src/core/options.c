@@ -407,6 +407,18 @@ static comp_status set_json(comp_options *options, const char *name, const json_
   return comp__error(COMP_ERR_ARGUMENT, "%s: an object is not a value", name);
 }
 
+/* Whether the value of an option is what it would be without it: then it need not be set. */
+static bool is_default(comp_options *options, const comp_option *row) {
+  char buffer[256];
+  value given = *value_of(options, row);
+  if (!given.given || row->type == COMP_OPTION_TEXTS) return given.given && given.count == 0;
+  *value_of(options, row) = (value){false, 0, NULL};
+  const char *text = comp_options_get(options, row->name, buffer, sizeof buffer);
+  bool same = text && strcmp(text, given.items[0]) == 0;
+  *value_of(options, row) = given;
+  return same;
+}
+
 comp_status comp_options_from_json(comp_options *options, const char *text) {
   json_error_t error;
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error), *item;
@@ -418,5 +430,7 @@ comp_status comp_options_from_json(comp_options *options, const char *text) {
     if (status == COMP_OK) status = set_json(options, name, item);
   }
   json_decref(root);
+  for (const comp_option *row = options->kind->rows; row->name && status == COMP_OK; row++)
+    if (!row->internal && is_default(options, row)) clear(value_of(options, row));
   return status;
 }

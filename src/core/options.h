@@ -39,6 +39,7 @@ struct comp_option {
   const char *group;
   const char *help;
   const char *value;                      /* default, as text; NULL: none, or that of kind->base */
+  const char *varies;                     /* see comp_option_varies() */
   const char *unset;                      /* see comp_option_unset() */
   double min, max;                        /* 0, 0: any; INFINITY as max: no upper limit */
   double absent;                          /* number: what the field holds while the option is unset */

@@ -29,6 +29,9 @@ bool comp_option_required(const comp_option *option) {
 const char *comp_option_unset(const comp_option *option) {
   return option->unset;
 }
+const char *comp_option_varies(const comp_option *option) {
+  return option->varies;
+}
 double comp_option_min(const comp_option *option) {
   return option->min == 0 && option->max == 0 ? -INFINITY : option->min;
 }
@@ -67,6 +70,7 @@ static json_t *describe_row(const comp_options *fresh, const comp_option *row) {
                 row->required, "default", text_or_null(comp_options_get(fresh, row->name, buffer, sizeof buffer)),
                 "unset", text_or_null(row->unset), "group", text_or_null(row->group), "help", row->help, "min",
                 limit(comp_option_min(row)), "max", limit(comp_option_max(row)));
+  json_object_set_new(out, "varies", text_or_null(row->varies));
   json_object_set_new(out, "metavar", text_or_null(row->metavar));
   json_object_set_new(out, "choices", row->type == COMP_OPTION_CHOICE ? list_choices(row) : json_null());
   return out;
@@ -121,7 +125,7 @@ static bool read_value(void *out, const comp_option *row, const json_t *item) {
   plain.invert = false;
   if (row->type == COMP_OPTION_BOOL && json_is_boolean(item))
     return comp__option_parse(&plain, out, json_is_true(item) ? "true" : "false") == COMP_OK;
-  if (json_is_string(item) && (row->type == COMP_OPTION_CHOICE || row->type == COMP_OPTION_TEXT))
+  if (json_is_string(item) && row->type == COMP_OPTION_CHOICE)
     return comp__option_parse(&plain, out, json_string_value(item)) == COMP_OK;
   bool list = row->type == COMP_OPTION_INTS || row->type == COMP_OPTION_REALS;
   if (list ? !json_is_array(item) : !json_is_number(item)) return false;
@@ -140,6 +144,7 @@ comp_status comp__options_from_record(void *out, const comp__options_kind *kind,
     if (!row->record) continue;
     const char *slash = strchr(row->record, '/');
     if (slash) continue; /* how it was trained: nothing that the model needs */
+    if (row->type == COMP_OPTION_CHOICE && row->size != sizeof(int)) continue; /* a name of a later version may do */
     const json_t *item = json_object_get(root, row->record);
     if (!item && row->record_later) continue;
     if (!item || !read_value(out, row, item))

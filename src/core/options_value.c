@@ -262,11 +262,26 @@ static bool is_number(const comp_option *row) {
 }
 
 static bool is_absent(const comp_option *row, double value) {
-  if (row->value) return false;
+  if (row->value || row->varies) return false;
   return isnan(row->absent) ? isnan(value) : value == row->absent;
 }
 
+static comp_status check_list(const comp_option *row, const void *values) {
+  const size_t *field = (const size_t *)(const void *)((const char *)values + row->offset);
+  const size_t count = *(const size_t *)(const void *)((const char *)values + row->count),
+               most = row->size / sizeof *field;
+  if (count < 1 || count > most)
+    return comp__error(COMP_ERR_ARGUMENT, "%s: %zu numbers; there must be 1 to %zu", row->name, count, most);
+  for (size_t i = 0; i < count; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%zu", field[i]);
+    if (!in_range(row, (double)field[i])) return out_of_range(row, text, 0, DBL_MAX);
+  }
+  return COMP_OK;
+}
+
 comp_status comp__option_check(const comp_option *row, const void *values) {
+  if (row->type == COMP_OPTION_INTS) return check_list(row, values);
   if (!is_number(row) || row->store) return COMP_OK;
   char text[64];
   double value = number_of(row, (const char *)values + row->offset);

@@ -12,6 +12,7 @@
 #include "core/matrix.h"
 #include "diagnose/results.h"
 #include "linalg/linalg.h"
+#include "train/options.h"
 
 enum {
   STEP_PREDICT = 7000000,
@@ -107,7 +108,7 @@ static comp_status check_alike(comp_context *context, const named *first, const 
   if (!same)
     return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than %s", other->name,
                        comp_model_condition(a), first->name);
-  if (comp_model_get_options(a)->likelihood != comp_model_get_options(b)->likelihood)
+  if (comp__model_get_options(a)->likelihood != comp__model_get_options(b)->likelihood)
     return comp__error(COMP_ERR_ARGUMENT, "%s has another likelihood than %s: they cannot be compared", other->name,
                        first->name);
   return check_same_data(context, first, other);
@@ -146,7 +147,7 @@ static double training_setting(const comp_model *model, const char *name) {
 
 static comp_status check_against(comp_context *context, const named *first, const comp_diagnose_options *o) {
   named against = name_against(o);
-  const comp_model_options *m = comp_model_get_options(o->against);
+  const comp__model_options *m = comp__model_get_options(o->against);
   comp_status status = check_alike(context, first, &against);
   if (status != COMP_OK) return status;
   if (same_weights(first->model, o->against))
@@ -349,7 +350,7 @@ comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const com
     comp__settings_compare(&r.settings, models[0], models[m], name_model(models, m, options).name);
   r.model = models[0];
   r.n = comp_dataset_samples(dataset);
-  r.dims = comp_model_get_options(models[0])->latent;
+  r.dims = comp__model_get_options(models[0])->latent;
   r.conditions = comp_model_levels(models[0]);
   COMP__TRY(comp__calloc(&r.counts, r.conditions, sizeof *r.counts));
   if (options->label) {

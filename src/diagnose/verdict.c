@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "diagnose/results.h"
+#include "train/options.h"
 
 #define DEPENDENCE_SAID 0.2 /* |correlation| of the squares of two components: above it is said */
 /* Share of H(c) that z holds, estimated from below, and gain of the best classifier over chance. */
@@ -289,7 +290,7 @@ static void judge_symmetry(judge *j) {
 
 /* Whether training had a penalty. */
 static bool penalised(const judge *j) {
-  const comp_model_options *o = comp_model_get_options(j->r->model);
+  const comp__model_options *o = comp__model_get_options(j->r->model);
   return o->penalty != COMP_PENALTY_NONE && o->gamma > 0;
 }
 

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "task/options.h"
 #include "umap/options.h"
 
 static const comp__column columns[] = {{"gender", "Gender Acc", COMP_BETTER_LOWER, 3},
@@ -92,11 +93,11 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
 
 /* CoMP has the recipe that hides attributes, for longer; the others keep what the paper gives them, with its network,
  * posteriors and steps. */
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  comp_train_options protect;
-  comp_status status = comp_train_options_init(out, trial->model, "paper-adult");
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
+  comp__train_options protect;
+  comp_status status = comp__train_options_init(out, trial->model, "paper-adult");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0) return status;
-  status = comp_train_options_init(&protect, "comp", "protect");
+  status = comp__train_options_init(&protect, "comp", "protect");
   if (status != COMP_OK) return status;
   if (strcmp(trial->model, "comp") == 0) *out = protect;
   comp__lab_gamma(out, lab, trial);
@@ -165,12 +166,12 @@ done:
 }
 
 static comp_status sampled(comp__figures *out, comp__lab *lab, const comp__trial *trial, const comp_model *model) {
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
+  comp__embed_options embed = comp__embed_defaults();
   comp_matrix *z = NULL;
   char row[sizeof out->items->row];
   embed.sample = true;
   embed.seed = trial->seed;
-  comp_status status = comp_embed(&z, NULL, lab->context, model, lab->dataset, &embed);
+  comp_status status = comp__embed(&z, NULL, lab->context, model, lab->dataset, &embed);
   snprintf(row, sizeof row, "%.40s, samples", trial->row);
   if (status == COMP_OK) status = audit(out, lab, row, z);
   comp_matrix_free(z);

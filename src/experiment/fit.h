@@ -6,6 +6,7 @@
 #include "comp/umap.h"
 #include "core/strings.h"
 #include "experiment/lab.h"
+#include "train/options.h"
 #include "umap/options.h"
 
 /* OUT/runs/ID[-PART]SUFFIX, without spaces. */
@@ -31,11 +32,11 @@ comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *t
 
 /* The recipe of a trial: the paper's preset, or the default one with the experiment's gammas. A gamma of the trial goes
  * before. */
-comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
+comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial,
                              const char *paper_preset);
 
 /* The weight of the penalty: the trial's, or in the default preset the experiment's where it has one. */
-void comp__lab_gamma(comp_train_options *options, const comp__lab *lab, const comp__trial *trial);
+void comp__lab_gamma(comp__train_options *options, const comp__lab *lab, const comp__trial *trial);
 
 /* Reads FOLDER/SUB/NAME or FOLDER/NAME, which are counts, and prepares them: the lab's data set. */
 comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep);

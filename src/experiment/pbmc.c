@@ -31,7 +31,7 @@ static comp_status prepare(comp__lab *lab) {
   return comp__lab_read(lab, "pbmc_protocols", "v2_vs_5p_6500.h5ad", &prep);
 }
 
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   return comp__lab_recipe(out, lab, trial, "paper-pbmc");
 }
 

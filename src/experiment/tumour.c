@@ -76,7 +76,7 @@ static comp_status prepare(comp__lab *lab) {
  * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. Less the means of their
  * conditions, like organs are near one another from the beginning, which keeps them from being exchanged
  * (docs/experiments.md has what was tried). */
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0 || strcmp(trial->model, "comp") != 0)
     return status;

@@ -7,11 +7,12 @@
 #include "core/error.h"
 #include "core/options.h"
 #include "neighbors/options.h"
+#include "task/options.h"
+#include "train/options.h"
 #include "umap/options.h"
 
 static const comp__options_kind *const kinds[] = {
-    &comp__neighbors_kind,
-    &comp__umap_kind,
+    &comp__train_kind, &comp__embed_kind, &comp__counterfactual_kind, &comp__neighbors_kind, &comp__umap_kind,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

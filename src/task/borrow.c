@@ -11,9 +11,10 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "neighbors/options.h"
 #include "nn/matmul.h"
 #include "task/coder.h"
-#include "neighbors/options.h"
+#include "task/options.h"
 
 enum { NEIGHBORS = 100, NEAREST_DONORS = 30, MAX_DONORS = 4096, BLOCK = 256 };
 static const double enough = 0.9, donor_support = 0.5, sharpness = 0.1;
@@ -152,7 +153,7 @@ done:
 }
 
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__fitted *fitted,
-                         const comp_counterfactual_options *options, int32_t to) {
+                         const comp__counterfactual_options *options, int32_t to) {
   loan l = {.fitted = fitted,
             .prediction = prediction,
             .latent = fitted->model->network.options.latent,

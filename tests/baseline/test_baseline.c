@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include "core/rng.h"
+#include "train/options.h"
 
 enum { GENES = 60, TYPES = 4, PER_TYPE = 60, NEAR = 25 };
 
@@ -111,9 +112,9 @@ static double same_type(const comp_dataset *dataset, const comp_matrix *z, int32
 
 /* A small vae, for scgen. */
 static comp_model *make_model(comp_context *context, const comp_dataset *dataset, const char *kind) {
-  comp_train_options t;
+  comp__train_options t;
   comp_model *model;
-  assert_ok(comp_train_options_init(&t, kind, NULL));
+  assert_ok(comp__train_options_init(&t, kind, NULL));
   t.condition = "set";
   t.model.n_hidden = 1;
   t.model.hidden[0] = 32;
@@ -121,7 +122,7 @@ static comp_model *make_model(comp_context *context, const comp_dataset *dataset
   t.epochs = 150;
   t.batch = 64;
   t.rate = 5e-3;
-  assert_ok(comp_train(&model, context, dataset, &t));
+  assert_ok(comp__train(&model, context, dataset, &t));
   return model;
 }
 

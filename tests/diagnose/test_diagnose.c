@@ -7,6 +7,7 @@
 #include "diagnose/predict.h"
 #include "diagnose/results.h"
 #include "diagnose/stability.h"
+#include "train/options.h"
 
 static double normal(uint64_t row, uint64_t column) {
   return comp__rng_normal(comp__rng_at(3, COMP__RNG_TEST, 0, row), column);
@@ -153,9 +154,9 @@ static comp_dataset *make_dataset(size_t rows, size_t features, uint64_t seed) {
 }
 
 static comp_model *make_model(comp_context *context, const comp_dataset *d, uint64_t seed, double gamma) {
-  comp_train_options o;
+  comp__train_options o;
   comp_model *model;
-  assert_ok(comp_train_options_init(&o, "comp", NULL));
+  assert_ok(comp__train_options_init(&o, "comp", NULL));
   o.condition = "stim";
   o.model.latent = 3;
   o.model.n_hidden = 1;
@@ -164,7 +165,7 @@ static comp_model *make_model(comp_context *context, const comp_dataset *d, uint
   o.epochs = 20;
   o.batch = 64;
   o.seed = seed;
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   return model;
 }
 
