@@ -38,15 +38,14 @@ static const opt_spec options[] = {
     {"as", .kind = OPT_CHOICE, FIELD(as), .metavar = "KIND", .choices = kinds, .group = "Preparation",
      .help =
          "what the data is: measurements of genes, or a table of numbers and names; auto: a .csv or .tsv is a table"},
-    {"keep", .kind = OPT_STRING, .repeat = true, FIELD(keep), .metavar = "COL=VALUE", .group = "Preparation",
-     .help = "only samples whose column COL has this value, or one of several: COL=A,B"},
-    {"hvg", .kind = OPT_STRING, FIELD(hvg), .metavar = "FLAVOR[:N]", .group = "Preparation",
-     .unset = "seurat:2000, of more than 2000 features", .help = "the most variable genes: seurat, vst, variance"},
+    {.rows = "prep", .only = "keep", .group = "Preparation", FIELD(prep)},
+    {.rows = "prep",
+     .only = "hvg",
+     .group = "Preparation",
+     .unset = "seurat:2000, of more than 2000 features",
+     FIELD(prep)},
     {"no-hvg", .kind = OPT_FLAG, FIELD(no_hvg), .group = "Preparation", .help = "all features, however many"},
-    {"drop", .kind = OPT_STRING, .repeat = true, FIELD(drop), .metavar = "COL", .group = "Preparation",
-     .help = "leave this column of a table out"},
-    {"drop-missing", .kind = OPT_FLAG, FIELD(drop_missing), .group = "Preparation",
-     .help = "leave out rows of a table with missing values, in place of an error"},
+    {.rows = "tabular", .only = "drop drop-missing", .group = "Preparation", FIELD(tabular)},
 
     {.rows = "train",
      .only = "preset",
@@ -111,25 +110,31 @@ static json_t *own_value(const opt_spec *spec, const run_options *o) {
 
 /* The value of a row of the library. What a preset decides on is null until it is set: which preset depends on the
  * data. */
-static json_t *library_value(const opt_spec *spec, const run_options *o, const json_t *all) {
+static json_t *library_value(const opt_spec *spec, const run_options *o) {
   const comp_options *set = *(comp_options *const *)(const void *)((const char *)o + spec->offset);
   bool open = spec->unset || comp_option_unset(spec->option) || comp_option_varies(spec->option);
-  return open && !comp_options_given(set, spec->name) ? json_null() : json_incref(json_object_get(all, spec->name));
+  char *text = NULL;
+  if (open && !comp_options_given(set, spec->name)) return json_null();
+  if (comp_options_to_json(&text, set) != COMP_OK) return NULL;
+  json_t *all = json_loads(text, 0, NULL), *value = json_incref(json_object_get(all, spec->name));
+  json_decref(all);
+  free(text);
+  return value;
 }
 
-/* Every option of the command, or those under the headings; NULL: out of memory. */
+/* Every option of the command, or those under the headings; NULL: a text is not UTF-8. */
 static json_t *list_options(const run_options *o, const char *const *groups) {
-  char *text = NULL;
-  if (comp_options_to_json(&text, o->train) != COMP_OK) return NULL;
-  json_t *all = json_loads(text, 0, NULL), *out = json_object();
-  free(text);
+  json_t *out = json_object();
   for (const opt_spec *spec = cli_rows(options); spec->name; spec++) {
     bool wanted = !groups;
     for (size_t i = 0; groups && groups[i]; i++)
       wanted = wanted || (spec->group && strcmp(spec->group, groups[i]) == 0);
-    if (wanted) json_object_set_new(out, spec->name, spec->option ? library_value(spec, o, all) : own_value(spec, o));
+    if (wanted &&
+        json_object_set_new(out, spec->name, spec->option ? library_value(spec, o) : own_value(spec, o)) != 0) {
+      json_decref(out);
+      return NULL;
+    }
   }
-  json_decref(all);
   return out;
 }
 
@@ -211,6 +216,8 @@ static int run(cli_session *session, const void *values) {
   job->own.condition = comp_options_get(job->own.train, "condition", NULL, 0);
   job->own.model = comp_options_get(job->own.train, "model", NULL, 0);
   comp_options_get_int(job->own.train, "seed", &job->own.seed);
+  job->own.keep = comp_options_get_list(job->own.prep, "keep", &job->own.n_keep);
+  job->own.hvg = comp_options_get(job->own.prep, "hvg", NULL, 0);
   job->options = &job->own;
   job->lock = -1;
   int code = cli_input_options(&job->read, &job->options->input)

@@ -90,13 +90,15 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
   const size_t features = comp_dataset_features(dataset), samples = comp_dataset_samples(dataset);
   comp_status status;
   if (features > COMPONENTS && samples > COMPONENTS) {
-    comp_pca_options pca_options = COMP_PCA_OPTIONS_INIT;
-    pca_options.components = COMPONENTS;
+    comp_options *how = NULL;
     comp_pca pca;
-    status = comp_pca_run(&pca, session->context, dataset, &pca_options);
+    status = comp_options_new(&how, "pca");
+    if (status == COMP_OK) status = comp_options_set_int(how, "components", COMPONENTS);
+    if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, how);
+    comp_options_free(how);
     if (status == COMP_OK) {
       comp_pca_release(&pca);
-      return comp_dataset_get(dataset, COMP_SLOT_OBSM, pca_options.key);
+      return comp_dataset_get(dataset, COMP_SLOT_OBSM, "X_pca");
     }
   } else {
     status = comp_matrix_to_dense(made, session->context, comp_dataset_x(dataset));

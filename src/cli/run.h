@@ -29,17 +29,17 @@ typedef struct run_options {
   const char *label, *target, *from, *to, *compare;
   bool protect;
   const char *as; /* "auto", "omics", "table" */
-  opt_list keep, drop;
-  const char *hvg;
-  bool no_hvg, drop_missing;
-  comp_options *train;
+  bool no_hvg;
+  comp_options *prep, *tabular, *train;
   int64_t k;
   double alpha;
   bool no_umap, no_correct, no_diagnose, fresh;
   const char *figures; /* "svg", "png", "pdf" */
-  /* Options of `train` that other steps need, too. */
-  const char *condition, *model;
+  /* Of the library's options, those that several steps read. */
+  const char *condition, *model, *hvg;
   int64_t seed;
+  const char *const *keep;
+  size_t n_keep;
 } run_options;
 
 /* A command line in the making: what is shown, and what of it decides on the result. */

@@ -153,18 +153,20 @@ static size_t count_components(const run_job *job) {
 
 static int components(run_job *job) {
   const char *list[2];
-  comp_pca_options p = COMP_PCA_OPTIONS_INIT;
-  comp_pca pca;
-  p.components = count_components(job);
-  run_line_start(job, "pca", "pca");
-  in_place(job);
-  run_line_number(job, "--components", (double)p.components);
-  if (run_step_needed(job, job->prepared, one(list, "obsm/X_pca"))) {
-    comp_status status = comp_pca_run(&pca, job->context, job->dataset, &p);
-    if (status != COMP_OK) return fail(job, status);
-    comp_pca_release(&pca);
+  comp_options *p = NULL;
+  comp_pca pca = {0};
+  comp_status status = comp_options_new(&p, "pca");
+  if (status == COMP_OK) status = comp_options_set_int(p, "components", (int64_t)count_components(job));
+  if (status == COMP_OK) {
+    run_line_start(job, "pca", "pca");
+    in_place(job);
+    run_line_options(job, p);
+    if (run_step_needed(job, job->prepared, one(list, "obsm/X_pca")))
+      status = comp_pca_run(&pca, job->context, job->dataset, p);
   }
-  return run_step_done(job);
+  comp_pca_release(&pca);
+  comp_options_free(p);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 static int embed(run_job *job) {
@@ -279,11 +281,8 @@ static int each_method(run_job *job, int (*visit)(run_job *job, const comp_basel
 int run_check_options(run_job *job) {
   const run_options *o = job->options;
   comp_options *t = NULL;
-  comp_hvg_options hvg = COMP_HVG_OPTIONS_INIT;
   if (o->target && !o->protect) return cli_usage_error(job->session, "--target goes with --protect");
   if (o->hvg && o->no_hvg) return cli_usage_error(job->session, "--hvg and --no-hvg exclude each other");
-  if (o->hvg && comp_hvg_parse(&hvg, o->hvg) != COMP_OK)
-    return cli_usage_error(job->session, "--hvg: %s", comp_error_message());
   int code = each_method(job, NULL);
   if (!code) code = train_options(&t, job);
   comp_options_free(t);
@@ -522,43 +521,48 @@ static int measure(run_job *job) {
   return code ? code : run_step_done(job);
 }
 
+/* As comp diagnose writes it. */
+static comp_status write_diagnosis(run_job *job, const comp_diagnosis *diagnosis) {
+  cli_output output;
+  if (!cli_output_open(&output, run_path(job, "diagnose.json"))) return COMP_ERR_IO;
+  fprintf(output.file, "%s\n", comp_diagnosis_json(diagnosis));
+  return cli_output_commit(&output) ? COMP_OK : COMP_ERR_IO;
+}
+
+static comp_status diagnose_options(comp_options **out, const run_job *job) {
+  comp_status status = comp_options_new(out, "diagnose");
+  if (status == COMP_OK) status = comp_options_set(*out, "label", job->options->label);
+  if (status == COMP_OK) status = comp_options_set_int(*out, "max-samples", DIAGNOSE_SAMPLES);
+  if (status == COMP_OK) status = comp_options_set_int(*out, "permutations", DIAGNOSE_PERMUTATIONS);
+  return status == COMP_OK ? comp_options_set_int(*out, "seed", job->options->seed) : status;
+}
+
 static int diagnose(run_job *job) {
   const char *list[2];
+  comp_options *d = NULL;
   if (job->options->no_diagnose) return 0;
-  run_line_start(job, "diagnose", "diagnose");
-  run_line_path(job, "-i", "data.h5ad");
-  run_line_path(job, "-m", "model.safetensors");
-  run_line_text(job, "--label", job->options->label);
-  run_line_number(job, "--max-samples", DIAGNOSE_SAMPLES);
-  run_line_number(job, "--permutations", DIAGNOSE_PERMUTATIONS);
-  run_line_number(job, "--seed", (double)job->options->seed);
-  run_line_path(job, "--json", "diagnose.json");
-  if (run_step_needed(job, job->trained, one(list, "diagnose.json"))) {
-    comp_diagnose_options d = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp_status status = diagnose_options(&d, job);
+  if (status == COMP_OK) {
+    run_line_start(job, "diagnose", "diagnose");
+    run_line_path(job, "-i", "data.h5ad");
+    run_line_path(job, "-m", "model.safetensors");
+    run_line_options(job, d);
+    run_line_path(job, "--json", "diagnose.json");
+  }
+  if (status == COMP_OK && run_step_needed(job, job->trained, one(list, "diagnose.json"))) {
     comp_diagnosis *diagnosis = NULL;
     const comp_model *model = job->model;
-    d.label = job->options->label;
-    d.samples = DIAGNOSE_SAMPLES;
-    d.permutations = DIAGNOSE_PERMUTATIONS;
-    d.seed = (uint64_t)job->options->seed;
-    comp_status status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, &d);
-    if (status == COMP_OK) {
-      cli_output output; /* as comp diagnose writes it */
-      status = cli_output_open(&output, run_path(job, "diagnose.json")) ? COMP_OK : COMP_ERR_IO;
-      if (status == COMP_OK) {
-        fprintf(output.file, "%s\n", comp_diagnosis_json(diagnosis));
-        if (!cli_output_commit(&output)) status = COMP_ERR_IO;
-      }
-    }
+    status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, NULL, d);
+    if (status == COMP_OK) status = write_diagnosis(job, diagnosis);
     comp_diagnosis_free(diagnosis);
     if (status == COMP_ERR_DATA) {
       run_say(job, "comp: warning: the model is not checked: %s", comp_error_message());
       unlink(run_path(job, "diagnose.json")); /* of an earlier run */
-    } else if (status != COMP_OK) {
-      return fail(job, status);
+      status = COMP_OK;
     }
   }
-  return run_step_done(job);
+  comp_options_free(d);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 /* How often the condition is right when it is guessed from the label alone. Where conditions differ in their shares of

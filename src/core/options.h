@@ -22,10 +22,10 @@
 
 #include "comp/options.h"
 
-/* The type decides on the field: BOOL bool; INT 4 or 8 bytes; REAL float or double; BYTES size_t; CHOICE an enum (the
- * index of the name), a const char * or an array of char; TEXT and FILE const char *, or one char; TEXTS a pair
- * `const char *const *items; size_t count`; INTS an array of size_t and a count; REALS an array of double, where the
- * last number given stands for the rest. */
+/* The type decides on the field: BOOL bool, or an enum of two; INT 4 or 8 bytes; REAL float or double; BYTES size_t;
+ * CHOICE an enum (the index of the name), a const char * or an array of char; TEXT and FILE const char *, or one char;
+ * TEXTS a pair `const char *const *items; size_t count`; INTS an array of size_t and a count; REALS an array of double,
+ * where the last number given stands for the rest. */
 struct comp_option {
   const char *name; /* as on the command line: "min-dist". NULL ends the table */
   char letter;

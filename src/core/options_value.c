@@ -214,7 +214,10 @@ static comp_status parse_text(const comp_option *row, void *field, const char *t
 static comp_status parse_bool(const comp_option *row, void *field, const char *text) {
   bool value = strcmp(text, "true") == 0;
   if (!value && strcmp(text, "false") != 0) return wrong(row, text, "true or false");
-  *(bool *)field = value != row->invert;
+  if (row->size == sizeof(int))
+    *(int *)field = value != row->invert;
+  else
+    *(bool *)field = value != row->invert;
   return COMP_OK;
 }
 
@@ -247,6 +250,10 @@ comp_status comp__option_parse(const comp_option *row, void *values, const char 
     break; /* the options own the list: see comp__options_fill() */
   }
   return COMP_OK;
+}
+
+static bool flag_of(const comp_option *row, const void *field) {
+  return (row->size == sizeof(int) ? *(const int *)field != 0 : *(const bool *)field) != row->invert;
 }
 
 /* The value of a number, and of the index of a choice. */
@@ -320,7 +327,7 @@ const char *comp__option_format(const comp_option *row, const void *values, char
   if (is_number(row) && is_absent(row, number_of(row, field))) return NULL;
   switch (row->type) {
   case COMP_OPTION_BOOL:
-    return *(const bool *)field != row->invert ? "true" : "false";
+    return flag_of(row, field) ? "true" : "false";
   case COMP_OPTION_INT:
     snprintf(buffer, size, "%lld", row->size == 4 ? *(const int32_t *)field : (long long)*(const int64_t *)field);
     return buffer;
@@ -369,7 +376,7 @@ json_t *comp__option_json(const comp_option *row, const void *values) {
   if (!text) return json_null();
   switch (row->type) {
   case COMP_OPTION_BOOL:
-    return json_boolean(*(const bool *)field != row->invert);
+    return json_boolean(flag_of(row, field));
   case COMP_OPTION_INT:
   case COMP_OPTION_BYTES:
     return json_integer(row->size == 4 ? *(const int32_t *)field : (json_int_t) * (const int64_t *)field);

@@ -1,5 +1,5 @@
 /* diagnose.c: all checks in order. What is computed is in the other files, what it means in verdict.c. */
-#include "comp/diagnose.h"
+#include "diagnose/options.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -29,34 +29,22 @@ enum {
   CHANGE_ROWS = 300 /* samples for a mean change */
 };
 
-comp_status comp_diagnose_options_check(const comp_diagnose_options *o) {
-  if (!(o->alpha > 0 && o->alpha < 0.5))
-    return comp__error(COMP_ERR_ARGUMENT, "alpha: %g is not between 0 and 0.5", o->alpha);
-  if (o->samples < 100 || o->samples > 100000)
-    return comp__error(COMP_ERR_ARGUMENT, "samples: %zu is not between 100 and 100000", o->samples);
-  if (o->permutations < 19 || o->permutations > 100000)
-    return comp__error(COMP_ERR_ARGUMENT, "permutations: %zu is not between 19 and 100000", o->permutations);
-  if (o->draws < 2 || o->draws > 1000)
-    return comp__error(COMP_ERR_ARGUMENT, "draws: %zu is not between 2 and 1000", o->draws);
-  return COMP_OK;
-}
-
 /* What messages call a model. */
 typedef struct named {
   const comp_model *model;
   char name[512];
 } named;
 
-static named name_model(const comp_model *const *models, size_t m, const comp_diagnose_options *o) {
+static named name_model(const comp_model *const *models, size_t m, const comp__diagnose_options *o) {
   named n = {.model = models[m]};
-  if (o->names)
+  if (m < o->n_names)
     snprintf(n.name, sizeof n.name, "'%s'", o->names[m]);
   else
     snprintf(n.name, sizeof n.name, "model %zu", m + 1);
   return n;
 }
 
-static named name_against(const comp_diagnose_options *o) {
+static named name_against(const comp__diagnose_options *o) {
   named n = {.model = o->against, .name = "the model to compare with"};
   if (o->against_name) snprintf(n.name, sizeof n.name, "'%s'", o->against_name);
   return n;
@@ -145,7 +133,7 @@ static double training_setting(const comp_model *model, const char *name) {
   return value;
 }
 
-static comp_status check_against(comp_context *context, const named *first, const comp_diagnose_options *o) {
+static comp_status check_against(comp_context *context, const named *first, const comp__diagnose_options *o) {
   named against = name_against(o);
   const comp__model_options *m = comp__model_get_options(o->against);
   comp_status status = check_alike(context, first, &against);
@@ -163,7 +151,7 @@ static comp_status check_against(comp_context *context, const named *first, cons
 }
 
 static comp_status check_models(comp_context *context, const comp_model *const *models, size_t n,
-                                const comp_diagnose_options *o) {
+                                const comp__diagnose_options *o) {
   if (n == 0) return comp__error(COMP_ERR_ARGUMENT, "there is no model to diagnose");
   named first = name_model(models, 0, o);
   for (size_t m = 1; m < n; m++) {
@@ -209,7 +197,7 @@ static size_t at_most(size_t n, size_t most) {
 /* Permutations after which the smallest p, `tests` / (permutations + 1), does not exceed alpha; `most` when that takes
  * more, and never fewer than were asked for. Without it a test could not reject, and the line would pass whatever was
  * measured. */
-static size_t enough(const comp_diagnose_options *o, double tests, size_t least, size_t most) {
+static size_t enough(const comp__diagnose_options *o, double tests, size_t least, size_t most) {
   double needed = ceil(tests / o->alpha * (1 - 1e-12)) - 1;
   size_t n = needed < (double)most ? (size_t)needed : most;
   return n > least ? n : least;
@@ -217,7 +205,7 @@ static size_t enough(const comp_diagnose_options *o, double tests, size_t least,
 
 static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   comp__posteriors p = {0};
   COMP__TRY(comp__posteriors_init(&p, l->mean, l->scale, l->codes, l->n, l->dims, l->conditions, o->seed));
   COMP__TRY(comp__independence_estimate(&r->independence, context, &p, o->samples, o->draws, o->seed));
@@ -253,7 +241,7 @@ done:
 
 static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
   const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = (1U << COMP_CLASSIFIER_KINDS) - 1;
   int32_t *codes = NULL;
@@ -285,7 +273,7 @@ done:
 static comp_status run_correction(comp__results *r, comp_context *context, const comp__latent *l,
                                   const comp_dataset *dataset) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   comp__latent against = {0};
   if (r->labels.n_levels)
     COMP__TRY(comp__fates_find(&r->fates, context, l, r->labels.codes, r->labels.n_levels, NEIGHBOR_ROWS, NEIGHBORS,
@@ -303,7 +291,7 @@ done:
 static comp_status run_checks(comp__results *r, comp_context *context, const comp_dataset *dataset,
                               const comp__latent *latents) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   r->missing = latents[0].fitted.n_missing;
   r->features = latents[0].features;
   for (size_t i = 0; i < r->n; i++) r->counts[latents[0].codes[i]]++;
@@ -337,14 +325,14 @@ static void release(comp__results *r) {
   comp__free(r->counts);
 }
 
-comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
-                          const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
+comp_status comp__diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
+                           const comp_model *const *models, size_t n_models, const comp__diagnose_options *options) {
   *out = NULL;
   comp_status status;
   comp_diagnosis *diagnosis = NULL;
   comp__latent *latents = NULL;
   comp__results r = {.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
-  COMP__TRY(comp_diagnose_options_check(options));
+  COMP__TRY(comp__options_check(&comp__diagnose_kind, options));
   COMP__TRY(check_models(context, models, n_models, options));
   for (size_t m = 1; m < n_models; m++)
     comp__settings_compare(&r.settings, models[0], models[m], name_model(models, m, options).name);
@@ -403,4 +391,14 @@ comp_verdict comp_diagnosis_worst(const comp_diagnosis *diagnosis) {
 }
 const char *comp_diagnosis_json(const comp_diagnosis *diagnosis) {
   return diagnosis->json;
+}
+
+comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
+                          const comp_model *const *models, size_t n_models, const comp_model *against,
+                          const comp_options *options) {
+  comp__diagnose_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__diagnose_kind, options);
+  plain.against = against;
+  return status == COMP_OK ? comp__diagnose(out, context, dataset, models, n_models, &plain) : status;
 }

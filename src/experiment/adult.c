@@ -5,11 +5,11 @@
 
 #include "comp/classify.h"
 #include "comp/io.h"
-#include "comp/prep.h"
 #include "comp/task.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
 #include "task/options.h"
 #include "umap/options.h"
 
@@ -51,7 +51,7 @@ static comp_status prepare(comp__lab *lab) {
   static const char *const merge[] = {"relationship=Wife,Husband:spouse", "income=<=50K.:<=50K", "income=>50K.:>50K"};
   comp_table *parts[2] = {NULL, NULL}, *table = NULL;
   comp_read_options read = COMP_READ_OPTIONS_INIT;
-  comp_tabular_options tabular = COMP_TABULAR_OPTIONS_INIT;
+  comp__tabular_options tabular = comp__tabular_defaults();
   char path[4096];
   comp_status status;
   read.no_header = true;
@@ -75,7 +75,7 @@ static comp_status prepare(comp__lab *lab) {
   tabular.merge = merge;
   tabular.n_merge = 3;
   tabular.missing = COMP_MISSING_DROP;
-  COMP__TRY(comp_tabular_encode(&lab->dataset, lab->context, table, &tabular));
+  COMP__TRY(comp__tabular_encode(&lab->dataset, lab->context, table, &tabular));
 done:
   comp_table_free(table);
   comp_table_free(parts[0]);

@@ -209,7 +209,7 @@ static comp_status estimate(double *whole, double *asked, comp__lab *lab, const 
   comp_status status = lab->experiment->recipe(&options, lab, trial);
   if (status != COMP_OK) return status;
   options.condition = lab->experiment->condition;
-  options.max_seconds = 1e-9;
+  options.max_seconds = 0.001; /* the least that there is: a step or a few */
   status = comp__train(&model, lab->context, lab->dataset, &options);
   double epochs = status == COMP_OK ? planned_epochs(model) : 0, times[2];
   comp_model_free(model);

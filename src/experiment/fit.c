@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "prep/options.h"
 #include "task/options.h"
 #include "umap/options.h"
 
@@ -239,14 +240,14 @@ comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, con
   return status;
 }
 
-comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep) {
+comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp__prep_options *prep) {
   char path[4096];
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   comp_status status = comp__lab_find(path, sizeof path, lab->options->data, sub, name);
   if (status != COMP_OK) return status;
   snprintf(lab->used, sizeof lab->used, "%s", name);
   status = comp_dataset_read(&lab->dataset, lab->context, path, &read);
-  if (status == COMP_OK) status = comp_prep(&lab->dataset, lab->context, prep);
+  if (status == COMP_OK) status = comp__prep(&lab->dataset, lab->context, prep);
   return status == COMP_OK ? status : comp__error_in_file(status, path);
 }
 

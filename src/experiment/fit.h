@@ -2,10 +2,10 @@
 #ifndef COMP_EXPERIMENT_FIT_H
 #define COMP_EXPERIMENT_FIT_H
 
-#include "comp/prep.h"
 #include "comp/umap.h"
 #include "core/strings.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
 #include "train/options.h"
 #include "umap/options.h"
 
@@ -39,7 +39,7 @@ comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, con
 void comp__lab_gamma(comp__train_options *options, const comp__lab *lab, const comp__trial *trial);
 
 /* Reads FOLDER/SUB/NAME or FOLDER/NAME, which are counts, and prepares them: the lab's data set. */
-comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep);
+comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp__prep_options *prep);
 
 /* FOLDER/SUB/NAME, or FOLDER/NAME when that is not there; a file that is in neither place is an error. */
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name);

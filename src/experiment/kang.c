@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/prep.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
 #include "task/options.h"
 
 /* Of the paper's set: each is held out once. */
@@ -67,7 +67,7 @@ static const comp__table tables[] = {
 
 static comp_status prepare(comp__lab *lab) {
   static const char *const keep[] = {"in_paper_set=True"};
-  comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options prep = comp__prep_defaults();
   prep.filter.keep = keep;
   prep.filter.n_keep = 1;
   prep.normalize = prep.log1p = true;

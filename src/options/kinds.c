@@ -6,14 +6,30 @@
 #include "comp/suggest.h"
 #include "core/error.h"
 #include "core/options.h"
+#include "diagnose/options.h"
+#include "linalg/linalg.h"
 #include "neighbors/options.h"
+#include "prep/options.h"
+#include "prep/simulate_options.h"
 #include "task/options.h"
 #include "train/options.h"
 #include "umap/options.h"
 
+/* clang-format off */
 static const comp__options_kind *const kinds[] = {
-    &comp__train_kind, &comp__embed_kind, &comp__counterfactual_kind, &comp__neighbors_kind, &comp__umap_kind,
+    &comp__simulate_kind,
+    &comp__prep_kind,
+    &comp__tabular_kind,
+    &comp__de_kind,
+    &comp__train_kind,
+    &comp__embed_kind,
+    &comp__counterfactual_kind,
+    &comp__diagnose_kind,
+    &comp__neighbors_kind,
+    &comp__umap_kind,
+    &comp__pca_kind,
 };
+/* clang-format on */
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const char *comp_options_kind_at(size_t index) {

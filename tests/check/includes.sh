@@ -18,12 +18,12 @@ linalg        core nn
 neighbors     core nn
 cluster       core nn neighbors linalg
 umap          core nn neighbors linalg
-metrics       core nn neighbors linalg cluster
+metrics       core prep nn neighbors linalg cluster
 baseline      core nn neighbors linalg cluster model train task
 diagnose      core nn neighbors linalg cluster metrics model train task
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
-options       core neighbors umap model train task
+options       core prep neighbors linalg umap model train task diagnose
 cli
 '
 
