@@ -44,10 +44,10 @@ COMP_API const char *comp_options_kind(const comp_options *options);
 /* ---- Setting --------------------------------------------------------------------------------------------------- */
 
 /* Sets an option from text, as on the command line: "12", "0.5", "true", "cosine", "512,512". NULL: unset again. A list
- * of texts becomes one of a single item. */
+ * of texts becomes one of a single item, a list of names is split at commas. */
 COMP_API comp_status comp_options_set(comp_options *options, const char *name, const char *text);
 
-/* Adds an item to a list of texts. */
+/* Adds an item to a list of texts or names. */
 COMP_API comp_status comp_options_add(comp_options *options, const char *name, const char *text);
 
 /* The same from values. An int may be given to an option of type real. */
@@ -74,7 +74,7 @@ COMP_API comp_status comp_options_get_int(const comp_options *options, const cha
 COMP_API comp_status comp_options_get_real(const comp_options *options, const char *name, double *out);
 COMP_API comp_status comp_options_get_bool(const comp_options *options, const char *name, bool *out);
 
-/* The items of a list of texts, owned by the options; NULL and a count of 0 when there are none. */
+/* The items of a list of texts or names, owned by the options; NULL and a count of 0 when there are none. */
 COMP_API const char *const *comp_options_get_list(const comp_options *options, const char *name, size_t *count);
 
 /* Checks the rules that concern several options; the message names the option. What depends on data is checked by the
@@ -98,7 +98,8 @@ typedef enum comp_option_type {
   COMP_OPTION_CHOICE, /* one of some names */
   COMP_OPTION_TEXT,
   COMP_OPTION_FILE,  /* the name of a file or folder */
-  COMP_OPTION_TEXTS, /* a list of texts */
+  COMP_OPTION_TEXTS, /* a list of texts, each given by itself */
+  COMP_OPTION_NAMES, /* a list of texts, with commas between when it is given as one text: a,b */
   COMP_OPTION_INTS,  /* numbers with commas between: 512,512 */
   COMP_OPTION_REALS
 } comp_option_type;

@@ -12,8 +12,8 @@
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "linalg/linalg.h"
-#include "nn/matmul.h"
 #include "neighbors/options.h"
+#include "nn/matmul.h"
 
 enum { CHUNK = 64, PER_COMPONENT = 100 };
 static const double MOST_SCALED = 10.0; /* scaled values beyond are cut off */

@@ -24,8 +24,8 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "linalg/linalg.h"
-#include "nn/matmul.h"
 #include "neighbors/options.h"
+#include "nn/matmul.h"
 
 /* The published values; clusters were Seurat's. */
 enum {
@@ -413,7 +413,7 @@ static comp_status check_sets(const celligner *c) {
 
 static comp_status run_celligner(comp__baseline_run *run) {
   comp_status status;
-  const comp_baseline_options *o = run->options;
+  const comp__baseline_options *o = run->options;
   celligner c = {.run = run, .context = run->context, .sets = run->batch.n_levels, .genes = run->dataset->features};
   COMP__TRY(check_sets(&c));
   for (size_t b = 1; b < c.sets; b++)

@@ -45,7 +45,7 @@ static comp_status find_anchors(comp__anchors *out, comp__baseline_run *run, con
 }
 
 comp_status comp__seurat_anchors(comp__anchors *out, comp_context *context, const comp_dataset *dataset,
-                                 const comp_baseline_options *options) {
+                                 const comp__baseline_options *options) {
   *out = (comp__anchors){0};
   comp_status status;
   size_t *rows = NULL, *start = NULL;

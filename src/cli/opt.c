@@ -416,6 +416,7 @@ static opt_kind kind_of(comp_option_type type) {
     return OPT_FILE;
   case COMP_OPTION_TEXT:
   case COMP_OPTION_TEXTS:
+  case COMP_OPTION_NAMES:
   case COMP_OPTION_INTS:
   case COMP_OPTION_REALS:
     break;
@@ -568,6 +569,5 @@ char *opt_default(char *buffer, size_t size, const opt_spec *spec, const void *d
     snprintf(buffer, size, "%s", *(const char *const *)field);
   }
   if (!buffer[0] && spec->unset) snprintf(buffer, size, "%s", spec->unset);
-  if (!buffer[0] && spec->unset_from) snprintf(buffer, size, "%s", spec->unset_from(spec));
   return buffer;
 }

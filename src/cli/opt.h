@@ -71,9 +71,7 @@ typedef struct opt_spec {
   const char *const *(*choices_from)(void); /* the same from a function, where a table elsewhere knows them */
   double min, max;                          /* of a number, both allowed; 0, 0: any; INFINITY as max: no upper limit */
   const char *unset;                        /* in words, what happens when the option is not given */
-  /* The same from a function, where something elsewhere knows it; a text that stays valid until the next call. */
-  const char *(*unset_from)(const struct opt_spec *spec);
-  const char *rows;           /* in place of a name: a kind of options of the library */
+  const char *rows;                         /* in place of a name: a kind of options of the library */
   const char *only, *without; /* with it: the names to take, or to leave; spaces between. NULL: all, none */
   const comp_option *option;  /* in an expanded table: the library's row */
 } opt_spec;

@@ -110,7 +110,7 @@ static void show_option(run_job *job, const comp_options *options, const comp_op
   const char *text = comp_options_get(options, comp_option_name(option), value, sizeof value);
   size_t count;
   const char *const *items = comp_options_get_list(options, comp_option_name(option), &count);
-  for (size_t i = 0; i < count; i++) add(job, name, items[i], false);
+  for (size_t i = 0; i < count && !text; i++) add(job, name, items[i], false); /* names are one text */
   if (comp_option_get_type(option) == COMP_OPTION_BOOL && text && strcmp(text, "true") == 0)
     add(job, name, NULL, false);
   else if (comp_option_get_type(option) != COMP_OPTION_BOOL && text)

@@ -220,6 +220,18 @@ static comp_status merge(run_job *job, comp_dataset *results) {
   return status;
 }
 
+/* The options of a method, with no more components than the data has. *out should be freed via comp_options_free(). */
+static comp_status compare_options(comp_options **out, run_job *job, const comp_baseline_method *method) {
+  size_t most;
+  comp_status status = comp_options_new(out, "baseline");
+  if (status == COMP_OK) status = comp_options_set(*out, "condition", job->options->condition);
+  if (status == COMP_OK) status = comp_baseline_most_components(&most, comp_dataset_x(job->dataset));
+  if (status == COMP_OK && most < method->components) status = comp_options_set_int(*out, "components", (int64_t)most);
+  if (status == COMP_OK && strstr(method->takes, "seed"))
+    status = comp_options_set_int(*out, "seed", job->options->seed);
+  return status;
+}
+
 static int compare(run_job *job, const comp_baseline_method *method) {
   char embedding[80], layer[80];
   const char *list[3] = {embedding, method->layer ? layer : NULL, NULL};
@@ -229,27 +241,17 @@ static int compare(run_job *job, const comp_baseline_method *method) {
   snprintf(command, sizeof command, "baseline %s", method->name);
   run_line_start(job, method->name, command);
   in_place(job);
-  run_line_text(job, "--condition", job->options->condition);
-  comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
-  size_t most;
-  if (comp_baseline_most_components(&most, comp_dataset_x(job->dataset)) != COMP_OK) return fail(job, COMP_ERR_MEMORY);
-  if (most < method->components) {
-    b.components = most;
-    run_line_number(job, "--components", (double)most);
-  }
-  if (strstr(method->takes, "seed")) {
-    b.seed = (uint64_t)job->options->seed;
-    run_line_number(job, "--seed", (double)b.seed);
-  }
-  if (run_step_needed(job, job->prepared, list)) {
+  comp_options *b = NULL;
+  comp_status status = compare_options(&b, job, method);
+  if (status == COMP_OK) run_line_options(job, b);
+  if (status == COMP_OK && run_step_needed(job, job->prepared, list)) {
     comp_dataset *results = NULL;
-    b.condition = job->options->condition;
-    comp_status status = comp_baseline_run(&results, job->context, job->dataset, method->name, &b);
+    status = comp_baseline_run(&results, job->context, job->dataset, method->name, NULL, b);
     if (status == COMP_OK) status = merge(job, results);
     comp_dataset_free(results);
-    if (status != COMP_OK) return fail(job, status);
   }
-  return run_step_done(job);
+  comp_options_free(b);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 /* Whether the first `length` characters of a list with commas hold the name. */

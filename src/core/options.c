@@ -117,6 +117,21 @@ static comp_status append(value *v, const char *text) {
   return COMP_OK;
 }
 
+/* The parts of "a,b". */
+static comp_status append_names(value *v, const char *text) {
+  comp_status status = COMP_OK;
+  for (const char *at = text; status == COMP_OK; at += strcspn(at, ",") + 1) {
+    char *part;
+    status = comp__strdup(&part, at);
+    if (status != COMP_OK) break;
+    part[strcspn(part, ",")] = '\0';
+    status = append(v, part);
+    comp__free(part);
+    if (!at[strcspn(at, ",")]) break;
+  }
+  return status;
+}
+
 /* Whether the text is a value of the option: it is read into a struct that nobody uses. */
 static comp_status try_value(const comp_options *options, const comp_option *row, const char *text) {
   void *scratch;
@@ -132,14 +147,16 @@ comp_status comp_options_set(comp_options *options, const char *name, const char
   if (status == COMP_OK && text) status = try_value(options, row, text);
   if (status != COMP_OK) return status;
   clear(value_of(options, row));
-  return text ? append(value_of(options, row), text) : COMP_OK;
+  if (!text) return COMP_OK;
+  return row->type == COMP_OPTION_NAMES ? append_names(value_of(options, row), text)
+                                        : append(value_of(options, row), text);
 }
 
 comp_status comp_options_add(comp_options *options, const char *name, const char *text) {
   const comp_option *row;
   comp_status status = comp__options_row(&row, options->kind, name);
   if (status != COMP_OK) return status;
-  if (row->type != COMP_OPTION_TEXTS) return comp__error(COMP_ERR_ARGUMENT, "%s: it is not a list", name);
+  if (!comp__option_is_list(row)) return comp__error(COMP_ERR_ARGUMENT, "%s: it is not a list", name);
   return append(value_of(options, row), text);
 }
 
@@ -162,7 +179,7 @@ comp_status comp_options_set_list(comp_options *options, const char *name, const
   const comp_option *row;
   comp_status status = comp__options_row(&row, options->kind, name);
   if (status != COMP_OK) return status;
-  if (row->type != COMP_OPTION_TEXTS) return comp__error(COMP_ERR_ARGUMENT, "%s: it is not a list", name);
+  if (!comp__option_is_list(row)) return comp__error(COMP_ERR_ARGUMENT, "%s: it is not a list", name);
   clear(value_of(options, row));
   value_of(options, row)->given = true;
   for (size_t i = 0; i < count && status == COMP_OK; i++) status = append(value_of(options, row), items[i]);
@@ -217,7 +234,7 @@ void comp__options_defaults(void *out, const comp__options_kind *kind) {
 }
 
 static comp_status put_given(void *out, const comp_option *row, const value *v) {
-  if (row->type != COMP_OPTION_TEXTS) return comp__option_parse(row, out, v->items[0]);
+  if (!comp__option_is_list(row)) return comp__option_parse(row, out, v->items[0]);
   *(const char *const **)(void *)((char *)out + row->offset) = (const char *const *)v->items;
   *(size_t *)(void *)((char *)out + row->count) = v->count;
   return COMP_OK;
@@ -280,13 +297,13 @@ bool comp_options_given(const comp_options *options, const char *name) {
 
 const char *comp__options_text(const comp_options *options, const char *name) {
   const comp_option *row = options ? comp_options_find(options, name) : NULL;
-  if (!row || !value_of(options, row)->given || row->type == COMP_OPTION_TEXTS) return NULL;
+  if (!row || !value_of(options, row)->given || comp__option_is_list(row)) return NULL;
   return value_of(options, row)->items[0];
 }
 
 /* The default as text: in the table, in `buffer`, or NULL. */
 static const char *default_text(const comp_options *options, const comp_option *row, char *buffer, size_t size) {
-  if (row->value || row->type == COMP_OPTION_TEXTS) return row->value;
+  if (row->value || comp__option_is_list(row)) return row->value;
   void *values;
   if (fill_new(&values, options) != COMP_OK) return NULL;
   const char *text = comp__option_format(row, values, buffer, size);
@@ -298,11 +315,22 @@ static const char *default_text(const comp_options *options, const comp_option *
   return text;
 }
 
+/* "a,b". */
+static const char *join_names(const value *v, char *buffer, size_t size) {
+  size_t used = 0;
+  if (size) buffer[0] = '\0';
+  for (size_t i = 0; i < v->count && used < size; i++)
+    used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? "," : "", v->items[i]);
+  return buffer;
+}
+
 const char *comp_options_get(const comp_options *options, const char *name, char *buffer, size_t size) {
   const comp_option *row;
   const char *given = comp__options_text(options, name);
   if (given) return given;
   if (comp__options_row(&row, options->kind, name) != COMP_OK) return NULL;
+  if (row->type == COMP_OPTION_NAMES && value_of(options, row)->given)
+    return join_names(value_of(options, row), buffer, size);
   return default_text(options, row, buffer, size);
 }
 
@@ -346,7 +374,7 @@ comp_status comp_options_get_bool(const comp_options *options, const char *name,
 
 const char *const *comp_options_get_list(const comp_options *options, const char *name, size_t *count) {
   const comp_option *row = comp_options_find(options, name);
-  *count = row && row->type == COMP_OPTION_TEXTS ? value_of(options, row)->count : 0;
+  *count = row && comp__option_is_list(row) ? value_of(options, row)->count : 0;
   return *count ? (const char *const *)value_of(options, row)->items : NULL;
 }
 
@@ -385,7 +413,7 @@ static comp_status set_numbers(comp_options *options, const char *name, const js
 
 static comp_status set_json_list(comp_options *options, const char *name, const json_t *list) {
   const comp_option *row = comp_options_find(options, name);
-  if (row && row->type != COMP_OPTION_TEXTS) return set_numbers(options, name, list);
+  if (row && !comp__option_is_list(row)) return set_numbers(options, name, list);
   comp_status status = comp_options_set_list(options, name, NULL, 0);
   size_t i;
   json_t *item;
@@ -411,7 +439,7 @@ static comp_status set_json(comp_options *options, const char *name, const json_
 static bool is_default(comp_options *options, const comp_option *row) {
   char buffer[256];
   value given = *value_of(options, row);
-  if (!given.given || row->type == COMP_OPTION_TEXTS) return given.given && given.count == 0;
+  if (!given.given || comp__option_is_list(row)) return given.given && given.count == 0;
   *value_of(options, row) = (value){false, 0, NULL};
   const char *text = comp_options_get(options, row->name, buffer, sizeof buffer);
   bool same = text && strcmp(text, given.items[0]) == 0;

@@ -32,7 +32,7 @@ struct comp_option {
   comp_option_type type;
   bool required;
   bool invert;   /* BOOL: setting it clears the field */
-  bool internal; /* part of the record only: cannot be set or seen */
+  bool internal; /* a field that cannot be set or seen: only its default or its record counts */
   size_t offset, size;
   size_t count; /* TEXTS, INTS: offset of the count */
   const char *metavar;
@@ -98,6 +98,9 @@ const char *comp__option_format(const comp_option *row, const void *values, char
 
 /* The value of a field as the option has it; null when it is unset. NULL: out of memory. */
 json_t *comp__option_json(const comp_option *row, const void *values);
+
+/* Whether the option is a list of texts. */
+bool comp__option_is_list(const comp_option *row);
 
 /* Whether the field of a number is in its range, or unset. */
 comp_status comp__option_check(const comp_option *row, const void *values);

@@ -40,8 +40,8 @@ double comp_option_max(const comp_option *option) {
 }
 
 const char *comp_option_type_name(comp_option_type type) {
-  static const char *const names[] = {"bool", "int",  "real",  "bytes", "choice",
-                                      "text", "file", "texts", "ints",  "reals"};
+  static const char *const names[] = {"bool", "int",   "real",  "bytes", "choice", "text",
+                                      "file", "texts", "names", "ints",  "reals"};
   return (size_t)type < sizeof names / sizeof *names ? names[type] : NULL;
 }
 

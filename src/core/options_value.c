@@ -223,6 +223,10 @@ static comp_status parse_bool(const comp_option *row, void *field, const char *t
 
 /* ---- fields ---- */
 
+bool comp__option_is_list(const comp_option *row) {
+  return row->type == COMP_OPTION_TEXTS || row->type == COMP_OPTION_NAMES;
+}
+
 comp_status comp__option_parse(const comp_option *row, void *values, const char *text) {
   void *field = (char *)values + row->offset;
   comp_status status;
@@ -247,6 +251,7 @@ comp_status comp__option_parse(const comp_option *row, void *values, const char 
   case COMP_OPTION_FILE:
     return parse_text(row, field, text);
   case COMP_OPTION_TEXTS:
+  case COMP_OPTION_NAMES:
     break; /* the options own the list: see comp__options_fill() */
   }
   return COMP_OK;
@@ -344,6 +349,7 @@ const char *comp__option_format(const comp_option *row, const void *values, char
   case COMP_OPTION_FILE:
     return text_of(row, field, buffer, size);
   case COMP_OPTION_TEXTS:
+  case COMP_OPTION_NAMES:
     break;
   }
   return NULL;
@@ -358,7 +364,7 @@ static json_t *list_json(const comp_option *row, const void *values) {
                            : *(const size_t *)(const void *)((const char *)values + row->count);
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++) {
-    if (row->type == COMP_OPTION_TEXTS)
+    if (comp__option_is_list(row))
       json_array_append_new(list, json_string((*(const char *const *const *)field)[i]));
     else if (row->type == COMP_OPTION_INTS)
       json_array_append_new(list, json_integer((json_int_t)((const size_t *)field)[i]));
@@ -371,7 +377,7 @@ static json_t *list_json(const comp_option *row, const void *values) {
 json_t *comp__option_json(const comp_option *row, const void *values) {
   char buffer[64];
   const void *field = (const char *)values + row->offset;
-  if (row->type == COMP_OPTION_TEXTS) return list_json(row, values);
+  if (comp__option_is_list(row)) return list_json(row, values);
   const char *text = comp__option_format(row, values, buffer, sizeof buffer);
   if (!text) return json_null();
   switch (row->type) {
@@ -389,6 +395,7 @@ json_t *comp__option_json(const comp_option *row, const void *values) {
   case COMP_OPTION_TEXT:
   case COMP_OPTION_FILE:
   case COMP_OPTION_TEXTS:
+  case COMP_OPTION_NAMES:
     break;
   }
   return json_string(text);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comp/baseline.h"
+#include "baseline/options.h"
 #include "comp/classify.h"
 #include "comp/counterfactual_score.h"
 #include "comp/io.h"
@@ -147,7 +147,7 @@ done:
 /* Method and data say all: there are no seeds. */
 static comp_status run_baseline(comp_matrix **out, comp__lab *lab, const char *name) {
   const comp_baseline_method *method;
-  comp_baseline_options options = COMP_BASELINE_OPTIONS_INIT;
+  comp__baseline_options options = comp__baseline_defaults();
   comp_dataset *results = NULL;
   comp_status status;
   options.condition = lab->experiment->condition;
@@ -155,7 +155,7 @@ static comp_status run_baseline(comp_matrix **out, comp__lab *lab, const char *n
   options.reference = lab->experiment->reference;
   COMP__TRY(comp_baseline_find(&method, name));
   comp__info(lab->context, "baseline %s", name);
-  COMP__TRY(comp_baseline_run(&results, lab->context, lab->dataset, name, &options));
+  COMP__TRY(comp__baseline_method(&results, lab->context, lab->dataset, name, &options));
   const comp_matrix *z = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
   COMP__TRY(comp_matrix_select(out, lab->context, z, NULL, 0, NULL, 0));
 done:

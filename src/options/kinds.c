@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baseline/options.h"
 #include "comp/machine.h"
 #include "comp/suggest.h"
 #include "core/error.h"
@@ -25,6 +26,7 @@ static const comp__options_kind *const kinds[] = {
     &comp__embed_kind,
     &comp__counterfactual_kind,
     &comp__diagnose_kind,
+    &comp__baseline_kind,
     &comp__neighbors_kind,
     &comp__umap_kind,
     &comp__pca_kind,

@@ -3,6 +3,7 @@
 
 #include "core/rng.h"
 #include "train/options.h"
+#include "baseline/options.h"
 
 enum { GENES = 60, TYPES = 4, PER_TYPE = 60, NEAR = 25 };
 
@@ -43,8 +44,8 @@ static comp_dataset *make_data(bool lone) {
   return dataset;
 }
 
-static comp_baseline_options plain(void) {
-  comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
+static comp__baseline_options plain(void) {
+  comp__baseline_options o = comp__baseline_defaults();
   o.condition = "set";
   o.components = 10;
   return o;
@@ -127,13 +128,13 @@ static comp_model *make_model(comp_context *context, const comp_dataset *dataset
 }
 
 static comp_dataset *run(comp_context *context, const comp_dataset *dataset, const char *method) {
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   comp_dataset *results;
   comp_model *model = strcmp(method, "scgen") == 0 ? make_model(context, dataset, "vae") : NULL;
   o.model = model;
   o.label = "type";
   o.reference = "a";
-  assert_ok(comp_baseline_run(&results, context, dataset, method, &o));
+  assert_ok(comp__baseline_method(&results, context, dataset, method, &o));
   comp_model_free(model);
   return results;
 }
@@ -310,11 +311,11 @@ static void sparse_is_dense(void **state) {
 
 /* ---- Refusals ---- */
 
-static void refuse(const comp_dataset *dataset, const char *method, const comp_baseline_options *o, comp_status status,
+static void refuse(const comp_dataset *dataset, const char *method, const comp__baseline_options *o, comp_status status,
                    const char *text) {
   comp_context *context = test_context(1);
   comp_dataset *results = (comp_dataset *)1;
-  assert_error(comp_baseline_run(&results, context, dataset, method, o), status, text);
+  assert_error(comp__baseline_method(&results, context, dataset, method, o), status, text);
   assert_null(results);
   comp_context_free(context);
 }
@@ -324,7 +325,7 @@ static void unfit_data_is_refused(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *dataset = make_data(false), *one, *five, *flat;
   size_t some[5] = {0, 100, 200, 300, 400};
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   assert_ok(comp_dataset_select(&one, context, dataset, NULL, 0, NULL, 0));
   int32_t *same = calloc(comp_dataset_samples(dataset), sizeof *same);
   assert_ok(comp_table_add_categorical(comp_dataset_obs(one), "set", same, (const char *const[]){"a"}, 1));
@@ -368,7 +369,7 @@ static void unfit_data_is_refused(void **state) {
 static void wrong_options_are_refused(void **state) {
   (void)state;
   comp_dataset *dataset = make_data(false);
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   refuse(dataset, "harmny", &o, COMP_ERR_ARGUMENT, "did you mean 'harmony'");
   o.covariates = (const char *const[]){"set"};
   o.n_covariates = 1;

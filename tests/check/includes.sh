@@ -23,7 +23,7 @@ baseline      core nn neighbors linalg cluster model train task
 diagnose      core nn neighbors linalg cluster metrics model train task
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
-options       core prep neighbors linalg umap model train task diagnose
+options       core prep neighbors linalg umap model train task baseline diagnose
 cli
 '
 

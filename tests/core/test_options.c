@@ -40,6 +40,8 @@ static const char *good_value(char *buffer, size_t size, const comp_option *opti
     return buffer;
   case COMP_OPTION_CHOICE:
     return comp_option_choice(option, 1) ? comp_option_choice(option, 1) : comp_option_choice(option, 0);
+  case COMP_OPTION_NAMES:
+    return "x,y";
   case COMP_OPTION_INTS:
     return "7,5";
   case COMP_OPTION_REALS:
@@ -98,6 +100,10 @@ static void visit_set(comp_options *options, const comp_option *option) {
     assert_string_equal(comp_options_get_list(options, name, &count)[1], "y");
   } else {
     assert_string_equal(comp_options_get(options, name, got, sizeof got), text);
+  }
+  if (type == COMP_OPTION_NAMES) {
+    assert_string_equal(comp_options_get_list(options, name, &count)[1], "y");
+    assert_int_equal(count, 2);
   }
   int64_t whole;
   double number;
