@@ -101,8 +101,8 @@ void run_say(run_job *job, const char *format, ...) COMP_PRINTF(2, 3);
 
 /* ---- cmd_run.c ---- */
 
-/* The options of the command as JSON text, names sorted: all that decide on the result, or with `group` only those
- * under a heading of help. It should be freed via free(). NULL: out of memory. */
+/* The options of the command as JSON text, names sorted: all that decide on the result, or with `groups` only those
+ * under these headings of help. It should be freed via free(). NULL: out of memory. */
 char *run_options_text(const run_job *job, const char *const *groups);
 
 /* ---- run_folder.c ---- */
