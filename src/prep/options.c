@@ -25,7 +25,7 @@ static comp_status store_hvg(void *values, const char *text) {
   return comp__hvg_parse(&o->hvg, text);
 }
 
-#define FIELD(member)         COMP__FIELD(comp__prep_options, member)
+#define FIELD(member)          COMP__FIELD(comp__prep_options, member)
 #define LIST(member, n_member) COMP__LIST(comp__prep_options, member, n_member)
 static const comp_option prep_rows[] = {
     {"force", .type = COMP_OPTION_BOOL, FIELD(force),
@@ -33,8 +33,7 @@ static const comp_option prep_rows[] = {
     {"keep", .type = COMP_OPTION_TEXTS, LIST(filter.keep, filter.n_keep), .metavar = "COL=VALUE", .group = "Filters",
      .help = "keep only samples whose column COL has this value, or one of several: COL=A,B"},
     {"drop-genes", .type = COMP_OPTION_TEXTS, LIST(filter.drop_genes, filter.n_drop_genes), .metavar = "REGEX",
-     .group = "Filters",
-     .help = "drop genes whose name matches this extended regular expression, such as '^MT-'"},
+     .group = "Filters", .help = "drop genes whose name matches this extended regular expression, such as '^MT-'"},
     {"drop-empty-genes", .type = COMP_OPTION_BOOL, FIELD(filter.drop_empty_genes), .group = "Filters",
      .help = "drop genes that are 0 in all samples kept"},
     {"min-gene-counts", .type = COMP_OPTION_REAL, FIELD(filter.min_gene_counts), .metavar = "N", .group = "Filters",
@@ -114,7 +113,7 @@ comp__hvg_options comp__hvg_defaults(void) {
 
 /* ---- tabular ---- */
 
-#define FIELD(member)         COMP__FIELD(comp__tabular_options, member)
+#define FIELD(member)          COMP__FIELD(comp__tabular_options, member)
 #define LIST(member, n_member) COMP__LIST(comp__tabular_options, member, n_member)
 static const comp_option tabular_rows[] = {
     {"obs", .type = COMP_OPTION_TEXTS, LIST(obs, n_obs), .metavar = "COL", .group = "Tables",
@@ -125,8 +124,8 @@ static const comp_option tabular_rows[] = {
      .group = "Tables", .help = "leave a feature out after encoding, such as COL_VALUE"},
     {"merge", .type = COMP_OPTION_TEXTS, LIST(merge, n_merge), .metavar = "COL=A,B:NEW", .group = "Tables",
      .help = "values A and B of a column become NEW"},
-    {"row-names", .type = COMP_OPTION_TEXT, FIELD(names), .metavar = "COL", .group = "Tables",
-     .unset = "their numbers", .help = "the column with the names of the rows"},
+    {"row-names", .type = COMP_OPTION_TEXT, FIELD(names), .metavar = "COL", .group = "Tables", .unset = "their numbers",
+     .help = "the column with the names of the rows"},
     {"drop-missing", .type = COMP_OPTION_BOOL, FIELD(missing), .group = "Tables",
      .help = "leave out rows of a table with missing values, in place of an error"},
     {"no-standardize", .type = COMP_OPTION_BOOL, FIELD(raw), .group = "Tables",

@@ -23,8 +23,8 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "umap/umap.h"
 #include "umap/options.h"
+#include "umap/umap.h"
 
 enum { ROUNDS = 16, CHUNK = 256, MANTISSA_BITS = 6, LOWEST = -60, OCTAVES = 100, MAX_DIMS = 64 };
 

@@ -1,9 +1,9 @@
 /* test_baseline.c: what must hold of every method, shown on data whose truth is known, and what each refuses. */
 #include "testing.h"
 
+#include "baseline/options.h"
 #include "core/rng.h"
 #include "train/options.h"
-#include "baseline/options.h"
 
 enum { GENES = 60, TYPES = 4, PER_TYPE = 60, NEAR = 25 };
 

@@ -217,7 +217,8 @@ static void test_bad(void **state) {
   comp__neighbors_options options = comp__neighbors_defaults();
   comp_neighbors *found;
   options.k = 10;
-  assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT, "10 neighbours of 10 points");
+  assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT,
+               "10 neighbours of 10 points");
   options.k = 0;
   assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT, "k: 0");
   options.k = 11;

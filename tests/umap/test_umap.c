@@ -3,8 +3,8 @@
 #include "testing.h"
 
 #include "core/rng.h"
-#include "umap/umap.h"
 #include "umap/options.h"
+#include "umap/umap.h"
 
 /* Points around `groups` centres on the axes, `far` from the origin; point i is in group i % groups. */
 static comp_matrix *grouped_points(size_t n, size_t dims, size_t groups, float far) {

@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "comp/comp.h"
-#include "umap/umap.h"
 #include "neighbors/options.h"
 #include "umap/options.h"
+#include "umap/umap.h"
 
 static double seconds(void) {
   struct timespec now;
