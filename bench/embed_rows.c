@@ -1,5 +1,5 @@
 /*
- * embed_rows.c: times comp_embed() from CSR in memory to latent means in memory. bench/embed.py runs it in turn with
+ * embed_rows.c: times comp__embed() from CSR in memory to latent means in memory. bench/embed.py runs it in turn with
  * PyTorch.
  *
  *   embed_rows ROWS f32|bf16 REPEATS [THREADS]
@@ -16,6 +16,7 @@
 #include "core/context.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "task/options.h"
 #include "train/trained.h"
 
 enum { FEATURES = 2000, FILLED = 100 };
@@ -40,10 +41,10 @@ static comp_matrix *make_data(size_t rows) {
 }
 
 static comp_model *make_model(void) {
-  comp_train_options o;
+  comp__train_options o;
   comp_model *model;
   char name[16];
-  need(comp_train_options_init(&o, "comp", "default"));
+  need(comp__train_options_init(&o, "comp", "default"));
   need(comp__model_new(&model, &o.model, FEATURES, 2));
   comp__layout_initialise(&model->network.params, model->params, 1);
   comp__layout_initialise(&model->network.buffers, model->buffers, 1);
@@ -58,7 +59,7 @@ static comp_model *make_model(void) {
 int main(int argc, char **argv) {
   if (argc < 4) usage(arguments);
   size_t rows = (size_t)atoll(argv[1]), repeats = (size_t)atoi(argv[3]);
-  comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
+  comp__embed_options options = comp__embed_defaults();
   if (is_bf16(argv[2], arguments)) options.precision = COMP_PRECISION_BF16;
   comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
   if (argc > 4) context_options.threads = atoi(argv[4]);
@@ -74,7 +75,7 @@ int main(int argc, char **argv) {
   for (size_t r = 0; r < repeats + 1; r++) { /* the first makes primitives and touches memory */
     comp_matrix *z;
     double began = comp__seconds();
-    need(comp_embed(&z, NULL, context, model, data, &options));
+    need(comp__embed(&z, NULL, context, model, data, &options));
     if (r > 0) printf("%s%.6f", r > 1 ? ", " : "", comp__seconds() - began);
     comp_matrix_free(z);
   }

@@ -22,6 +22,7 @@
 #include "nn/vecmath.h"
 #include "train/loader.h"
 #include "train/optimiser.h"
+#include "train/options.h"
 #include "train/trained.h"
 
 typedef struct shape {
@@ -79,8 +80,8 @@ int main(int argc, char **argv) {
   if (argc > 4) context_options.threads = atoi(argv[4]);
   comp_context *context;
   need(comp_context_new(&context, &context_options));
-  comp_train_options o;
-  need(comp_train_options_init(&o, "comp", "default"));
+  comp__train_options o;
+  need(comp__train_options_init(&o, "comp", "default"));
   o.model.latent = s->latent;
   o.model.n_hidden = s->layers;
   for (size_t l = 0; l < s->layers; l++) o.model.hidden[l] = s->width;

@@ -4,6 +4,7 @@
  * Includes the whole public interface. In the order in which a program meets it:
  *
  *   status.h    how a function reports failure
+ *   options.h   options of every kind, set by name
  *   context.h   threads, messages, progress, interruption
  *   matrix.h    dense and sparse matrices
  *   table.h     columns of what is known of each sample or feature
@@ -55,6 +56,7 @@
 #include "comp/matrix.h"
 #include "comp/model.h"
 #include "comp/neighbors.h"
+#include "comp/options.h"
 #include "comp/pca.h"
 #include "comp/prep.h"
 #include "comp/report.h"

@@ -1,10 +1,11 @@
 /*
  * diagnose.h: can a fitted model be trusted? The paper's theory as checks (docs/theory.md says what each one means).
  *
- *     comp_diagnose_options options = COMP_DIAGNOSE_OPTIONS_INIT;
- *     options.label = "cell_type";
+ *     comp_options *options;
+ *     comp_options_new(&options, "diagnose");
+ *     comp_options_set(options, "label", "cell_type");
  *     comp_diagnosis *diagnosis;
- *     if (comp_diagnose(&diagnosis, context, dataset, models, n_models, &options) != COMP_OK) ...
+ *     if (comp_diagnose(&diagnosis, context, dataset, models, n_models, NULL, options) != COMP_OK) ...
  *     for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++)
  *       puts(comp_diagnosis_finding(diagnosis, i)->text);
  *     comp_diagnosis_free(diagnosis);
@@ -18,40 +19,23 @@
 #define COMP_DIAGNOSE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "comp/options.h"
 #include "comp/train.h"
 #include "comp/verdict.h"
 
-typedef struct comp_diagnose_options {
-  const char *label;         /* obs column with what must not be lost, such as the cell type; NULL: none */
-  const comp_model *against; /* a model without a penalty (gamma 0), to compare reconstructions with; NULL: none */
-  const char *const *names;  /* what error messages call the models, such as their files; NULL: "model 1", ... */
-  const char *against_name;  /* and `against`; NULL: "the model to compare with" */
-  double alpha;              /* level of the tests */
-  size_t samples;            /* at most so many samples where time grows with their square */
-  size_t permutations;       /* of the tests of symmetry and of prediction; more are made where alpha needs them */
-  size_t draws;              /* from each posterior, for the divergence */
-  uint64_t seed;             /* of all random numbers */
-} comp_diagnose_options;
-
-#define COMP_DIAGNOSE_OPTIONS_INIT                                                                                     \
-  { NULL, NULL, NULL, NULL, 0.05, 5000, 99, 2, 0 }
-
-/* Checks every field; the message names the first bad one. */
-COMP_API comp_status comp_diagnose_options_check(const comp_diagnose_options *options);
-
 typedef struct comp_diagnosis comp_diagnosis;
 
-/* Runs all checks. Every sample must have a condition that the models know; data with fewer samples than z has
- * dimensions, and a label that is the condition, are errors (COMP_ERR_DATA). So are models of other data, features or
- * conditions than the first, the same model twice, and an `against` with a penalty (COMP_ERR_ARGUMENT). It should be
- * freed via comp_diagnosis_free(). */
+/* Runs all checks. `against` is a model without a penalty (gamma 0), to compare reconstructions with; NULL: none.
+ * Options are of the kind "diagnose". Every sample must have a condition that the models know; data with fewer samples
+ * than z has dimensions, and a label that is the condition, are errors (COMP_ERR_DATA). So are models of other data,
+ * features or conditions than the first, the same model twice, and an `against` with a penalty (COMP_ERR_ARGUMENT). It
+ * should be freed via comp_diagnosis_free(). */
 COMP_API comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
-                                   const comp_model *const *models, size_t n_models,
-                                   const comp_diagnose_options *options);
+                                   const comp_model *const *models, size_t n_models, const comp_model *against,
+                                   const comp_options *options);
 
 /* NULL is allowed. */
 COMP_API void comp_diagnosis_free(comp_diagnosis *diagnosis);

@@ -1,13 +1,15 @@
 /*
  * neighbors.h: the k nearest neighbours of points, exact or approximate.
  *
- *     comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
- *     options.k = 100;
+ *     comp_options *options;
+ *     comp_options_new(&options, "neighbors");
+ *     comp_options_set_int(options, "k", 100);
  *     comp_neighbors *neighbors;
- *     if (comp_neighbors_find(&neighbors, context, points, &options) != COMP_OK) puts(comp_error_message());
+ *     if (comp_neighbors_find(&neighbors, context, points, options) != COMP_OK) puts(comp_error_message());
  *
  * A point is not its own neighbour. Neighbours come nearest first; of two at the same distance the lower index comes
- * first. The same points give the same bytes at any number of threads.
+ * first. The same points give the same bytes at any number of threads. Options are of
+ * the kind "neighbors".
  */
 #ifndef COMP_NEIGHBORS_H
 #define COMP_NEIGHBORS_H
@@ -17,6 +19,7 @@
 
 #include "comp/context.h"
 #include "comp/matrix.h"
+#include "comp/options.h"
 
 typedef enum comp_metric {
   COMP_METRIC_EUCLIDEAN,
@@ -29,26 +32,17 @@ typedef enum comp_search {
   COMP_SEARCH_APPROXIMATE
 } comp_search;
 
-typedef struct comp_neighbors_options {
-  size_t k;
-  comp_metric metric;
-  comp_search search;
-} comp_neighbors_options;
-
-#define COMP_NEIGHBORS_OPTIONS_INIT                                                                                    \
-  { 15, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_AUTO }
-
 typedef struct comp_neighbors comp_neighbors;
 
 /* The k nearest of all other points, for each point (a row of a dense matrix). k must be less than the number of
  * points; a value that is not finite is an error that names its row. It should be freed via comp_neighbors_free(). */
 COMP_API comp_status comp_neighbors_find(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                                         const comp_neighbors_options *options);
+                                         const comp_options *options);
 
 /* The k nearest rows of `points` for each row of `queries`, which are taken as other points: one at distance 0 is a
  * neighbour. It should be freed via comp_neighbors_free(). */
 COMP_API comp_status comp_neighbors_query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                                          const comp_matrix *queries, const comp_neighbors_options *options);
+                                          const comp_matrix *queries, const comp_options *options);
 
 /* NULL is allowed. */
 COMP_API void comp_neighbors_free(comp_neighbors *neighbors);

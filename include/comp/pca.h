@@ -1,10 +1,11 @@
 /*
  * pca.h: principal components of a data set, what `comp pca` does.
  *
- *     comp_pca_options options = COMP_PCA_OPTIONS_INIT;
- *     options.components = 30;
+ *     comp_options *options;
+ *     comp_options_new(&options, "pca");
+ *     comp_options_set_int(options, "components", 30);
  *     comp_pca pca;
- *     if (comp_pca_run(&pca, context, dataset, &options) != COMP_OK) puts(comp_error_message());
+ *     if (comp_pca_run(&pca, context, dataset, options) != COMP_OK) puts(comp_error_message());
  *     ...                                          the scores are in obsm/X_pca now
  *     comp_pca_release(&pca);
  *
@@ -16,27 +17,11 @@
 #ifndef COMP_PCA_H
 #define COMP_PCA_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "comp/context.h"
 #include "comp/dataset.h"
-
-typedef struct comp_pca_options {
-  size_t components; /* at most the number of samples, and of features */
-  bool scale;        /* divide every feature by its standard deviation (n - 1); constant ones become 0 */
-  double clip;       /* with scale: the largest magnitude of a scaled value, before it is centred again; 0: no limit */
-  const char *layer; /* take this layer; NULL: X */
-  const char *key;   /* the name in obsm under which the scores are kept */
-  uint64_t seed;     /* of the start of the iteration */
-} comp_pca_options;
-
-#define COMP_PCA_OPTIONS_INIT                                                                                          \
-  { 50, false, 0.0, NULL, "X_pca", 0 }
-
-/* Whether the options make sense on their own; the message names the bad one. */
-COMP_API comp_status comp_pca_options_check(const comp_pca_options *options);
+#include "comp/options.h"
 
 /* What was found, largest variance first. */
 typedef struct comp_pca {
@@ -48,10 +33,10 @@ typedef struct comp_pca {
   double total_variance; /* of all features, after scaling */
 } comp_pca;
 
-/* Computes components and puts the scores, [samples, components], into obsm, replacing a matrix of that name. On
- * failure the data set is as it was. It should be released via comp_pca_release(). */
+/* Options are of the kind "pca". Computes components and puts the scores, [samples, components], into obsm, replacing a
+ * matrix of that name. On failure the data set is as it was. It should be released via comp_pca_release(). */
 COMP_API comp_status comp_pca_run(comp_pca *out, comp_context *context, comp_dataset *dataset,
-                                  const comp_pca_options *options);
+                                  const comp_options *options);
 
 /* Frees what a comp_pca holds. */
 COMP_API void comp_pca_release(comp_pca *pca);

@@ -10,13 +10,13 @@
  * one. A table of mixed columns: comp_tabular_encode() makes features of it, and comp_tabular_apply() encodes new rows
  * the same way. Differential expression: comp_de_run().
  *
- *     comp_prep_options options = COMP_PREP_OPTIONS_INIT;
- *     const char *keep[] = {"in_paper_set=True"};
- *     options.filter.keep = keep;
- *     options.filter.n_keep = 1;
- *     options.normalize = options.log1p = true;
- *     options.hvg.flavor = COMP_HVG_SEURAT;
- *     if (comp_prep(&dataset, context, &options) != COMP_OK) puts(comp_error_message());
+ *     comp_options *options;
+ *     comp_options_new(&options, "prep");
+ *     comp_options_add(options, "keep", "in_paper_set=True");
+ *     comp_options_set(options, "normalize-total", "median");
+ *     comp_options_set_bool(options, "log1p", true);
+ *     comp_options_set(options, "hvg", "seurat:2000");
+ *     if (comp_prep(&dataset, context, options) != COMP_OK) puts(comp_error_message());
  *
  * Sparse matrices stay sparse. Sums are made in double precision over fixed pieces, so that results are the same bytes
  * at any number of threads.
@@ -29,6 +29,7 @@
 
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "comp/options.h"
 
 /* ---- What the values look like ------------------------------------------------------------------------------- */
 
@@ -56,26 +57,10 @@ COMP_API const char *comp_data_kind_name(comp_data_kind kind);
 
 /* ---- Filters --------------------------------------------------------------------------------------------------- */
 
-typedef struct comp_filter_options {
-  const char *const *keep; /* samples: "COLUMN=VALUE[,VALUE...]", as the column prints; each of them must hold */
-  size_t n_keep;
-  const char *const *drop_genes; /* genes whose name matches one of these extended regular expressions are dropped */
-  size_t n_drop_genes;
-  bool drop_empty_genes;  /* genes that are 0 in all samples kept */
-  double min_gene_counts; /* of a gene over all samples kept; 0: any */
-  size_t min_gene_cells;  /* samples in which a gene is not 0; 0: any */
-  double min_cell_counts; /* of a sample, over the genes that the expressions leave; 0: any */
-  size_t min_cell_genes;  /* genes that are not 0 in a sample; 0: any */
-} comp_filter_options;
-
-#define COMP_FILTER_OPTIONS_INIT                                                                                       \
-  { NULL, 0, NULL, 0, false, 0.0, 0, 0.0, 0 }
-
-COMP_API comp_status comp_filter_options_check(const comp_filter_options *options);
-
-/* Leaves out samples by column, then genes by name, then samples by counts, then genes by counts. *dataset is replaced
- * by what is left, and the one before is freed; on failure it stays as it is. Nothing left is an error. */
-COMP_API comp_status comp_filter(comp_dataset **dataset, comp_context *context, const comp_filter_options *options);
+/* Options are of the kind "prep", of which the group "Filters" counts. Leaves out samples by column, then genes by
+ * name, then samples by counts, then genes by counts. *dataset is replaced by what is left, and the one before is
+ * freed; on failure it stays as it is. Nothing left is an error. */
+COMP_API comp_status comp_filter(comp_dataset **dataset, comp_context *context, const comp_options *options);
 
 /* ---- Normalisation --------------------------------------------------------------------------------------------- */
 
@@ -97,35 +82,9 @@ COMP_API comp_status comp_log1p(comp_context *context, comp_dataset *dataset, bo
 
 /* ---- Highly variable genes ------------------------------------------------------------------------------------- */
 
-typedef enum comp_hvg_flavor {
-  COMP_HVG_NONE,
-  COMP_HVG_SEURAT,  /* scanpy's flavor "seurat", on log data: normalised dispersion within bins of the mean */
-  COMP_HVG_VST,     /* Seurat v3, on counts: variance of standardised counts, expected variance by loess */
-  COMP_HVG_VARIANCE /* the variance; with a batch column the union of each batch's best */
-} comp_hvg_flavor;
-
-typedef struct comp_hvg_options {
-  comp_hvg_flavor flavor;
-  size_t n;          /* how many genes; COMP_HVG_VARIANCE: from each batch */
-  const char *batch; /* obs column: choose in each batch and merge; NULL: all samples together */
-  size_t bins;       /* COMP_HVG_SEURAT: bins of the mean */
-  double span;       /* COMP_HVG_VST: share of the genes in a loess neighbourhood */
-  bool force;        /* also on data that does not look right for the flavor */
-} comp_hvg_options;
-
-#define COMP_HVG_OPTIONS_INIT                                                                                          \
-  { COMP_HVG_NONE, 2000, NULL, 20, 0.3, false }
-
-COMP_API comp_status comp_hvg_options_check(const comp_hvg_options *options);
-
-/* Reads "seurat", "vst:3000", "variance:N", "none" into flavor and n; the rest of `out` is left as it is. */
-COMP_API comp_status comp_hvg_parse(comp_hvg_options *out, const char *text);
-
-/* "none", "seurat", "vst", "variance". */
-COMP_API const char *comp_hvg_flavor_name(comp_hvg_flavor flavor);
-
 /*
- * Marks the highly variable genes in var, with the column names of scanpy:
+ * Options are of the kind "prep", of which those for variable genes count. Marks these genes in var, with the column
+ * names of scanpy:
  *   highly_variable           bool
  *   means                     seurat: log(1 + mean); else the mean
  *   dispersions, dispersions_norm             seurat
@@ -136,33 +95,17 @@ COMP_API const char *comp_hvg_flavor_name(comp_hvg_flavor flavor);
  * Merging batches: seurat as scanpy (number of batches, then mean normalised dispersion); vst as Seurat's
  * SelectIntegrationFeatures (number of batches, then median rank; then name); variance: the union.
  */
-COMP_API comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_hvg_options *options);
+COMP_API comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_options *options);
 
 /* Leaves only the genes that are marked in var's highly_variable. *dataset is replaced as in comp_filter(). */
 COMP_API comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context);
 
 /* ---- All of it, and again on new data -------------------------------------------------------------------------- */
 
-typedef struct comp_prep_options {
-  comp_filter_options filter;
-  bool normalize;
-  double target_sum; /* 0: the median of the totals */
-  bool log1p;
-  comp_hvg_options hvg;
-  bool keep_all_genes; /* mark the variable genes, but leave the others in */
-  bool keep_counts;    /* keep the counts of the genes that are left in layers/counts */
-  bool force;          /* do as told, whatever the data looks like */
-} comp_prep_options;
-
-#define COMP_PREP_OPTIONS_INIT                                                                                         \
-  { COMP_FILTER_OPTIONS_INIT, false, 0.0, false, COMP_HVG_OPTIONS_INIT, false, false, false }
-
-/* COMP_OK, or COMP_ERR_ARGUMENT with a message that names the bad field. */
-COMP_API comp_status comp_prep_options_check(const comp_prep_options *options);
-
-/* Does what the options ask for, in the order at the top of this file, and records it. *dataset is replaced where
- * samples or genes are left out, the one before freed. On failure it is still valid, but may be half done. */
-COMP_API comp_status comp_prep(comp_dataset **dataset, comp_context *context, const comp_prep_options *options);
+/* Does what the options (of the kind "prep") ask for, in the order at the top of this file, and records it. *dataset is
+ * replaced where samples or genes are left out, the one before freed. On failure it is still valid, but may be half
+ * done. */
+COMP_API comp_status comp_prep(comp_dataset **dataset, comp_context *context, const comp_options *options);
 
 /* Repeats on new data what the record (comp_dataset_record() of the data that was prepared) says: genes dropped by
  * name, normalised to the recorded total, logged; then takes the recorded genes in their order, as
@@ -182,36 +125,12 @@ COMP_API comp_status comp_align_features(comp_dataset **dataset, comp_context *c
  * of them are an error; strings and categories go together. It should be freed via comp_table_free(). */
 COMP_API comp_status comp_table_concat(comp_table **out, const comp_table *const *tables, size_t n_tables);
 
-typedef enum comp_missing {
-  COMP_MISSING_REFUSE, /* a missing value is an error that names its row and column */
-  COMP_MISSING_DROP    /* rows with a missing value, in obs columns too, are left out */
-} comp_missing;
-
-typedef struct comp_tabular_options {
-  const char *const *obs; /* columns that go to obs and are no features: condition, label */
-  size_t n_obs;
-  const char *const *drop; /* columns that are left out altogether; what they lack does not count as missing */
-  size_t n_drop;
-  const char *const *drop_features; /* features that are left out after encoding, such as "country_Vietnam" */
-  size_t n_drop_features;
-  const char *const *merge; /* "COLUMN=V1,V2:NEW": values V1 and V2 become NEW, before anything else */
-  size_t n_merge;
-  const char *names;    /* column with the names of the rows; NULL: their numbers */
-  comp_missing missing; /* what to do about missing values */
-  bool raw;             /* do not standardise */
-} comp_tabular_options;
-
-#define COMP_TABULAR_OPTIONS_INIT                                                                                      \
-  { NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, COMP_MISSING_REFUSE, false }
-
-COMP_API comp_status comp_tabular_options_check(const comp_tabular_options *options);
-
-/* Makes a data set of a table. Numbers and bools become one feature each; strings and categories one feature a level
- * that occurs, named COLUMN_LEVEL, levels sorted by bytes. Features are standardised to mean 0 and variance 1 (divided
- * by n, as scikit-learn's StandardScaler); a constant one becomes 0, with a warning. The encoding is kept in the
- * record. It should be freed via comp_dataset_free(). */
+/* Makes a data set of a table; options are of the kind "tabular". Numbers and bools become one feature each; strings
+ * and categories one feature a level that occurs, named COLUMN_LEVEL, levels sorted by bytes. Features are standardised
+ * to mean 0 and variance 1 (divided by n, as scikit-learn's StandardScaler); a constant one becomes 0, with a warning.
+ * The encoding is kept in the record. It should be freed via comp_dataset_free(). */
 COMP_API comp_status comp_tabular_encode(comp_dataset **out, comp_context *context, const comp_table *table,
-                                         const comp_tabular_options *options);
+                                         const comp_options *options);
 
 /* Encodes new rows as the record of comp_tabular_encode() says. A level that it does not know gives 0 for every feature
  * of its column (before standardising), with a warning. Obs columns may be lacking. It should be freed via
@@ -221,27 +140,13 @@ COMP_API comp_status comp_tabular_apply(comp_dataset **out, comp_context *contex
 
 /* ---- Differential expression ----------------------------------------------------------------------------------- */
 
-typedef struct comp_de_options {
-  const char *groupby;   /* obs column */
-  const char *target;    /* its value whose genes are sought */
-  const char *reference; /* its value to compare with; NULL: all others */
-  const char *label;     /* obs column: compare within each of its values; NULL: all samples together */
-  size_t min_samples;    /* labels with fewer samples on either side are left out, with a warning */
-  bool tie_correct;      /* the variance of ranks with ties; scanpy's default is that without */
-} comp_de_options;
-
-#define COMP_DE_OPTIONS_INIT                                                                                           \
-  { NULL, NULL, NULL, NULL, 2, false }
-
-COMP_API comp_status comp_de_options_check(const comp_de_options *options);
-
 /* Results of a comparison: one set of arrays for each label. */
 typedef struct comp_de comp_de;
 
-/* Wilcoxon rank-sum test of every gene, target against reference, as scanpy's rank_genes_groups(method="wilcoxon").
- * It should be freed via comp_de_free(). */
+/* Options are of the kind "de". Wilcoxon rank-sum test of every gene, target against reference, as scanpy's
+ * rank_genes_groups(method="wilcoxon"). It should be freed via comp_de_free(). */
 COMP_API comp_status comp_de_run(comp_de **out, comp_context *context, const comp_dataset *dataset,
-                                 const comp_de_options *options);
+                                 const comp_options *options);
 
 /* NULL is allowed. */
 COMP_API void comp_de_free(comp_de *de);

@@ -2,10 +2,9 @@
  * task.h: using a trained model: representations, counterfactuals, correction.
  *
  *     comp_model *model;
- *     comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
  *     comp_matrix *z;
  *     if (comp_model_load(&model, "model.comp") != COMP_OK) ...
- *     if (comp_embed(&z, NULL, context, model, dataset, &options) != COMP_OK) ...
+ *     if (comp_embed(&z, NULL, context, model, dataset, NULL) != COMP_OK) ...
  *
  * The data need not be what the model was trained on. Before anything else it is fitted to the model:
  *
@@ -44,19 +43,10 @@ COMP_API comp_status comp_model_align(comp_dataset **out, comp_context *context,
 
 /* ---- Representations ------------------------------------------------------------------------------------------- */
 
-typedef struct comp_embed_options {
-  bool sample;              /* one draw from each posterior in place of its mean */
-  uint64_t seed;            /* of the draw */
-  comp_precision precision; /* of the products: f32 or bf16 (faster on some CPUs, some 3 digits); auto is f32 */
-} comp_embed_options;
-
-#define COMP_EMBED_OPTIONS_INIT                                                                                        \
-  { false, 0, COMP_PRECISION_F32 }
-
-/* z [samples, latent]: the posterior means, or draws. `scales` (may be NULL) gets the standard deviations of the
- * posteriors, of the same shape. Both should be freed via comp_matrix_free(). */
+/* z [samples, latent]: the posterior means, or draws (options of the kind "embed"). `scales` (may be NULL) gets the
+ * standard deviations of the posteriors, of the same shape. Both should be freed via comp_matrix_free(). */
 COMP_API comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
-                                const comp_dataset *dataset, const comp_embed_options *options);
+                                const comp_dataset *dataset, const comp_options *options);
 
 /* x [rows, features]: what the decoder expects of z [rows, latent] under a condition (NULL, when the decoder does not
  * see it). Not for negative binomial models. It should be freed via comp_matrix_free(). */
@@ -65,26 +55,7 @@ COMP_API comp_status comp_decode(comp_matrix **out, comp_context *context, const
 
 /* ---- Counterfactuals and correction ---------------------------------------------------------------------------- */
 
-typedef struct comp_counterfactual_options {
-  const char *to;           /* the condition to decode under: a level of the model */
-  const char *from;         /* predict the samples of this condition only; NULL: all */
-  size_t samples;           /* draws from each posterior, 2 .. COMP_MAX_DRAWS; 0: the posterior mean is decoded */
-  double interval;          /* share of the draws between lower and upper, 0 < interval < 1 */
-  bool residual;            /* x + decoded(z, to) - decoded(z, own condition) in place of decoded(z, to) */
-  bool borrow;              /* with residual: where few samples of `to` are near in z, take the change of samples that
-                               have them near (src/task/borrow.h); the data must hold samples of `to` */
-  bool clip;                /* what is below 0 becomes 0 */
-  uint64_t seed;            /* of the draws */
-  comp_precision precision; /* as in comp_embed_options */
-} comp_counterfactual_options;
-
-#define COMP_COUNTERFACTUAL_OPTIONS_INIT                                                                               \
-  { NULL, NULL, 0, 0.95, false, false, false, 0, COMP_PRECISION_F32 }
-
 #define COMP_MAX_DRAWS 10000
-
-/* Checks every field that does not depend on a model; the message names the first bad one. */
-COMP_API comp_status comp_counterfactual_options_check(const comp_counterfactual_options *options);
 
 /* What is predicted: dense matrices [samples, features of the model], on the scale that the model was trained on;
  * expected counts, at each sample's own library size, for a negative binomial model. Rows that are not predicted
@@ -98,12 +69,13 @@ typedef struct comp_prediction {
   size_t n_predicted;
 } comp_prediction;
 
-/* Encodes every sample under its own condition and decodes it under another. The spread over the draws is that of the
+/* Encodes every sample under its own condition and decodes it under another (options of the kind "counterfactual"; "to"
+ * must be set). The spread over the draws is that of the
  * expected values, given what the encoder says of z: not that of single measurements. With a model whose decoder does
  * not see the condition a warning says that nothing but a reconstruction is to be had. The result should be released
  * via comp_prediction_release(). */
 COMP_API comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
-                                         const comp_dataset *dataset, const comp_counterfactual_options *options);
+                                         const comp_dataset *dataset, const comp_options *options);
 
 /* Frees what a comp_prediction holds. */
 COMP_API void comp_prediction_release(comp_prediction *prediction);
@@ -132,10 +104,10 @@ COMP_API void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const ch
  * as a new .h5ad.
  */
 COMP_API comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path,
-                                     const char *out_path, const comp_read_options *read,
-                                     const comp_embed_options *options, const char *key, bool scales);
+                                     const char *out_path, const comp_read_options *read, const comp_options *options,
+                                     const char *key, bool scales);
 COMP_API comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
                                               const char *out_path, const comp_read_options *read,
-                                              const comp_counterfactual_options *options, const char *key);
+                                              const comp_options *options, const char *key);
 
 #endif

@@ -12,6 +12,7 @@
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "linalg/linalg.h"
+#include "neighbors/options.h"
 #include "nn/matmul.h"
 
 enum { CHUNK = 64, PER_COMPONENT = 100 };
@@ -272,10 +273,10 @@ done:
 
 static comp_status query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
                          const comp_matrix *queries, size_t k) {
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = k;
   options.search = COMP_SEARCH_EXACT;
-  return comp_neighbors_query(out, context, points, queries, &options);
+  return comp__neighbors_query(out, context, points, queries, &options);
 }
 
 static bool contains(const int32_t *list, size_t n, int32_t value) {

@@ -6,7 +6,7 @@
 #ifndef COMP_BASELINE_ANCHORS_H
 #define COMP_BASELINE_ANCHORS_H
 
-#include "comp/baseline.h"
+#include "baseline/options.h"
 
 enum {
   COMP__ANCHOR_K = 5,           /* k.anchor: neighbours among which mutual ones are sought */
@@ -53,6 +53,6 @@ void comp__anchors_release(comp__anchors *anchors);
 /* The anchors between all pairs of values of options->condition, as seurat-cca uses them: pair after pair, those of
  * values 0 1, 0 2, 1 2, 0 3, ... For oracles. They should be released via comp__anchors_release(). */
 comp_status comp__seurat_anchors(comp__anchors *out, comp_context *context, const comp_dataset *dataset,
-                                 const comp_baseline_options *options);
+                                 const comp__baseline_options *options);
 
 #endif

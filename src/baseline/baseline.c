@@ -58,14 +58,8 @@ static bool takes(const comp_baseline_method *method, const char *word) {
   return false;
 }
 
-static comp_status check_real(const comp_baseline_method *method, const char *name, double value, double min,
-                              double max) {
-  if (!takes(method, name) || (value >= min && value <= max)) return COMP_OK;
-  return comp__error(COMP_ERR_ARGUMENT, "%s: %g is not within %g .. %g", name, value, min, max);
-}
-
-comp_status comp_baseline_options_check(const comp_baseline_method *m, const comp_baseline_options *o) {
-  comp_status status = COMP_OK;
+/* A method's own rules; ranges are in the table of options. */
+static comp_status check(const comp_baseline_method *m, const comp__baseline_options *o) {
   if (!m->no_condition && (!o->condition || !o->condition[0]))
     return comp__error(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
   for (size_t i = 0; takes(m, "covariates") && i < o->n_covariates; i++) {
@@ -79,16 +73,25 @@ comp_status comp_baseline_options_check(const comp_baseline_method *m, const com
     return comp__error(COMP_ERR_ARGUMENT, "components: it has no effect with --rep, of which all columns are taken");
   if (takes(m, "to") && o->to && o->reference && strcmp(o->to, o->reference) == 0)
     return comp__error(COMP_ERR_ARGUMENT, "to: '%s' is the reference: there is nothing to predict", o->to);
-  COMP__TRY(check_real(m, "components", (double)o->components, 0, 10000));
-  COMP__TRY(check_real(m, "theta", o->theta, 0, 1e6));
-  COMP__TRY(check_real(m, "sigma", o->sigma, 1e-4, 1e6));
-  COMP__TRY(check_real(m, "lambda", o->lambda, 1e-6, 1e9));
-  COMP__TRY(check_real(m, "tau", o->tau, 0, 1e9));
-  COMP__TRY(check_real(m, "block", o->block, 1e-4, 1));
-  COMP__TRY(check_real(m, "max-iter", (double)o->max_iter, 1, 1e6));
-  COMP__TRY(check_real(m, "max-cluster", (double)o->max_cluster, 1, 1e6));
-done:
+  return comp__options_check(&comp__baseline_kind, o);
+}
+
+/* The struct of a method's options. An option that it does not take is an error. */
+static comp_status resolve(comp__baseline_options *out, const comp_baseline_method *m, const comp_options *options) {
+  comp_status status = comp__options_resolve(out, &comp__baseline_kind, options);
+  const comp_option *option;
+  for (size_t i = 0; status == COMP_OK && options && (option = comp_options_at(options, i)); i++) {
+    const char *name = comp_option_name(option);
+    if (comp_options_given(options, name) && strcmp(name, "condition") != 0 && !takes(m, name))
+      status = comp__error(COMP_ERR_ARGUMENT, "%s: %s does not take it", name, m->name);
+  }
   return status;
+}
+
+comp_status comp_baseline_check(const comp_baseline_method *method, const comp_options *options) {
+  comp__baseline_options plain;
+  comp_status status = resolve(&plain, method, options);
+  return status == COMP_OK ? check(method, &plain) : status;
 }
 
 comp_status comp__baseline_groups(comp_groups *out, const comp_dataset *dataset, const char *column) {
@@ -279,8 +282,8 @@ static comp_status keep(comp_dataset *results, comp_context *context, comp_slot 
   return comp_dataset_set(results, slot, name, taken);
 }
 
-comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const comp_dataset *dataset, const char *name,
-                              const comp_baseline_options *options) {
+comp_status comp__baseline_method(comp_dataset **out, comp_context *context, const comp_dataset *dataset,
+                                  const char *name, const comp__baseline_options *options) {
   *out = NULL;
   comp_status status;
   const comp__baseline *baseline = NULL;
@@ -288,7 +291,7 @@ comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const c
   size_t column;
   comp__baseline_run run = {.context = context, .dataset = dataset, .options = options};
   COMP__TRY(find(&baseline, name));
-  COMP__TRY(comp_baseline_options_check(&baseline->method, options));
+  COMP__TRY(check(&baseline->method, options));
   run.components = options->components ? options->components : baseline->method.components;
   COMP__TRY(check_data(context, dataset->x));
   if (!options->rep || !takes(&baseline->method, "rep")) COMP__TRY(check_varies(dataset->x));
@@ -313,6 +316,17 @@ done:
   comp_matrix_free(run.counterfactual);
   comp_dataset_free(results);
   return status;
+}
+
+comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const comp_dataset *dataset, const char *name,
+                              const comp_model *model, const comp_options *options) {
+  const comp_baseline_method *method;
+  comp__baseline_options plain;
+  *out = NULL;
+  comp_status status = comp_baseline_find(&method, name);
+  if (status == COMP_OK) status = resolve(&plain, method, options);
+  plain.model = model;
+  return status == COMP_OK ? comp__baseline_method(out, context, dataset, name, &plain) : status;
 }
 
 /* ---- No integration ---- */

@@ -2,14 +2,14 @@
 #ifndef COMP_BASELINE_BASELINE_H
 #define COMP_BASELINE_BASELINE_H
 
-#include "comp/baseline.h"
+#include "baseline/options.h"
 #include "core/dataset.h"
 
 /* One run: what a method reads, and where it puts its results. */
 typedef struct comp__baseline_run {
   comp_context *context;
   const comp_dataset *dataset; /* with X */
-  const comp_baseline_options *options;
+  const comp__baseline_options *options;
   size_t components; /* the option, or the method's default */
   comp_groups batch; /* the condition: no sample without a value, two levels or more; empty
                         for a method that needs none */

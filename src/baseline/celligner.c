@@ -24,6 +24,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "linalg/linalg.h"
+#include "neighbors/options.h"
 #include "nn/matmul.h"
 
 /* The published values; clusters were Seurat's. */
@@ -92,10 +93,10 @@ static comp_status cluster_by_graph(int32_t *labels, size_t *clusters, const cel
   comp_status status;
   comp_neighbors *near = NULL;
   comp__weighted_graph graph = {0};
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = GRAPH_NEIGHBORS < points->rows ? GRAPH_NEIGHBORS : points->rows - 1;
   options.search = COMP_SEARCH_EXACT;
-  COMP__TRY(comp_neighbors_find(&near, c->context, points, &options));
+  COMP__TRY(comp__neighbors_find(&near, c->context, points, &options));
   COMP__TRY(comp__connectivity(&graph, c->context, comp_neighbors_indices(near), comp_neighbors_distances(near),
                                points->rows, options.k, options.k));
   COMP__TRY(comp__leiden(labels, clusters, &graph, RESOLUTION, c->run->options->seed));
@@ -403,7 +404,7 @@ static comp_status check_sets(const celligner *c) {
 
 static comp_status run_celligner(comp__baseline_run *run) {
   comp_status status;
-  const comp_baseline_options *o = run->options;
+  const comp__baseline_options *o = run->options;
   celligner c = {.run = run, .context = run->context, .sets = run->batch.n_levels, .genes = run->dataset->features};
   COMP__TRY(check_sets(&c));
   for (size_t b = 1; b < c.sets; b++)

@@ -40,7 +40,7 @@ typedef struct combat {
 
 static comp_status allocate_design(combat *c, const comp_dataset *d) {
   comp_status status;
-  const comp_baseline_options *o = c->run->options;
+  const comp__baseline_options *o = c->run->options;
   size_t column, extra = 0;
   for (size_t k = 0; k < o->n_covariates; k++) {
     comp_groups groups;
@@ -62,7 +62,7 @@ done:
 /* Numbers as they are; of the levels of a factor the first has no column. */
 static comp_status fill_design(combat *c, const comp_dataset *d) {
   comp_status status = COMP_OK;
-  const comp_baseline_options *o = c->run->options;
+  const comp__baseline_options *o = c->run->options;
   size_t column, first = 0;
   for (size_t k = 0; k < o->n_covariates; k++) {
     comp_groups groups;

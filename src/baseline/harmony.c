@@ -30,7 +30,7 @@ enum { CHUNK = 256, SEGMENT = 64 * CHUNK, KMEANS_STARTS = 3, KMEANS_STEPS = 25, 
 typedef struct harmony {
   comp__baseline_run *run;
   comp_context *context;
-  const comp_baseline_options *o;
+  const comp__baseline_options *o;
   size_t n, d, k;
   size_t vars, levels, combos;
   size_t *level_of;         /* [combos, vars]: 0 .. levels - 1 */
@@ -504,7 +504,7 @@ done:
 static comp_status run_harmony(comp__baseline_run *run) {
   comp_status status;
   comp_matrix *embedding = NULL;
-  const comp_baseline_options *o = run->options;
+  const comp__baseline_options *o = run->options;
   harmony h = {.run = run, .context = run->context, .o = o, .n = run->dataset->samples, .vars = 1 + o->n_covariates};
   h.k = o->clusters ? o->clusters : (size_t)fmin(fmax(nearbyint((double)h.n / 30.0), 1.0), 100.0);
   if (h.k > h.n) COMP__FAIL(COMP_ERR_ARGUMENT, "clusters: %zu are too many for %zu samples", h.k, h.n);

@@ -106,7 +106,7 @@ done:
 /* order [batches]: as asked for, else the largest first, of equal ones the first level. */
 static comp_status find_order(size_t *order, const comp__baseline_run *run) {
   const comp_groups *batch = &run->batch;
-  const comp_baseline_options *o = run->options;
+  const comp__baseline_options *o = run->options;
   comp_status status = COMP_OK;
   if (o->n_order && o->n_order != batch->n_levels)
     COMP__FAIL(COMP_ERR_ARGUMENT, "order: %zu value%s named, and '%s' has %zu", o->n_order,

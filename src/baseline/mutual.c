@@ -10,15 +10,16 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "neighbors/options.h"
 
 enum { CHUNK = 256 };
 
 static comp_status query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
                          const comp_matrix *queries, size_t k) {
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = k < points->rows ? k : points->rows;
   options.search = COMP_SEARCH_EXACT;
-  return comp_neighbors_query(out, context, points, queries, &options);
+  return comp__neighbors_query(out, context, points, queries, &options);
 }
 
 static bool contains(const int32_t *list, size_t n, size_t value) {

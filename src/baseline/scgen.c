@@ -12,12 +12,13 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "task/options.h"
 
 enum { NOWHERE = -1 };
 
 /* A layer has the features of the data: the model must have them too, in their order. */
 static comp_status check_model(const comp_model *model, const comp_dataset *d) {
-  const comp_model_options *o = comp_model_get_options(model);
+  const comp__model_options *o = comp__model_get_options(model);
   if (o->encoder_sees_condition || o->centred || o->decoder_sees_condition)
     return comp__error(COMP_ERR_ARGUMENT,
                        "model: it sees the condition, and scGen wants one that does not (comp train --model vae)");
@@ -32,12 +33,12 @@ static comp_status check_model(const comp_model *model, const comp_dataset *d) {
 }
 
 static comp_status fit_model(comp_model **out, comp__baseline_run *run) {
-  comp_train_options options;
-  comp_status status = comp_train_options_init(&options, "vae", NULL);
+  comp__train_options options;
+  comp_status status = comp__train_options_init(&options, "vae", NULL);
   if (status != COMP_OK) return status;
   options.condition = run->options->condition;
   options.seed = run->options->seed;
-  return comp_train(out, run->context, run->dataset, &options);
+  return comp__train(out, run->context, run->dataset, &options);
 }
 
 /* mean [levels, d] of the conditions. With labels: the mean over labels of their means, over those labels that all
@@ -109,7 +110,7 @@ static comp_status run_scgen(comp__baseline_run *run) {
   comp_model *fitted = NULL;
   const comp_model *model = run->options->model;
   comp_matrix *z = NULL, *target = NULL;
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
+  comp__embed_options embed = comp__embed_defaults();
   double *mean = NULL;
   size_t reference = 0;
   int64_t to;
@@ -121,7 +122,7 @@ static comp_status run_scgen(comp__baseline_run *run) {
   if (!model) COMP__TRY(fit_model(&fitted, run));
   if (!model) model = fitted;
   COMP__TRY(check_model(model, run->dataset));
-  COMP__TRY(comp_embed(&z, NULL, run->context, model, run->dataset, &embed));
+  COMP__TRY(comp__embed(&z, NULL, run->context, model, run->dataset, &embed));
   COMP__TRY(comp__alloc(&mean, run->batch.n_levels, z->cols * sizeof *mean));
   COMP__TRY(find_means(mean, run, z));
   COMP__TRY(move_to(&run->embedding, run, z, mean, reference));

@@ -15,6 +15,7 @@
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "linalg/linalg.h"
+#include "neighbors/options.h"
 
 enum { NEIGHBORS = 100 /* k.weight */, CHUNK = 64, FEATURES = 128 };
 static const double MOST_SCALED = 10.0;
@@ -44,7 +45,7 @@ static comp_status find_anchors(comp__anchors *out, comp__baseline_run *run, con
 }
 
 comp_status comp__seurat_anchors(comp__anchors *out, comp_context *context, const comp_dataset *dataset,
-                                 const comp_baseline_options *options) {
+                                 const comp__baseline_options *options) {
   *out = (comp__anchors){0};
   comp_status status;
   size_t *rows = NULL, *start = NULL;
@@ -208,14 +209,14 @@ static comp_status find_weights(merge *m) {
   comp_matrix *space = NULL, *points = NULL;
   comp_neighbors *near = NULL;
   anchored a = {0};
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   COMP__TRY(find_space(&space, m));
   COMP__TRY(find_anchored(&a, m));
   m->k = m->n_anchors < NEIGHBORS ? m->n_anchors : NEIGHBORS;
   options.k = a.n < m->k ? a.n : m->k;
   options.search = COMP_SEARCH_EXACT;
   COMP__TRY(comp_matrix_select(&points, m->run->context, space, a.cells, a.n, NULL, 0));
-  COMP__TRY(comp_neighbors_query(&near, m->run->context, points, space, &options));
+  COMP__TRY(comp__neighbors_query(&near, m->run->context, points, space, &options));
   COMP__TRY(comp__alloc(&m->which, m->n_query, m->k * sizeof *m->which));
   COMP__TRY(comp__alloc(&m->weights, m->n_query, m->k * sizeof *m->weights));
   weighing w = {m, &a, near};

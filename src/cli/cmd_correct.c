@@ -3,12 +3,10 @@
 
 static const predict_options defaults = PREDICT_OPTIONS_INIT;
 
-#define PREDICT_KEY "corrected"
 static const opt_spec options[] = {
     PREDICT_FILES,
-    {"to", 't', OPT_STRING, .required = true, OPT_FIELD(predict_options, to), .metavar = "VALUE",
-     .help = "the condition under which all samples are decoded"},
-    PREDICT_HOW,
+    {.rows = "counterfactual", .only = "to residual clip precision", OPT_FIELD(predict_options, how)},
+    PREDICT_LAYER("corrected"),
     CLI_INPUT_ROWS(predict_options, input),
     {0},
 };

@@ -9,29 +9,18 @@
 
 typedef struct de_options {
   cli_input input;
-  comp_de_options de;
-  int64_t n, min_samples;
+  comp_options *de;
+  int64_t n;
   const char *json;
 } de_options;
 
-static const de_options defaults = {.input = CLI_INPUT_INIT, .de = COMP_DE_OPTIONS_INIT, .n = 50, .min_samples = 2};
+static const de_options defaults = {.input = CLI_INPUT_INIT, .n = 50};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(de_options, input),
-    {"groupby", 'g', OPT_STRING, .required = true, OPT_FIELD(de_options, de.groupby), .metavar = "COL",
-     .help = "the column that holds the two groups"},
-    {"target", 't', OPT_STRING, .required = true, OPT_FIELD(de_options, de.target), .metavar = "VALUE",
-     .help = "the group whose genes are sought"},
-    {"reference", 'r', OPT_STRING, OPT_FIELD(de_options, de.reference), .metavar = "VALUE",
-     .help = "the group to compare with", .unset = "all others"},
-    {"label", 'l', OPT_STRING, OPT_FIELD(de_options, de.label), .metavar = "COL",
-     .help = "compare within each value of this column, such as a cell type", .unset = "all samples together"},
+    {.rows = "de", OPT_FIELD(de_options, de)},
     {"top", 'n', OPT_INT, OPT_FIELD(de_options, n), .metavar = "N", .max = 1e9,
      .help = "genes to print for each label, by score; 0: all"},
-    {"min-samples", .kind = OPT_INT, OPT_FIELD(de_options, min_samples), .metavar = "N", .min = 1, .max = 1e15,
-     .help = "leave out labels with fewer samples on either side"},
-    {"tie-correct", .kind = OPT_FLAG, OPT_FIELD(de_options, de.tie_correct),
-     .help = "correct the variance of the scores for ties; scanpy does not, unless told to"},
     {"json", .kind = OPT_FILE, OPT_FIELD(de_options, json), .metavar = "FILE",
      .help = "also write the result to this file, as JSON; '-' writes it to stdout in place of the table"},
     CLI_INPUT_ROWS(de_options, input),
@@ -50,11 +39,12 @@ typedef struct result {
   const comp_de *de;
   const comp_dataset *dataset;
   const de_options *options;
-  size_t n; /* genes to show */
+  const char *label; /* column; NULL: none */
+  size_t n;          /* genes to show */
 } result;
 
 static void print_table(const result *r) {
-  bool labels = r->options->de.label;
+  bool labels = r->label;
   printf("%snames\tscores\tlogfoldchanges\tpvals\tpvals_adj\n", labels ? "label\t" : "");
   for (size_t l = 0; l < comp_de_labels(r->de); l++)
     for (size_t k = 0; k < r->n; k++) {
@@ -73,7 +63,7 @@ static void put_member(FILE *out, const char *before, const char *name, double v
 
 static void put_label(FILE *out, const result *r, size_t l) {
   fputs("    {\"label\": ", out);
-  json_put_string(out, r->options->de.label ? comp_de_label(r->de, l) : NULL);
+  json_put_string(out, r->label ? comp_de_label(r->de, l) : NULL);
   fprintf(out, ", \"target_samples\": %zu, \"reference_samples\": %zu, \"genes\": [", comp_de_target_samples(r->de, l),
           comp_de_reference_samples(r->de, l));
   for (size_t k = 0; k < r->n; k++) {
@@ -90,15 +80,11 @@ static void put_label(FILE *out, const result *r, size_t l) {
 }
 
 static void put_json(FILE *out, const result *r) {
-  const comp_de_options *o = &r->options->de;
-  fputs("{\n  \"groupby\": ", out);
-  json_put_string(out, o->groupby);
-  fputs(",\n  \"target\": ", out);
-  json_put_string(out, o->target);
-  fputs(",\n  \"reference\": ", out);
-  json_put_string(out, o->reference);
-  fputs(",\n  \"label\": ", out);
-  json_put_string(out, o->label);
+  static const char *const names[] = {"groupby", "target", "reference", "label"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    fprintf(out, "%s\n  \"%s\": ", i ? "," : "{", names[i]);
+    json_put_string(out, comp_options_get(r->options->de, names[i], NULL, 0));
+  }
   fputs(",\n  \"labels\": [\n", out);
   for (size_t l = 0; l < comp_de_labels(r->de); l++) {
     if (l) fputs(",\n", out);
@@ -124,18 +110,17 @@ static int run(cli_session *session, const void *values) {
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  comp_de_options options_de = o->de;
-  options_de.min_samples = (size_t)o->min_samples;
-  if (comp_de_options_check(&options_de) != COMP_OK) return cli_option_error(session);
+  if (comp_options_check(o->de) != COMP_OK) return cli_option_error(session);
   read.skip_slots = true;
   comp_dataset *dataset = NULL;
   comp_de *de = NULL;
   comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
-  if (status == COMP_OK) status = comp_de_run(&de, session->context, dataset, &options_de);
+  if (status == COMP_OK) status = comp_de_run(&de, session->context, dataset, o->de);
   int code = 0;
   if (status == COMP_OK) {
     size_t genes = comp_de_genes(de), n = (size_t)o->n;
-    code = show(session, &(result){de, dataset, o, n == 0 || n > genes ? genes : n});
+    code = show(session,
+                &(result){de, dataset, o, comp_options_get(o->de, "label", NULL, 0), n == 0 || n > genes ? genes : n});
   }
   comp_de_free(de);
   comp_dataset_free(dataset);

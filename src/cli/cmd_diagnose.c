@@ -14,37 +14,22 @@
 typedef struct diagnose_options {
   cli_input input;
   opt_list models;
-  const char *label, *against, *json;
-  double alpha;
-  int64_t samples, permutations, draws, seed;
+  const char *against, *json;
+  comp_options *how;
 } diagnose_options;
 
-static const diagnose_options defaults = {
-    .input = CLI_INPUT_INIT, .alpha = 0.05, .samples = 5000, .permutations = 99, .draws = 2};
+static const diagnose_options defaults = {.input = CLI_INPUT_INIT};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(diagnose_options, input),
     {"model", 'm', OPT_FILE, .repeat = true, .required = true, OPT_FIELD(diagnose_options, models), .metavar = "MODEL",
      .help = "the model file; further ones, trained with other seeds, are compared with it"},
-    {"label", 'l', OPT_STRING, OPT_FIELD(diagnose_options, label), .metavar = "COL",
-     .help = "the column of what must not be lost, such as the cell type", .unset = "what needs labels is not checked"},
     {"against", .kind = OPT_FILE, OPT_FIELD(diagnose_options, against), .metavar = "MODEL",
      .help = "a model of the same data trained with --gamma 0, to compare reconstructions with",
      .unset = "that is not checked"},
     {"json", .kind = OPT_FILE, OPT_FIELD(diagnose_options, json), .metavar = "FILE",
      .help = "also write all numbers to this file, as JSON; '-' writes them to stdout in place of the table"},
-    {"alpha", .kind = OPT_REAL, OPT_FIELD(diagnose_options, alpha), .metavar = "A", .min = 1e-6, .max = 0.49,
-     .help = "level of the tests"},
-    {"max-samples", .kind = OPT_INT, OPT_FIELD(diagnose_options, samples), .metavar = "N", .min = 100, .max = 100000,
-     .help = "use at most N samples where time grows with their square"},
-    {"permutations", .kind = OPT_INT, OPT_FIELD(diagnose_options, permutations), .metavar = "N", .min = 19,
-     .max = 100000,
-     .help = "permutations for p-values; where --alpha needs more (1 / alpha - 1, three times as many for "
-             "predictions) they are made, as far as time allows"},
-    {"draws", .kind = OPT_INT, OPT_FIELD(diagnose_options, draws), .metavar = "N", .min = 2, .max = 1000,
-     .help = "draws from each posterior, for divergences"},
-    {"seed", .kind = OPT_INT, OPT_FIELD(diagnose_options, seed), .metavar = "N", .min = 0, .max = 9e15,
-     .help = "seed of all random numbers"},
+    {.rows = "diagnose", .without = "names against-name", OPT_FIELD(diagnose_options, how)},
     CLI_INPUT_ROWS(diagnose_options, input),
     {0},
 };
@@ -113,26 +98,17 @@ static int show(cli_session *session, const comp_diagnosis *d, const char *json)
 
 static comp_status diagnose(comp_diagnosis **out, cli_session *session, const diagnose_options *o,
                             const comp_read_options *read, comp_model **models) {
-  comp_diagnose_options options_diagnose = COMP_DIAGNOSE_OPTIONS_INIT;
   comp_dataset *dataset = NULL;
   comp_model *against = NULL;
-  comp_status status = COMP_OK;
-  options_diagnose.label = o->label;
-  options_diagnose.names = o->models.items;
-  options_diagnose.against_name = o->against;
-  options_diagnose.alpha = o->alpha;
-  options_diagnose.samples = (size_t)o->samples;
-  options_diagnose.permutations = (size_t)o->permutations;
-  options_diagnose.draws = (size_t)o->draws;
-  options_diagnose.seed = (uint64_t)o->seed;
+  comp_status status = comp_options_set_list(o->how, "names", o->models.items, o->models.count);
+  if (status == COMP_OK) status = comp_options_set(o->how, "against-name", o->against);
   for (size_t m = 0; status == COMP_OK && m < o->models.count; m++)
     status = comp_model_load(&models[m], o->models.items[m]);
   if (status == COMP_OK && o->against) status = comp_model_load(&against, o->against);
-  options_diagnose.against = against;
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, read);
   if (status == COMP_OK)
-    status = comp_diagnose(out, session->context, dataset, (const comp_model *const *)models, o->models.count,
-                           &options_diagnose);
+    status = comp_diagnose(out, session->context, dataset, (const comp_model *const *)models, o->models.count, against,
+                           o->how);
   comp_model_free(against);
   comp_dataset_free(dataset);
   return status;

@@ -6,14 +6,12 @@
 
 typedef struct embed_options {
   cli_input input;
-  const char *model, *output, *key, *precision;
-  bool sample, scales;
-  int64_t seed;
+  const char *model, *output, *key;
+  bool scales;
+  comp_options *embed;
 } embed_options;
 
-static const embed_options defaults = {.input = CLI_INPUT_INIT, .key = "X_comp", .precision = "f32"};
-
-static const char *const precisions[] = {"f32", "bf16", NULL};
+static const embed_options defaults = {.input = CLI_INPUT_INIT, .key = "X_comp"};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(embed_options, input),
@@ -25,12 +23,7 @@ static const opt_spec options[] = {
      .help = "the name of the result in obsm"},
     {"scales", .kind = OPT_FLAG, OPT_FIELD(embed_options, scales),
      .help = "also write the standard deviations of the posteriors, to obsm/NAME_scale"},
-    {"sample", .kind = OPT_FLAG, OPT_FIELD(embed_options, sample),
-     .help = "write one draw from each posterior in place of its mean"},
-    {"seed", .kind = OPT_INT, OPT_FIELD(embed_options, seed), .metavar = "N", .min = 0, .max = 9e15,
-     .help = "seed of the draw"},
-    {"precision", .kind = OPT_CHOICE, OPT_FIELD(embed_options, precision), .metavar = "P", .choices = precisions,
-     .help = "of the products: f32, or bf16, which is faster on some CPUs and good for some 3 digits"},
+    {.rows = "embed", OPT_FIELD(embed_options, embed)},
     CLI_INPUT_ROWS(embed_options, input),
     {0},
 };
@@ -47,15 +40,11 @@ static int run(cli_session *session, const void *values) {
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
-  embed.sample = o->sample;
-  embed.seed = (uint64_t)o->seed;
-  if (strcmp(o->precision, "bf16") == 0) embed.precision = COMP_PRECISION_BF16;
   if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   comp_model *model;
   comp_status status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
-  status = comp_embed_file(session->context, model, o->input.path, o->output, &read, &embed, o->key, o->scales);
+  status = comp_embed_file(session->context, model, o->input.path, o->output, &read, o->embed, o->key, o->scales);
   comp_model_free(model);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
 }

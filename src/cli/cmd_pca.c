@@ -10,32 +10,19 @@
 
 typedef struct pca_options {
   cli_input input;
-  comp_pca_options pca;
   const char *output;
-  int64_t components, seed;
   int compression;
+  comp_options *pca;
   const char *json;
 } pca_options;
 
-static const pca_options defaults = {
-    .input = CLI_INPUT_INIT, .pca = COMP_PCA_OPTIONS_INIT, .components = 50, .compression = 4};
+static const pca_options defaults = {.input = CLI_INPUT_INIT, .compression = 4};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(pca_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(pca_options, output), .metavar = "OUT",
      .help = "the .h5ad to write: the data with the scores in obsm"},
-    {"components", 'n', OPT_INT, OPT_FIELD(pca_options, components), .metavar = "N", .min = 1, .max = 30000,
-     .help = "how many; at most the number of samples, and of features"},
-    {"scale", .kind = OPT_FLAG, OPT_FIELD(pca_options, pca.scale),
-     .help = "divide every feature by its standard deviation"},
-    {"clip", .kind = OPT_REAL, OPT_FIELD(pca_options, pca.clip), .metavar = "X", .max = 1e30,
-     .help = "with --scale: the largest magnitude of a scaled value, such as 10; 0: no limit"},
-    {"use", .kind = OPT_STRING, OPT_FIELD(pca_options, pca.layer), .metavar = "LAYER",
-     .help = "compute on this layer; X and the layers are written as they were", .unset = "X"},
-    {"key", .kind = OPT_STRING, OPT_FIELD(pca_options, pca.key), .metavar = "NAME",
-     .help = "the name of the scores in obsm"},
-    {"seed", .kind = OPT_INT, OPT_FIELD(pca_options, seed), .metavar = "N", .max = 9e15,
-     .help = "of the random start of the iteration, with more than 512 samples and features"},
+    {.rows = "pca", OPT_FIELD(pca_options, pca)},
     {"compression", .kind = OPT_INT, OPT_FIELD(pca_options, compression), .metavar = "N", .max = 9,
      .help = "gzip level of the .h5ad, 0 (none) to 9"},
     {"json", .kind = OPT_FILE, OPT_FIELD(pca_options, json), .metavar = "FILE",
@@ -85,7 +72,7 @@ static int show(cli_session *session, const comp_pca *pca, const pca_options *o)
   if (!o->json) return 0;
   cli_output output;
   if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  put_json(output.file, pca, o->pca.key);
+  put_json(output.file, pca, comp_options_get(o->pca, "key", NULL, 0));
   if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   return 0;
 }
@@ -94,10 +81,7 @@ static int run(cli_session *session, const void *values) {
   const pca_options *o = values;
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
-  comp_pca_options wanted = o->pca;
-  wanted.components = (size_t)o->components;
-  wanted.seed = (uint64_t)o->seed;
-  if (comp_pca_options_check(&wanted) != COMP_OK) return cli_option_error(session);
+  if (comp_options_check(o->pca) != COMP_OK) return cli_option_error(session);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   const char *format;
   comp_dataset *dataset = NULL;
@@ -109,7 +93,7 @@ static int run(cli_session *session, const void *values) {
   if (status != COMP_OK) return cli_fail(session, status);
   if (strcmp(format, "h5ad") == 0 && !read.raw) write.carry_from = o->input.path;
   status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
-  if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, &wanted);
+  if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, o->pca);
   int code = status == COMP_OK ? show(session, &pca, o) : 0;
   if (status == COMP_OK && code == 0) status = comp_dataset_write(session->context, dataset, o->output, &write);
   comp_pca_release(&pca);

@@ -10,17 +10,7 @@ typedef struct prep_options {
   cli_input input; /* how to read; its path is not used */
   const char *output;
   int compression;
-  opt_list keep, drop_genes;
-  bool drop_empty_genes;
-  double min_gene_counts, min_cell_counts;
-  int64_t min_gene_cells, min_cell_genes;
-  const char *normalize;
-  bool log1p;
-  const char *hvg, *hvg_batch;
-  bool all_genes, keep_counts, force;
-  opt_list obs, drop, drop_features, merge;
-  const char *row_names;
-  bool drop_missing, no_standardize;
+  comp_options *prep, *tabular;
 } prep_options;
 
 static const prep_options defaults = {.input = CLI_INPUT_INIT, .compression = 4};
@@ -33,48 +23,8 @@ static const opt_spec options[] = {
      .help = "the file to write, usually an .h5ad"},
     {"compression", .kind = OPT_INT, OPT_FIELD(prep_options, compression), .metavar = "N", .max = 9,
      .help = "gzip level of an .h5ad, 0 (none) to 9"},
-    {"force", .kind = OPT_FLAG, OPT_FIELD(prep_options, force),
-     .help = "normalise, log or choose genes even when the data does not look right for it"},
-    {"keep", .kind = OPT_STRING, .repeat = true, OPT_FIELD(prep_options, keep), .metavar = "COL=VALUE", .group = "Filters",
-     .help = "keep samples whose column COL has this value, or one of several: COL=A,B"},
-    {"drop-genes", .kind = OPT_STRING, .repeat = true, OPT_FIELD(prep_options, drop_genes), .metavar = "REGEX", .group = "Filters",
-     .help = "drop genes whose name matches this extended regular expression, such as '^MT-'"},
-    {"drop-empty-genes", .kind = OPT_FLAG, OPT_FIELD(prep_options, drop_empty_genes), .group = "Filters",
-     .help = "drop genes that are 0 in all samples kept"},
-    {"min-gene-counts", .kind = OPT_REAL, OPT_FIELD(prep_options, min_gene_counts), .metavar = "N", .max = 1e30, .group = "Filters",
-     .help = "drop genes with a smaller total"},
-    {"min-gene-cells", .kind = OPT_INT, OPT_FIELD(prep_options, min_gene_cells), .metavar = "N", .max = 1e15, .group = "Filters",
-     .help = "drop genes that are not 0 in fewer samples"},
-    {"min-cell-counts", .kind = OPT_REAL, OPT_FIELD(prep_options, min_cell_counts), .metavar = "N", .max = 1e30, .group = "Filters",
-     .help = "drop samples with a smaller total"},
-    {"min-cell-genes", .kind = OPT_INT, OPT_FIELD(prep_options, min_cell_genes), .metavar = "N", .max = 1e15, .group = "Filters",
-     .help = "drop samples with fewer genes that are not 0"},
-    {"normalize-total", .kind = OPT_STRING, OPT_FIELD(prep_options, normalize), .metavar = "median|N", .group = "Counts",
-     .help = "scale every sample to the same total: the median of the totals, or a number"},
-    {"log1p", .kind = OPT_FLAG, OPT_FIELD(prep_options, log1p), .group = "Counts", .help = "take log(1 + x)"},
-    {"keep-counts", .kind = OPT_FLAG, OPT_FIELD(prep_options, keep_counts), .group = "Counts",
-     .help = "keep the counts in layers/counts"},
-    {"hvg", .kind = OPT_STRING, OPT_FIELD(prep_options, hvg), .metavar = "FLAVOR[:N]", .group = "Counts",
-     .help = "leave the N (2000) most variable genes: seurat (as scanpy, on log data), vst (as Seurat v3, on counts), "
-             "variance (on log data)"},
-    {"hvg-batch", .kind = OPT_STRING, OPT_FIELD(prep_options, hvg_batch), .metavar = "COL", .group = "Counts",
-     .help = "choose them in each batch and merge: by number of batches and rank; variance: N of each, all of them"},
-    {"all-genes", .kind = OPT_FLAG, OPT_FIELD(prep_options, all_genes), .group = "Counts",
-     .help = "mark the variable genes in var, but leave the others in"},
-    {"obs", .kind = OPT_STRING, .repeat = true, OPT_FIELD(prep_options, obs), .metavar = "COL", .group = "Tables",
-     .help = "a column that is no feature, but a condition or label: it goes to obs"},
-    {"drop", .kind = OPT_STRING, .repeat = true, OPT_FIELD(prep_options, drop), .metavar = "COL", .group = "Tables",
-     .help = "leave this column out"},
-    {"drop-feature", .kind = OPT_STRING, .repeat = true, OPT_FIELD(prep_options, drop_features), .metavar = "NAME", .group = "Tables",
-     .help = "leave a feature out after encoding, such as COL_VALUE"},
-    {"merge", .kind = OPT_STRING, .repeat = true, OPT_FIELD(prep_options, merge), .metavar = "COL=A,B:NEW", .group = "Tables",
-     .help = "values A and B of a column become NEW"},
-    {"row-names", .kind = OPT_STRING, OPT_FIELD(prep_options, row_names), .metavar = "COL", .group = "Tables",
-     .help = "the column with the names of the rows", .unset = "their numbers"},
-    {"drop-missing", .kind = OPT_FLAG, OPT_FIELD(prep_options, drop_missing), .group = "Tables",
-     .help = "leave out rows with missing values, in place of an error"},
-    {"no-standardize", .kind = OPT_FLAG, OPT_FIELD(prep_options, no_standardize), .group = "Tables",
-     .help = "leave numbers and 0/1 as they are, in place of mean 0 and variance 1"},
+    {.rows = "prep", OPT_FIELD(prep_options, prep)},
+    {.rows = "tabular", OPT_FIELD(prep_options, tabular)},
     CLI_INPUT_ROWS(prep_options, input),
     {0},
 };
@@ -91,15 +41,14 @@ static const cli_example examples[] = {
 };
 /* clang-format on */
 
-static bool is_about_counts(const prep_options *o) {
-  return o->keep.count || o->drop_genes.count || o->drop_empty_genes || o->min_gene_counts > 0 ||
-         o->min_cell_counts > 0 || o->min_gene_cells > 0 || o->min_cell_genes > 0 || o->normalize || o->log1p ||
-         o->hvg || o->keep_counts;
-}
-
-static bool is_about_tables(const prep_options *o) {
-  return o->obs.count || o->drop.count || o->drop_features.count || o->merge.count || o->row_names || o->drop_missing ||
-         o->no_standardize;
+/* Whether any option is set, but for one. */
+static bool any_given(const comp_options *set, const char *other) {
+  const comp_option *option;
+  for (size_t i = 0; (option = comp_options_at(set, i)); i++) {
+    const char *name = comp_option_name(option);
+    if (comp_options_given(set, name) && (!other || strcmp(name, other) != 0)) return true;
+  }
+  return false;
 }
 
 static comp_status write_result(cli_session *session, const prep_options *o, const comp_dataset *dataset,
@@ -128,23 +77,11 @@ static comp_status read_tables(comp_table **out, cli_session *session, const pre
 }
 
 static comp_status encode(cli_session *session, const prep_options *o, const comp_read_options *read) {
-  comp_tabular_options tabular = COMP_TABULAR_OPTIONS_INIT;
-  tabular.obs = o->obs.items;
-  tabular.n_obs = o->obs.count;
-  tabular.drop = o->drop.items;
-  tabular.n_drop = o->drop.count;
-  tabular.drop_features = o->drop_features.items;
-  tabular.n_drop_features = o->drop_features.count;
-  tabular.merge = o->merge.items;
-  tabular.n_merge = o->merge.count;
-  tabular.names = o->row_names;
-  tabular.missing = o->drop_missing ? COMP_MISSING_DROP : COMP_MISSING_REFUSE;
-  tabular.raw = o->no_standardize;
   comp_table *table = NULL;
   comp_dataset *dataset = NULL;
-  comp_status status = comp_tabular_options_check(&tabular);
+  comp_status status = comp_options_check(o->tabular);
   if (status == COMP_OK) status = read_tables(&table, session, o, read);
-  if (status == COMP_OK) status = comp_tabular_encode(&dataset, session->context, table, &tabular);
+  if (status == COMP_OK) status = comp_tabular_encode(&dataset, session->context, table, o->tabular);
   if (status == COMP_OK) status = write_result(session, o, dataset, NULL);
   comp_dataset_free(dataset);
   comp_table_free(table);
@@ -153,45 +90,12 @@ static comp_status encode(cli_session *session, const prep_options *o, const com
 
 /* ---- Counts ---- */
 
-/* The library's options; 0, or an exit code after a message. */
-static int fill_options(comp_prep_options *out, cli_session *session, const prep_options *o) {
-  out->filter.keep = o->keep.items;
-  out->filter.n_keep = o->keep.count;
-  out->filter.drop_genes = o->drop_genes.items;
-  out->filter.n_drop_genes = o->drop_genes.count;
-  out->filter.drop_empty_genes = o->drop_empty_genes;
-  out->filter.min_gene_counts = o->min_gene_counts;
-  out->filter.min_cell_counts = o->min_cell_counts;
-  out->filter.min_gene_cells = (size_t)o->min_gene_cells;
-  out->filter.min_cell_genes = (size_t)o->min_cell_genes;
-  out->normalize = o->normalize != NULL;
-  out->log1p = o->log1p;
-  out->hvg.batch = o->hvg_batch;
-  out->keep_all_genes = o->all_genes;
-  out->keep_counts = o->keep_counts;
-  out->force = o->force;
-  if (o->normalize && strcmp(o->normalize, "median") != 0) {
-    char *end;
-    out->target_sum = strtod(o->normalize, &end);
-    if (end == o->normalize || *end || !(out->target_sum > 0.0))
-      return cli_usage_error(session, "--normalize-total takes 'median' or a positive number, not '%s'", o->normalize);
-  }
-  if (o->hvg && comp_hvg_parse(&out->hvg, o->hvg) != COMP_OK)
-    return cli_usage_error(session, "--hvg: %s", comp_error_message());
-  if (!o->hvg && (o->hvg_batch || o->all_genes))
-    return cli_usage_error(session, "%s needs --hvg", o->hvg_batch ? "--hvg-batch" : "--all-genes");
-  if (comp_prep_options_check(out) != COMP_OK) return cli_option_error(session);
-  return 0;
-}
-
 static int prepare(cli_session *session, const prep_options *o, const comp_read_options *read, const char *format) {
-  comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
-  int code = fill_options(&prep, session, o);
-  if (code) return code;
+  if (comp_options_check(o->prep) != COMP_OK) return cli_option_error(session);
   bool carry = strcmp(format, "h5ad") == 0 && !read->raw;
   comp_dataset *dataset = NULL;
   comp_status status = comp_dataset_read(&dataset, session->context, o->paths.items[0], read);
-  if (status == COMP_OK) status = comp_prep(&dataset, session->context, &prep);
+  if (status == COMP_OK) status = comp_prep(&dataset, session->context, o->prep);
   if (status == COMP_OK) status = write_result(session, o, dataset, carry ? o->paths.items[0] : NULL);
   comp_dataset_free(dataset);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->paths.items[0]);
@@ -202,7 +106,7 @@ static int run(cli_session *session, const void *values) {
   comp_read_options read;
   const char *format;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
-  bool counts = is_about_counts(o), table = is_about_tables(o);
+  bool counts = any_given(o->prep, "force"), table = any_given(o->tabular, NULL);
   if (counts && table) return cli_usage_error(session, "options for counts and options for tables exclude each other");
   comp_status status = comp_file_check_writable(o->output);
   if (status == COMP_OK) status = comp_file_format(&format, o->paths.items[0]);

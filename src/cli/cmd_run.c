@@ -7,45 +7,20 @@
 #include "cli/run.h"
 #include "cli/sha256.h"
 
-static const run_options defaults = {.input = CLI_INPUT_INIT,
-                                     .as = "auto",
-                                     .model = "comp",
-                                     .precision = "auto",
-                                     .epochs = OPT_UNSET_INT,
-                                     .batch = OPT_UNSET_INT,
-                                     .latent = OPT_UNSET_INT,
-                                     .patience = OPT_UNSET_INT,
-                                     .gamma = OPT_UNSET_REAL,
-                                     .beta = OPT_UNSET_REAL,
-                                     .scale = OPT_UNSET_REAL,
-                                     .rate = OPT_UNSET_REAL,
-                                     .k = OPT_UNSET_INT,
-                                     .alpha = 0.1,
-                                     .figures = "svg"};
+static const run_options defaults = {
+    .input = CLI_INPUT_INIT, .as = "auto", .k = OPT_UNSET_INT, .alpha = 0.1, .figures = "svg"};
 
 static const char *const kinds[] = {"auto", "omics", "table", NULL};
-static const char *const precisions[] = {"auto", "f32", "bf16", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
 
-static const char *const *model_names(void) {
-  static const char *names[16];
-  for (size_t i = 0; i < comp_model_count() && i < 15; i++) names[i] = comp_model_name(i);
-  return names;
-}
-
-static const char *const *preset_names(void) {
-  static const char *names[16];
-  for (size_t i = 0; i < comp_preset_count() && i < 15; i++) names[i] = comp_preset_name(i);
-  return names;
-}
-
+/* Options of the training that the run itself decides on. */
+#define RUN_DECIDES   "memory stream stream-layer log checkpoint resume checkpoint-epochs checkpoint-minutes"
 #define FIELD(member) OPT_FIELD(run_options, member)
 static const opt_spec options[] = {
     CLI_INPUT_FILE(run_options, input),
     {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "DIR",
      .help = "the folder for all results; it is made if it is not there"},
-    {"condition", 'c', OPT_STRING, .required = true, FIELD(condition), .metavar = "COL",
-     .help = "the column that holds the condition: a batch, a treatment, a group"},
+    {.rows = "train", .only = "condition", .group = "Options", FIELD(train)},
     {"label", 'l', OPT_STRING, FIELD(label), .metavar = "COL",
      .help = "the column of what must be kept apart, such as cell types", .unset = "nothing is measured within labels"},
     {"to", 't', OPT_STRING, FIELD(to), .metavar = "VALUE", .unset = "each condition",
@@ -63,43 +38,20 @@ static const opt_spec options[] = {
     {"as", .kind = OPT_CHOICE, FIELD(as), .metavar = "KIND", .choices = kinds, .group = "Preparation",
      .help =
          "what the data is: measurements of genes, or a table of numbers and names; auto: a .csv or .tsv is a table"},
-    {"keep", .kind = OPT_STRING, .repeat = true, FIELD(keep), .metavar = "COL=VALUE", .group = "Preparation",
-     .help = "only samples whose column COL has this value, or one of several: COL=A,B"},
-    {"hvg", .kind = OPT_STRING, FIELD(hvg), .metavar = "FLAVOR[:N]", .group = "Preparation",
-     .unset = "seurat:2000, of more than 2000 features", .help = "the most variable genes: seurat, vst, variance"},
+    {.rows = "prep", .only = "keep", .group = "Preparation", FIELD(prep)},
+    {.rows = "prep",
+     .only = "hvg",
+     .group = "Preparation",
+     .unset = "seurat:2000, of more than 2000 features",
+     FIELD(prep)},
     {"no-hvg", .kind = OPT_FLAG, FIELD(no_hvg), .group = "Preparation", .help = "all features, however many"},
-    {"drop", .kind = OPT_STRING, .repeat = true, FIELD(drop), .metavar = "COL", .group = "Preparation",
-     .help = "leave this column of a table out"},
-    {"drop-missing", .kind = OPT_FLAG, FIELD(drop_missing), .group = "Preparation",
-     .help = "leave out rows of a table with missing values, in place of an error"},
+    {.rows = "tabular", .only = "drop drop-missing", .group = "Preparation", FIELD(tabular)},
 
-    {"model", .kind = OPT_CHOICE, FIELD(model), .metavar = "NAME", .choices_from = model_names, .group = "Training",
-     .help = "the model"},
-    {"preset", .kind = OPT_CHOICE, FIELD(preset), .metavar = "NAME", .choices_from = preset_names, .group = "Training",
+    {.rows = "train",
+     .only = "preset",
      .unset = "default; protect for a table of 20 or more features with --protect",
-     .help = "the recipe (see comp help train); what follows changes parts of it"},
-    {"epochs", .kind = OPT_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
-     .unset = "by the size of the data", .help = "passes over the data"},
-    {"gamma", .kind = OPT_REAL, FIELD(gamma), .metavar = "G", .group = "Training", .max = 1e9, .unset = "the recipe's",
-     .help = "weight of the penalty: more aligns more"},
-    {"latent", .kind = OPT_INT, FIELD(latent), .metavar = "D", .group = "Training", .min = 1, .max = COMP_MAX_LATENT,
-     .unset = "the recipe's", .help = "dimensions of the representation"},
-    {"hidden", .kind = OPT_STRING, FIELD(hidden), .metavar = "LIST", .group = "Training", .unset = "the recipe's",
-     .help = "widths of the encoder's layers, as in 512,512,512"},
-    {"scale", .kind = OPT_REAL, FIELD(scale), .metavar = "S", .group = "Training", .min = 0.001, .max = 100,
-     .unset = "the recipe's", .help = "standard deviation of every posterior"},
-    {"beta", .kind = OPT_REAL, FIELD(beta), .metavar = "B", .group = "Training", .max = 1e9, .unset = "the recipe's",
-     .help = "weight of the KL divergence from the prior"},
-    {"batch", .kind = OPT_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9,
-     .unset = "the recipe's", .help = "samples a step"},
-    {"lr", .kind = OPT_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,
-     .unset = "the recipe's", .help = "learning rate"},
-    {"patience", .kind = OPT_INT, FIELD(patience), .metavar = "N", .group = "Training", .max = 1e9,
-     .unset = "the recipe's", .help = "stop after N epochs without a better validation loss; 0 never stops early"},
-    {"precision", .kind = OPT_CHOICE, FIELD(precision), .metavar = "NAME", .choices = precisions, .group = "Training",
-     .help = "how matrices are multiplied: f32, bf16, or auto: what is faster on this CPU"},
-    {"seed", .kind = OPT_INT, FIELD(seed), .metavar = "N", .group = "Training", .max = 9e15,
-     .help = "seed of all random numbers"},
+     FIELD(train)},
+    {.rows = "train", .without = "condition preset " RUN_DECIDES, FIELD(train)},
 
     {"k", 'k', OPT_INT, FIELD(k), .metavar = "N", .min = 1, .max = 1e9, .group = "Results",
      .unset = "100; fewer for less than 1000 samples", .help = "neighbours of the metrics of the paper"},
@@ -123,39 +75,6 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* Every option that decides on the result, as one number. */
-static uint64_t identity(const run_job *job) {
-  const run_options *o = job->options;
-  const comp_read_options *r = &job->read;
-  const char *texts[] = {
-      comp_version(), job->digest, o->condition, o->label,    o->target,        o->from,       o->to,
-      o->compare,     o->as,       o->hvg,       o->model,    o->preset,        o->hidden,     o->figures,
-      r->layer,       r->names,    r->missing,   r->metadata, o->input.comment, o->input.path, o->precision};
-  const double numbers[] = {o->protect,
-                            (double)o->no_hvg,
-                            o->drop_missing,
-                            (double)o->epochs,
-                            (double)o->batch,
-                            (double)o->latent,
-                            (double)o->patience,
-                            (double)o->seed,
-                            (double)o->k,
-                            isnan(o->gamma) ? -1.0 : o->gamma,
-                            isnan(o->beta) ? -1.0 : o->beta,
-                            isnan(o->scale) ? -1.0 : o->scale,
-                            isnan(o->rate) ? -1.0 : o->rate,
-                            o->alpha,
-                            o->no_umap,
-                            o->no_correct,
-                            o->no_diagnose,
-                            r->raw,
-                            r->transpose,
-                            r->no_header};
-  uint64_t id = 1;
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
-  return run_mix(run_mix_filters(id, o), numbers, sizeof numbers);
-}
-
 static int take_digest(run_job *job) {
   const char *paths[] = {job->options->input.path, job->read.metadata};
   sha256 digest;
@@ -167,29 +86,73 @@ static int take_digest(run_job *job) {
   return 0;
 }
 
-/* Every option that was given or has a default, as in the table above. */
-static void record_options(json_t *out, const run_options *o) {
-  for (const opt_spec *spec = options; spec->name; spec++) {
-    const char *field = (const char *)o + spec->offset;
-    json_t *value = NULL;
-    if (spec->repeat) {
-      const opt_list *list = (const void *)field;
-      value = json_array();
-      for (size_t i = 0; i < list->count; i++) json_array_append_new(value, json_string(list->items[i]));
-    } else if (spec->kind == OPT_FLAG) {
-      value = json_boolean(*(const bool *)field);
-    } else if (spec->kind == OPT_INT) {
-      int64_t number = *(const int64_t *)(const void *)field;
-      value = number == OPT_UNSET_INT ? json_null() : json_integer(number);
-    } else if (spec->kind == OPT_REAL) {
-      double number = *(const double *)(const void *)field;
-      value = isnan(number) ? json_null() : json_real(number);
-    } else {
-      const char *text = *(const char *const *)(const void *)field;
-      value = text ? json_string(text) : json_null();
-    }
-    if (value) json_object_set_new(out, spec->name, value);
+/* The value of a row of the command itself. */
+static json_t *own_value(const opt_spec *spec, const run_options *o) {
+  const void *field = (const char *)o + spec->offset;
+  if (spec->repeat) {
+    const opt_list *list = field;
+    json_t *items = json_array();
+    for (size_t i = 0; i < list->count; i++) json_array_append_new(items, json_string(list->items[i]));
+    return items;
   }
+  if (spec->kind == OPT_FLAG) return json_boolean(*(const bool *)field);
+  if (spec->kind == OPT_INT) {
+    int64_t number = *(const int64_t *)field;
+    return number == OPT_UNSET_INT ? json_null() : json_integer(number);
+  }
+  if (spec->kind == OPT_REAL) {
+    double number = *(const double *)field;
+    return isnan(number) ? json_null() : json_real(number);
+  }
+  const char *text = *(const char *const *)field;
+  return text ? json_string(text) : json_null();
+}
+
+/* The value of a row of the library. What a preset decides on is null until it is set: which preset depends on the
+ * data. */
+static json_t *library_value(const opt_spec *spec, const run_options *o) {
+  const comp_options *set = *(comp_options *const *)(const void *)((const char *)o + spec->offset);
+  bool open = spec->unset || comp_option_unset(spec->option) || comp_option_varies(spec->option);
+  char *text = NULL;
+  if (open && !comp_options_given(set, spec->name)) return json_null();
+  if (comp_options_to_json(&text, set) != COMP_OK) return NULL;
+  json_t *all = json_loads(text, 0, NULL), *value = json_incref(json_object_get(all, spec->name));
+  json_decref(all);
+  free(text);
+  return value;
+}
+
+/* Every option of the command, or those under the headings; NULL: a text is not UTF-8. */
+static json_t *list_options(const run_options *o, const char *const *groups) {
+  json_t *out = json_object();
+  for (const opt_spec *spec = cli_rows(options); spec->name; spec++) {
+    bool wanted = !groups;
+    for (size_t i = 0; groups && groups[i]; i++)
+      wanted = wanted || (spec->group && strcmp(spec->group, groups[i]) == 0);
+    if (wanted &&
+        json_object_set_new(out, spec->name, spec->option ? library_value(spec, o) : own_value(spec, o)) != 0) {
+      json_decref(out);
+      return NULL;
+    }
+  }
+  return out;
+}
+
+char *run_options_text(const run_job *job, const char *const *groups) {
+  json_t *list = list_options(job->options, groups);
+  json_object_del(list, "output");
+  json_object_del(list, "fresh");
+  char *text = list ? json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(list);
+  return text;
+}
+
+/* The program, the data and every option that decides on the result, as one number. */
+static uint64_t identity(const run_job *job) {
+  char *text = run_options_text(job, NULL);
+  uint64_t id = run_mix_text(run_mix_text(run_mix_text(1, comp_version()), job->digest), text);
+  free(text);
+  return id;
 }
 
 /* What the record says before any step. */
@@ -197,10 +160,9 @@ static int start_record(run_job *job) {
   const run_options *o = job->options;
   json_t *libraries = json_array();
   for (const char *const *l = comp_build_libraries(); *l; l++) json_array_append_new(libraries, json_string(*l));
-  job->record =
-      json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:{}, s:[]}", "version", comp_version(), "libraries", libraries, "input",
-                "path", o->input.path, "format", job->format, "sha256", job->digest, "options", "steps");
-  record_options(json_object_get(job->record, "options"), o);
+  job->record = json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o, s:[]}", "version", comp_version(), "libraries", libraries,
+                          "input", "path", o->input.path, "format", job->format, "sha256", job->digest, "options",
+                          list_options(o, NULL), "steps");
   return job->record ? 0 : cli_error(job->session, EXIT_FAILED, "run.json cannot be made: a name is not UTF-8");
 }
 
@@ -250,7 +212,13 @@ static int run(cli_session *session, const void *values) {
   if (!job) return cli_error(session, EXIT_FAILED, "out of memory");
   job->session = session;
   job->context = session->context;
-  job->options = values;
+  job->own = *(const run_options *)values;
+  job->own.condition = comp_options_get(job->own.train, "condition", NULL, 0);
+  job->own.model = comp_options_get(job->own.train, "model", NULL, 0);
+  comp_options_get_int(job->own.train, "seed", &job->own.seed);
+  job->own.keep = comp_options_get_list(job->own.prep, "keep", &job->own.n_keep);
+  job->own.hvg = comp_options_get(job->own.prep, "hvg", NULL, 0);
+  job->options = &job->own;
   job->lock = -1;
   int code = cli_input_options(&job->read, &job->options->input)
                  ? run_all(job)

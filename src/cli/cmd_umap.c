@@ -13,32 +13,11 @@ enum { COMPONENTS = 50 };
 
 typedef struct umap_options {
   cli_input input;
-  const char *output, *use, *key, *metric, *init, *search, *reference;
-  int64_t neighbors, dimensions, epochs, negative, seed;
-  double min_dist, spread, a, b, rate;
-  bool fast;
+  const char *output, *use, *key, *reference;
+  comp_options *umap;
 } umap_options;
 
-static const umap_options defaults = {.input = CLI_INPUT_INIT,
-                                      .use = "X_comp",
-                                      .key = "X_umap",
-                                      .metric = "euclidean",
-                                      .init = "spectral",
-                                      .search = "auto",
-                                      .neighbors = 15,
-                                      .dimensions = 2,
-                                      .epochs = OPT_UNSET_INT,
-                                      .negative = 5,
-                                      .min_dist = 0.1,
-                                      .spread = 1.0,
-                                      .a = OPT_UNSET_REAL,
-                                      .b = OPT_UNSET_REAL,
-                                      .rate = 1.0};
-
-/* In the order of the enums. */
-static const char *const metrics[] = {"euclidean", "cosine", NULL};
-static const char *const inits[] = {"spectral", "pca", "random", NULL};
-static const char *const searches[] = {"auto", "exact", "approximate", NULL};
+static const umap_options defaults = {.input = CLI_INPUT_INIT, .use = "X_comp", .key = "X_umap"};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(umap_options, input),
@@ -52,34 +31,7 @@ static const opt_spec options[] = {
     {"reference", .kind = OPT_FILE, OPT_FIELD(umap_options, reference), .metavar = "FILE",
      .help = "place the samples among those of this .h5ad, which has both matrices and stays as it is",
      .unset = "a layout of their own"},
-    {"neighbors", 'k', OPT_INT, OPT_FIELD(umap_options, neighbors), .metavar = "N", .min = 2, .max = 1e6,
-     .help = "of each sample, itself included: more show the whole, fewer the detail"},
-    {"min-dist", .kind = OPT_REAL, OPT_FIELD(umap_options, min_dist), .metavar = "D", .min = 0, .max = 1e6,
-     .help = "how near to each other samples may come"},
-    {"spread", .kind = OPT_REAL, OPT_FIELD(umap_options, spread), .metavar = "S", .min = 1e-6, .max = 1e6,
-     .help = "the scale of the layout"},
-    {"a", 'a', OPT_REAL, OPT_FIELD(umap_options, a), .metavar = "A", .min = 1e-9, .max = 1e9,
-     .help = "of the curve 1 / (1 + a d^(2b)), given together with b", .unset = "from --min-dist and --spread"},
-    {"b", 'b', OPT_REAL, OPT_FIELD(umap_options, b), .metavar = "B", .min = 1e-3, .max = 100,
-     .help = "of the same curve", .unset = "from --min-dist and --spread"},
-    {"metric", .kind = OPT_CHOICE, OPT_FIELD(umap_options, metric), .metavar = "M", .choices = metrics,
-     .help = "the distance between samples"},
-    {"search", .kind = OPT_CHOICE, OPT_FIELD(umap_options, search), .metavar = "S", .choices = searches,
-     .help = "for neighbours; auto: exact, unless an approximate search costs less"},
-    {"init", .kind = OPT_CHOICE, OPT_FIELD(umap_options, init), .metavar = "I", .choices = inits,
-     .help = "where the layout starts"},
-    {"epochs", .kind = OPT_INT, OPT_FIELD(umap_options, epochs), .metavar = "N", .min = 1, .max = 1e6,
-     .help = "passes over the graph; a third of them with --reference", .unset = "500 up to 10,000 samples, else 200"},
-    {"negative", .kind = OPT_INT, OPT_FIELD(umap_options, negative), .metavar = "N", .min = 0, .max = 1000,
-     .help = "random samples that one is pushed from, for each that it is drawn to"},
-    {"lr", .kind = OPT_REAL, OPT_FIELD(umap_options, rate), .metavar = "R", .min = 1e-9, .max = 1e3,
-     .help = "learning rate at the start"},
-    {"seed", .kind = OPT_INT, OPT_FIELD(umap_options, seed), .metavar = "N", .min = 0, .max = 9e15,
-     .help = "of the random numbers"},
-    {"fast", .kind = OPT_FLAG, OPT_FIELD(umap_options, fast),
-     .help = "half the time, but with several threads the layout is never the same twice"},
-    {"dimensions", 'd', OPT_INT, OPT_FIELD(umap_options, dimensions), .metavar = "N", .min = 1, .max = 64,
-     .help = "of the layout; with --reference those of its layout"},
+    {.rows = "umap", OPT_FIELD(umap_options, umap)},
     CLI_INPUT_ROWS(umap_options, input),
     {0},
 };
@@ -90,31 +42,6 @@ static const cli_example examples[] = {
     {"comp umap -i new.h5ad -o new.h5ad --reference cells.h5ad", "new samples among those that are laid out already"},
     {NULL, NULL},
 };
-
-static int place_of(const char *const *names, const char *name) {
-  int i = 0;
-  while (names[i] && strcmp(names[i], name) != 0) i++;
-  return i;
-}
-
-static comp_umap_options library_options(const umap_options *o) {
-  comp_umap_options u = COMP_UMAP_OPTIONS_INIT;
-  u.neighbors = (size_t)o->neighbors;
-  u.dimensions = (size_t)o->dimensions;
-  u.min_dist = o->min_dist;
-  u.spread = o->spread;
-  u.a = o->a;
-  u.b = o->b;
-  u.metric = (comp_metric)place_of(metrics, o->metric);
-  u.search = (comp_search)place_of(searches, o->search);
-  u.init = (comp_umap_init)place_of(inits, o->init);
-  u.epochs = o->epochs == OPT_UNSET_INT ? 0 : (size_t)o->epochs;
-  u.negative = (size_t)o->negative;
-  u.rate = o->rate;
-  u.seed = (uint64_t)o->seed;
-  u.fast = o->fast;
-  return u;
-}
 
 /* The matrix of that name in obsm; NULL after a message that names a near one or says which there are. */
 static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *dataset, const char *path,
@@ -163,13 +90,15 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
   const size_t features = comp_dataset_features(dataset), samples = comp_dataset_samples(dataset);
   comp_status status;
   if (features > COMPONENTS && samples > COMPONENTS) {
-    comp_pca_options pca_options = COMP_PCA_OPTIONS_INIT;
-    pca_options.components = COMPONENTS;
+    comp_options *how = NULL;
     comp_pca pca;
-    status = comp_pca_run(&pca, session->context, dataset, &pca_options);
+    status = comp_options_new(&how, "pca");
+    if (status == COMP_OK) status = comp_options_set_int(how, "components", COMPONENTS);
+    if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, how);
+    comp_options_free(how);
     if (status == COMP_OK) {
       comp_pca_release(&pca);
-      return comp_dataset_get(dataset, COMP_SLOT_OBSM, pca_options.key);
+      return comp_dataset_get(dataset, COMP_SLOT_OBSM, "X_pca");
     }
   } else {
     status = comp_matrix_to_dense(made, session->context, comp_dataset_x(dataset));
@@ -180,8 +109,9 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
 }
 
 static void print_info(const comp_umap_info *info, size_t samples, const umap_options *o) {
-  printf("samples\t%zu\nneighbors\t%lld\nrecall\t%.4f\nedges\t%zu\n", samples, (long long)o->neighbors, info->recall,
-         info->edges);
+  char neighbors[32];
+  printf("samples\t%zu\nneighbors\t%s\nrecall\t%.4f\nedges\t%zu\n", samples,
+         comp_options_get(o->umap, "neighbors", neighbors, sizeof neighbors), info->recall, info->edges);
   if (!o->reference) printf("components\t%zu\n", info->components);
   printf("a\t%.6g\nb\t%.6g\nepochs\t%zu\n", info->a, info->b, info->epochs);
 }
@@ -210,7 +140,7 @@ static comp_status write_result(cli_session *session, const comp_dataset *datase
 
 /* The layout among the samples of another file. */
 static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *info, const comp_matrix *points,
-                     const umap_options *o, const comp_umap_options *u) {
+                     const umap_options *o) {
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.skip_x = true;
   comp_dataset *reference = NULL;
@@ -223,7 +153,7 @@ static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *in
   old = check_points(session, reference, o->reference, o->use, old);
   const comp_matrix *layout = old ? find_matrix(session, reference, o->reference, o->key, "--key") : NULL;
   if (check_points(session, reference, o->reference, o->key, layout)) {
-    status = comp_umap_transform(out, info, session->context, old, layout, points, u);
+    status = comp_umap_transform(out, info, session->context, old, layout, points, o->umap);
     code = status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
   }
   comp_dataset_free(reference);
@@ -231,7 +161,6 @@ static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *in
 }
 
 static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o, const comp_read_options *read) {
-  comp_umap_options u = library_options(o);
   comp_umap_info info = {0};
   comp_matrix *made, *layout = NULL;
   const comp_matrix *points = choose_points(session, dataset, o, &made);
@@ -239,9 +168,9 @@ static int lay_out(cli_session *session, comp_dataset *dataset, const umap_optio
   int code = 0;
   comp_status status = COMP_OK;
   if (o->reference) {
-    code = lay_among(session, &layout, &info, points, o, &u);
+    code = lay_among(session, &layout, &info, points, o);
   } else {
-    status = comp_umap_run(&layout, &info, session->context, points, &u);
+    status = comp_umap_run(&layout, &info, session->context, points, o->umap);
     if (status != COMP_OK) code = cli_fail_in(session, status, o->input.path);
   }
   if (code == 0) {
@@ -263,11 +192,10 @@ static int run(cli_session *session, const void *values) {
   const umap_options *o = values;
   comp_read_options read;
   if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
-  if (o->fast && o->reference)
+  if (comp_options_given(o->umap, "fast") && o->reference)
     return cli_usage_error(session, "--fast: with --reference samples do not wait for each other anyway");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
-  comp_umap_options u = library_options(o);
-  if (comp_umap_options_check(&u) != COMP_OK) return cli_option_error(session);
+  if (comp_options_check(o->umap) != COMP_OK) return cli_option_error(session);
   comp_status status = comp_dataset_check_update(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;

@@ -51,7 +51,8 @@ const cli_command *cli_command_find(const char *name);
 /* Their names; the list ends with NULL. */
 const char *const *cli_command_names(void);
 
-/* The rows of a table, and an empty table for NULL. */
+/* The rows of a table of a command, with those of the library in their places; an empty table for NULL. They are made
+ * once and kept to the end of the program. */
 const opt_spec *cli_rows(const opt_spec *table);
 
 #endif

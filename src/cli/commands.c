@@ -27,5 +27,17 @@ const char *const *cli_command_names(void) {
 
 const opt_spec *cli_rows(const opt_spec *table) {
   static const opt_spec none[] = {{0}};
-  return table ? table : none;
+  enum { TABLES = 2 * sizeof cli_commands / sizeof *cli_commands };
+  static struct {
+    const opt_spec *table;
+    opt_spec *rows;
+  } expanded[TABLES];
+  size_t i = 0;
+  if (!table) return none;
+  while (i < TABLES - 1 && expanded[i].table && expanded[i].table != table) i++;
+  if (!expanded[i].table) {
+    expanded[i].rows = opt_expand(table);
+    expanded[i].table = table;
+  }
+  return expanded[i].rows ? expanded[i].rows : none;
 }

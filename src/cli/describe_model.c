@@ -94,16 +94,24 @@ static double number_at(const json_t *object, const char *key) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-static void put_network(FILE *out, const model_look *look, const comp_model *model, int width) {
-  const comp_model_options *m = comp_model_get_options(model);
+static bool flag_at(const json_t *object, const char *key) {
+  return json_is_true(json_object_get(object, key));
+}
+
+static void put_network(FILE *out, const model_look *look, int width) {
+  const json_t *config = look->config;
   char hidden[256] = "";
-  size_t used = 0;
-  for (size_t l = 0; l < m->n_hidden && used < sizeof hidden; l++)
-    used += (size_t)snprintf(hidden + used, sizeof hidden - used, "%s%zu", l ? ", " : "", m->hidden[l]);
-  put_row(out, "model", width, "%s, preset %s", text_at(look->config, "model"), text_at(look->config, "preset"));
-  put_row(out, "latent", width, "%zu dimensions; hidden layers of %s", m->latent, hidden);
-  if (m->centred) put_row(out, "centred", width, "samples less the mean of their condition");
-  if (m->decoder_sees_condition && !m->encoder_sees_condition)
+  size_t used = 0, l;
+  json_t *layer;
+  json_array_foreach(json_object_get(config, "hidden"), l, layer) {
+    if (used >= sizeof hidden) break;
+    used += (size_t)snprintf(hidden + used, sizeof hidden - used, "%s%lld", l ? ", " : "",
+                             (long long)json_integer_value(layer));
+  }
+  put_row(out, "model", width, "%s, preset %s", text_at(config, "model"), text_at(config, "preset"));
+  put_row(out, "latent", width, "%.0f dimensions; hidden layers of %s", number_at(config, "latent"), hidden);
+  if (flag_at(config, "centred")) put_row(out, "centred", width, "samples less the mean of their condition");
+  if (flag_at(config, "decoder_sees_condition") && !flag_at(config, "encoder_sees_condition"))
     put_row(out, "encoder", width, "does not see the condition");
   double target = number_at(look->training, "kl_target");
   char adjusted[96] = "";
@@ -115,7 +123,7 @@ static void put_network(FILE *out, const model_look *look, const comp_model *mod
   char blurred[64] = "";
   if (from > 0) snprintf(blurred, sizeof blurred, from == to ? ", blur %g" : ", blur from %g to %g", from, to);
   put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g%s%s", text_at(look->config, "likelihood"),
-          m->beta, text_at(look->config, "penalty"), m->gamma, adjusted, blurred);
+          number_at(config, "beta"), text_at(config, "penalty"), number_at(config, "gamma"), adjusted, blurred);
 }
 
 static void put_losses(FILE *out, const json_t *epoch, const char *name, int width) {
@@ -168,7 +176,7 @@ comp_status describe_model_text(FILE *out, const char *path, const comp_model *m
   if (status == COMP_OK) {
     snprintf(title, sizeof title, "%s", path);
     fprintf(out, "%s (model of comp train)\n", text_clean(title));
-    put_network(out, &look, model, width);
+    put_network(out, &look, width);
     snprintf(before, sizeof before, "%.100s, %zu levels:", comp_model_condition(model), comp_model_levels(model));
     put_names(out, "condition", width, text_clean(before), model, comp_model_levels(model), comp_model_level);
     char count[32];

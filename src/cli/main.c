@@ -20,12 +20,10 @@ static bool same_file(const char *a, const char *b) {
 /* The row of a table whose file is this one, by any name; NULL when none is. Rows named json do not count. */
 static const opt_spec *row_of_file(const opt_spec *rows, const void *values, const char *path) {
   for (const opt_spec *spec = cli_rows(rows); spec->name; spec++) {
-    const void *field = (const char *)values + spec->offset;
-    const opt_list *list = field;
     if (spec->kind != OPT_FILE || strcmp(spec->name, "json") == 0) continue;
-    if (!spec->repeat && same_file(*(const char *const *)field, path)) return spec;
-    for (size_t i = 0; spec->repeat && i < list->count; i++)
-      if (same_file(list->items[i], path)) return spec;
+    const char *file;
+    for (size_t i = 0; (file = opt_file(spec, values, i)); i++)
+      if (same_file(file, path)) return spec;
   }
   return NULL;
 }

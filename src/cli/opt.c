@@ -173,7 +173,22 @@ static opt_outcome append(parser *p, const target *t, const char *text, opt_list
   return OPT_PARSED;
 }
 
+/* The handle of an expanded row. */
+static comp_options **handle_of(const opt_set *set, const opt_spec *spec) {
+  return (comp_options **)(void *)((char *)set->values + spec->offset);
+}
+
+/* The library says what is wrong, and with which option. */
+static opt_outcome store_option(parser *p, const target *t, const char *text) {
+  comp_options *options = *handle_of(t->set, t->spec);
+  if (t->spec->kind == OPT_FLAG) text = "true";
+  comp_status status =
+      t->spec->repeat ? comp_options_add(options, t->spec->name, text) : comp_options_set(options, t->spec->name, text);
+  return status == COMP_OK ? OPT_PARSED : wrong(p, "--%s", comp_error_message());
+}
+
 static opt_outcome store_value(parser *p, const target *t, const char *text) {
+  if (t->spec->option) return store_option(p, t, text);
   void *field = (char *)t->set->values + t->spec->offset;
   switch (t->spec->kind) {
   case OPT_FLAG:
@@ -325,19 +340,23 @@ static bool help_follows(const parser *p) {
   return false;
 }
 
-static void start_set(opt_set *set) {
-  size_t n = 0;
-  while (set->specs[n].name) n++;
-  assert(n < OPT_MAX);
+static opt_outcome start_set(parser *p, opt_set *set) {
   memset(set->given, 0, sizeof set->given);
+  for (size_t i = 0; set->specs[i].name; i++) {
+    const opt_spec *spec = &set->specs[i];
+    assert(i + 1 < OPT_MAX);
+    if (!spec->option || *handle_of(set, spec)) continue;
+    if (comp_options_new(handle_of(set, spec), spec->rows) != COMP_OK) return wrong(p, "%s", comp_error_message());
+  }
+  return OPT_PARSED;
 }
 
 opt_outcome opt_parse(opt_set *sets, size_t n_sets, opt_set *positionals, int argc, char *const *argv, char *message,
                       size_t message_size) {
   parser p = {sets, n_sets, positionals, argc, argv, 0, 0, message, message_size};
-  for (size_t s = 0; s < n_sets; s++) start_set(&sets[s]);
-  start_set(positionals);
-  opt_outcome outcome = parse_arguments(&p);
+  opt_outcome outcome = start_set(&p, positionals);
+  for (size_t s = 0; s < n_sets && outcome == OPT_PARSED; s++) outcome = start_set(&p, &sets[s]);
+  if (outcome == OPT_PARSED) outcome = parse_arguments(&p);
   if (outcome == OPT_PARSED) outcome = check_required(&p);
   if (outcome == OPT_WRONG && help_follows(&p)) return OPT_ASKED_HELP;
   return outcome;
@@ -345,11 +364,144 @@ opt_outcome opt_parse(opt_set *sets, size_t n_sets, opt_set *positionals, int ar
 
 void opt_release(opt_set *set) {
   for (size_t i = 0; set->specs[i].name; i++) {
+    if (set->specs[i].option) {
+      comp_options_free(*handle_of(set, &set->specs[i]));
+      *handle_of(set, &set->specs[i]) = NULL;
+      continue;
+    }
     if (!set->specs[i].repeat || !set->given[i]) continue;
     opt_list *list = (opt_list *)(void *)((char *)set->values + set->specs[i].offset);
     free(list->items);
     *list = (opt_list){NULL, 0};
   }
+}
+
+const char *opt_file(const opt_spec *spec, const void *values, size_t i) {
+  const void *field = (const char *)values + spec->offset;
+  if (spec->option) return i == 0 ? comp_options_get(*(comp_options *const *)field, spec->name, NULL, 0) : NULL;
+  const opt_list *list = field;
+  if (spec->repeat) return i < list->count ? list->items[i] : NULL;
+  return i == 0 ? *(const char *const *)field : NULL;
+}
+
+/* ---- rows of the library ---- */
+
+/* Whether a name is in a list with spaces between. */
+static bool is_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  for (; list && *list; list += strcspn(list, " "), list += *list == ' ')
+    if (strcspn(list, " ") == length && strncmp(list, name, length) == 0) return true;
+  return false;
+}
+
+static bool has_name(const opt_spec *table, const char *name) {
+  for (; table->name || table->rows; table++)
+    if (table->name && strcmp(table->name, name) == 0) return true;
+  return false;
+}
+
+static opt_kind kind_of(comp_option_type type) {
+  switch (type) {
+  case COMP_OPTION_BOOL:
+    return OPT_FLAG;
+  case COMP_OPTION_INT:
+    return OPT_INT;
+  case COMP_OPTION_REAL:
+    return OPT_REAL;
+  case COMP_OPTION_BYTES:
+    return OPT_SIZE;
+  case COMP_OPTION_CHOICE:
+    return OPT_CHOICE;
+  case COMP_OPTION_FILE:
+    return OPT_FILE;
+  case COMP_OPTION_TEXT:
+  case COMP_OPTION_TEXTS:
+  case COMP_OPTION_NAMES:
+  case COMP_OPTION_INTS:
+  case COMP_OPTION_REALS:
+    break;
+  }
+  return OPT_STRING;
+}
+
+/* The choices as a list that ends with NULL; it should be freed via free(). */
+static const char **copy_choices(const comp_option *option) {
+  size_t n = 0;
+  while (comp_option_choice(option, n)) n++;
+  const char **list = calloc(n + 1, sizeof *list);
+  for (size_t i = 0; list && i < n; i++) list[i] = comp_option_choice(option, i);
+  return list;
+}
+
+static opt_spec expanded_row(const opt_spec *include, const comp_option *option) {
+  const comp_option_type type = comp_option_get_type(option);
+  return (opt_spec){.name = comp_option_name(option),
+                    .letter = comp_option_letter(option),
+                    .kind = kind_of(type),
+                    .repeat = type == COMP_OPTION_TEXTS,
+                    .required = comp_option_required(option),
+                    .offset = include->offset,
+                    .size = include->size,
+                    .metavar = comp_option_metavar(option),
+                    .group = include->group ? include->group : comp_option_group(option),
+                    .help = comp_option_help(option),
+                    .choices = type == COMP_OPTION_CHOICE ? copy_choices(option) : NULL,
+                    .unset = include->unset,
+                    .rows = include->rows,
+                    .option = option};
+}
+
+/* Puts the rows of a kind at the end of the expanded table. */
+static bool expand_kind(opt_spec *out, size_t *count, const opt_spec *table, const opt_spec *include) {
+  comp_options *options;
+  const comp_option *option;
+  if (comp_options_new(&options, include->rows) != COMP_OK) return false;
+  for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
+    const char *name = comp_option_name(option);
+    if ((include->only && !is_listed(include->only, name)) || is_listed(include->without, name)) continue;
+    if (has_name(table, name)) continue;
+    assert(*count + 1 < OPT_MAX);
+    out[(*count)++] = expanded_row(include, option);
+  }
+  comp_options_free(options);
+  return true;
+}
+
+static bool same_group(const opt_spec *a, const opt_spec *b) {
+  return strcmp(a->group ? a->group : "Options", b->group ? b->group : "Options") == 0;
+}
+
+/* Rows of a group stand together, groups in the order of their first rows. */
+static void gather_groups(opt_spec *rows, size_t count) {
+  for (size_t i = 0; i + 1 < count; i++) {
+    size_t next = i + 1;
+    while (next < count && !same_group(&rows[i], &rows[next])) next++;
+    if (next == count) continue;
+    opt_spec row = rows[next];
+    memmove(&rows[i + 2], &rows[i + 1], (next - i - 1) * sizeof *rows);
+    rows[i + 1] = row;
+  }
+}
+
+opt_spec *opt_expand(const opt_spec *table) {
+  size_t count = 0;
+  opt_spec *out = calloc(OPT_MAX, sizeof *out);
+  for (const opt_spec *spec = table; out && (spec->name || spec->rows); spec++) {
+    if (spec->name) {
+      out[count++] = *spec;
+    } else if (!expand_kind(out, &count, table, spec)) {
+      opt_expand_free(out);
+      return NULL;
+    }
+  }
+  if (out) gather_groups(out, count);
+  return out;
+}
+
+void opt_expand_free(opt_spec *table) {
+  for (opt_spec *spec = table; spec && spec->name; spec++)
+    if (spec->option) free((void *)spec->choices);
+  free(table);
 }
 
 /* ---- words for help ---- */
@@ -389,9 +541,21 @@ static void list_default(char *buffer, size_t size, const opt_list *list) {
     used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? ", " : "", list->items[i]);
 }
 
+/* The library's default, and what it says in words. */
+static void option_default(char *buffer, size_t size, const opt_spec *spec) {
+  comp_options *fresh;
+  char text[128];
+  const char *words = spec->unset ? spec->unset : comp_option_unset(spec->option), *value = NULL;
+  if (comp_options_new(&fresh, spec->rows) != COMP_OK) return;
+  if (!words) words = comp_option_varies(spec->option), value = comp_options_get(fresh, spec->name, text, sizeof text);
+  snprintf(buffer, size, "%s%s%s", value ? value : "", value && words ? "; " : "", words ? words : "");
+  comp_options_free(fresh);
+}
+
 char *opt_default(char *buffer, size_t size, const opt_spec *spec, const void *defaults) {
   buffer[0] = '\0';
-  if (!opt_takes_value(spec) || !defaults) return buffer;
+  if (opt_takes_value(spec) && spec->option) option_default(buffer, size, spec);
+  if (!opt_takes_value(spec) || !defaults || spec->option) return buffer;
   const void *field = (const char *)defaults + spec->offset;
   if (spec->repeat) {
     list_default(buffer, size, field);
@@ -405,6 +569,5 @@ char *opt_default(char *buffer, size_t size, const opt_spec *spec, const void *d
     snprintf(buffer, size, "%s", *(const char *const *)field);
   }
   if (!buffer[0] && spec->unset) snprintf(buffer, size, "%s", spec->unset);
-  if (!buffer[0] && spec->unset_from) snprintf(buffer, size, "%s", spec->unset_from(spec));
   return buffer;
 }

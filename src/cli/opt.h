@@ -13,6 +13,14 @@
  *         {0},
  *     };
  *
+ * Options of the library are not described here: a row with `rows` stands for those of one kind (comp/options.h), whose
+ * field is a handle that the parser makes and fills:
+ *
+ *     {.rows = "umap", OPT_FIELD(umap_options, umap)},
+ *     {.rows = "read", .only = "metadata layer", OPT_FIELD(umap_options, read)},
+ *
+ * opt_expand() puts the rows of the kind in its place. A name that the table has itself is left out.
+ *
  * Accepted: --name value, --name=value, -n value, -nvalue, flags together (-qv), and -- before arguments that start
  * with '-'. A value may be a negative number; any other value that starts with '-' is written --name=-value. Names
  * cannot be shortened.
@@ -24,6 +32,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "comp/options.h"
 
 /* What a value is, and with it the type of the field. */
 typedef enum opt_kind {
@@ -61,13 +71,14 @@ typedef struct opt_spec {
   const char *const *(*choices_from)(void); /* the same from a function, where a table elsewhere knows them */
   double min, max;                          /* of a number, both allowed; 0, 0: any; INFINITY as max: no upper limit */
   const char *unset;                        /* in words, what happens when the option is not given */
-  /* The same from a function, where something elsewhere knows it; a text that stays valid until the next call. */
-  const char *(*unset_from)(const struct opt_spec *spec);
+  const char *rows;                         /* in place of a name: a kind of options of the library */
+  const char *only, *without; /* with it: the names to take, or to leave; spaces between. NULL: all, none */
+  const comp_option *option;  /* in an expanded table: the library's row */
 } opt_spec;
 
 #define OPT_FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
-enum { OPT_MAX = 64 }; /* rows in one table, with the end */
+enum { OPT_MAX = 96 }; /* rows in one table, with the end */
 
 /* A table, the struct that its rows point into, and which rows have been given. */
 typedef struct opt_set {
@@ -78,13 +89,21 @@ typedef struct opt_set {
 
 typedef enum opt_outcome { OPT_PARSED, OPT_ASKED_HELP, OPT_WRONG } opt_outcome;
 
+/* A copy of a table in which the rows of kinds of options are put in. `group` and `unset` of the row that stands for
+ * them replace theirs. It should be freed via opt_expand_free(). NULL: out of memory. */
+opt_spec *opt_expand(const opt_spec *table);
+void opt_expand_free(opt_spec *table);
+
+/* The file that a row of kind OPT_FILE names, or item i of several; NULL past the last. */
+const char *opt_file(const opt_spec *spec, const void *values, size_t i);
+
 /* Parses argv[0 .. argc - 1] (no program or command name) into the values, which hold the defaults. `sets` are n_sets
  * tables of options, `positionals` one of arguments. When OPT_WRONG is returned, `message` says what is wrong, in one
  * line. Lists should be released via opt_release(), whatever was returned. */
 opt_outcome opt_parse(opt_set *sets, size_t n_sets, opt_set *positionals, int argc, char *const *argv, char *message,
                       size_t message_size);
 
-/* Frees the lists of a set. */
+/* Frees the lists and the library's options of a set. */
 void opt_release(opt_set *set);
 
 /* The choices of a row, ending with NULL. */
@@ -96,8 +115,8 @@ bool opt_takes_value(const opt_spec *spec);
 /* How an option looks in a list, such as "-q, --quiet" or "    --json FILE". Returns `buffer`. */
 char *opt_usage(char *buffer, size_t size, const opt_spec *spec);
 
-/* The default of a row as text, read from the defaults of the command; "" when there is nothing to say. Returns
- * `buffer`. */
+/* The default of a row as text, from the library or from the defaults of the command; "" when there is nothing to say.
+ * Returns `buffer`. */
 char *opt_default(char *buffer, size_t size, const opt_spec *spec, const void *defaults);
 
 #endif

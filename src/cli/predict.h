@@ -7,16 +7,12 @@
 
 typedef struct predict_options {
   cli_input input;
-  const char *model, *output, *to, *from, *key, *precision;
-  bool residual, borrow, clip;
-  int64_t samples, seed;
-  double interval;
+  const char *model, *output, *key;
+  comp_options *how;
 } predict_options;
 
 #define PREDICT_OPTIONS_INIT                                                                                           \
-  { .input = CLI_INPUT_INIT, .precision = "f32", .interval = 0.95 }
-
-extern const char *const predict_precisions[]; /* cmd_counterfactual.c */
+  { .input = CLI_INPUT_INIT }
 
 /* clang-format off */
 #define PREDICT_FILES                                                                                                  \
@@ -27,15 +23,9 @@ extern const char *const predict_precisions[]; /* cmd_counterfactual.c */
    .help = "the .h5ad to write: the input with layers added, or, when the input has other features than the model, a " \
            "new file with the model's"}
 
-#define PREDICT_HOW                                                                                                    \
-  {"residual", .kind = OPT_FLAG, OPT_FIELD(predict_options, residual),                                                 \
-   .help = "add the decoded change to the sample: x + decoded(z, to) - decoded(z, own)"},                              \
-  {"clip", .kind = OPT_FLAG, OPT_FIELD(predict_options, clip), .help = "what is below 0 becomes 0"},                   \
-  {"key", .kind = OPT_STRING, OPT_FIELD(predict_options, key), .metavar = "NAME", .unset = PREDICT_KEY,                \
-   .help = "the name of the result in layers"},                                                                        \
-  {"precision", .kind = OPT_CHOICE, OPT_FIELD(predict_options, precision), .metavar = "P",                             \
-   .choices = predict_precisions,                                                                                      \
-   .help = "of the products: f32, or bf16, which is faster on some CPUs and good for some 3 digits"}
+#define PREDICT_LAYER(name)                                                                                            \
+  {"key", .kind = OPT_STRING, OPT_FIELD(predict_options, key), .metavar = "NAME", .unset = name,                       \
+   .help = "the name of the result in layers"}
 /* clang-format on */
 
 /* Runs a prediction; `key` names the layer unless --key does. NULL: counterfactual_TO. (cmd_counterfactual.c) */

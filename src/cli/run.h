@@ -26,17 +26,20 @@
 typedef struct run_options {
   cli_input input;
   const char *output;
-  const char *condition, *label, *target, *from, *to, *compare;
+  const char *label, *target, *from, *to, *compare;
   bool protect;
   const char *as; /* "auto", "omics", "table" */
-  opt_list keep, drop;
-  const char *hvg;
-  bool no_hvg, drop_missing;
-  const char *model, *preset, *hidden, *precision;
-  int64_t epochs, batch, latent, patience, seed, k;
-  double gamma, beta, scale, rate, alpha;
+  bool no_hvg;
+  comp_options *prep, *tabular, *train;
+  int64_t k;
+  double alpha;
   bool no_umap, no_correct, no_diagnose, fresh;
   const char *figures; /* "svg", "png", "pdf" */
+  /* Of the library's options, those that several steps read. */
+  const char *condition, *model, *hvg;
+  int64_t seed;
+  const char *const *keep;
+  size_t n_keep;
 } run_options;
 
 /* A command line in the making: what is shown, and what of it decides on the result. */
@@ -49,6 +52,7 @@ typedef struct run_line {
 typedef struct run_job {
   cli_session *session;
   comp_context *context;
+  run_options own; /* what `options` points to */
   const run_options *options;
   comp_read_options read;
   bool table;         /* columns of all kinds, not measurements of genes */
@@ -95,6 +99,12 @@ typedef struct run_job {
 /* A line on stderr, unless --quiet. */
 void run_say(run_job *job, const char *format, ...) COMP_PRINTF(2, 3);
 
+/* ---- cmd_run.c ---- */
+
+/* The options of the command as JSON text, names sorted: all that decide on the result, or with `groups` only those
+ * under these headings of help. It should be freed via free(). NULL: out of memory. */
+char *run_options_text(const run_job *job, const char *const *groups);
+
 /* ---- run_folder.c ---- */
 
 /* Makes the folder and takes it for this run; reads the record of an earlier one. */
@@ -123,6 +133,9 @@ void run_line_text(run_job *job, const char *option, const char *value);
 void run_line_flag(run_job *job, const char *option);
 void run_line_number(run_job *job, const char *option, double value); /* NaN: nothing */
 
+/* Every option that is set is shown; the canonical text of all of them decides on the result. */
+void run_line_options(run_job *job, const comp_options *options);
+
 /* Ends and shows the command line. Whether the step has to be done: outputs ("obsm/X_comp", "layers/corrected",
  * "scores.json"; up to NULL) of the same step are not there. When they are, matrices are put into the data set. */
 bool run_step_needed(run_job *job, uint64_t upstream, const char *const *outputs);
@@ -150,7 +163,6 @@ void run_hex(char out[20], uint64_t value);
 /* Mixes words and numbers into a fingerprint. */
 uint64_t run_mix(uint64_t seed, const void *data, size_t size);
 uint64_t run_mix_text(uint64_t seed, const char *text);
-uint64_t run_mix_filters(uint64_t seed, const run_options *options); /* --keep, --drop */
 
 /* ---- run_content.c ---- */
 

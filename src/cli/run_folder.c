@@ -40,13 +40,6 @@ uint64_t run_mix_text(uint64_t seed, const char *text) {
   return text ? run_mix(seed, text, strlen(text) + 1) : run_mix(seed, "\1", 2);
 }
 
-uint64_t run_mix_filters(uint64_t seed, const run_options *o) {
-  for (size_t i = 0; i < o->keep.count; i++) seed = run_mix_text(seed, o->keep.items[i]);
-  seed = run_mix_text(seed, "");
-  for (size_t i = 0; i < o->drop.count; i++) seed = run_mix_text(seed, o->drop.items[i]);
-  return seed;
-}
-
 const char *run_path(run_job *job, const char *name) {
   char *path = job->paths[job->next_path++ & 3];
   snprintf(path, sizeof job->paths[0], "%s/%s", job->work, name);
@@ -108,6 +101,30 @@ void run_line_flag(run_job *job, const char *option) {
 void run_line_number(run_job *job, const char *option, double value) {
   char text[40];
   if (!isnan(value)) add(job, option, text_real(text, sizeof text, value, false), true);
+}
+
+/* One option that is set, as it is given on a command line. */
+static void show_option(run_job *job, const comp_options *options, const comp_option *option) {
+  char name[80], value[1024];
+  snprintf(name, sizeof name, "--%s", comp_option_name(option));
+  const char *text = comp_options_get(options, comp_option_name(option), value, sizeof value);
+  size_t count;
+  const char *const *items = comp_options_get_list(options, comp_option_name(option), &count);
+  for (size_t i = 0; i < count && !text; i++) add(job, name, items[i], false); /* names are one text */
+  if (comp_option_get_type(option) == COMP_OPTION_BOOL && text && strcmp(text, "true") == 0)
+    add(job, name, NULL, false);
+  else if (comp_option_get_type(option) != COMP_OPTION_BOOL && text)
+    add(job, name, text, false);
+}
+
+void run_line_options(run_job *job, const comp_options *options) {
+  const comp_option *option;
+  char *text;
+  for (size_t i = 0; (option = comp_options_at(options, i)); i++)
+    if (comp_options_given(options, comp_option_name(option))) show_option(job, options, option);
+  if (!job->line.key || comp_options_to_json(&text, options) != COMP_OK) return;
+  fprintf(job->line.key, " %s %s", comp_options_kind(options), text);
+  free(text);
 }
 
 static void release_line(run_line *l) {

@@ -50,11 +50,11 @@ static int check_condition(run_job *job, const comp_table *obs) {
   comp_status status = comp_table_require(&column, obs, o->condition);
   if (status == COMP_OK) status = comp_table_groups(g, obs, column);
   if (status != COMP_OK) return cli_fail_in(job->session, status, path);
-  if (g->rows == 0 && o->keep.count) return cli_error(job->session, EXIT_FAILED, "%s: --keep leaves no sample", path);
+  if (g->rows == 0 && o->n_keep) return cli_error(job->session, EXIT_FAILED, "%s: --keep leaves no sample", path);
   if (g->n_levels < 2)
     return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %s%s: a condition needs two values at least", path,
                      o->condition, g->n_levels ? "one value only" : "no values",
-                     o->keep.count ? " in the samples that --keep leaves" : "");
+                     o->n_keep ? " in the samples that --keep leaves" : "");
   if (g->n_levels > MOST_CONDITIONS)
     return cli_error(job->session, EXIT_FAILED, "%s: column '%s' has %zu different values: that is no condition", path,
                      o->condition, g->n_levels);
@@ -144,15 +144,15 @@ static bool is_kept(const comp_table *obs, size_t column, const char *values, si
 
 /* The rows that --keep leaves. *out should be freed via comp_table_free(). */
 static comp_status keep_rows(comp_table **out, const run_job *job, const comp_table *obs) {
-  const opt_list *keep = &job->options->keep;
+  const char *const *keep = job->options->keep;
   size_t n = 0, column, *rows = malloc((comp_table_rows(obs) + 1) * sizeof *rows);
   comp_status status = rows ? COMP_OK : COMP_ERR_MEMORY;
   for (size_t i = 0; rows && i < comp_table_rows(obs); i++) rows[n++] = i;
-  for (size_t k = 0; k < keep->count && status == COMP_OK; k++) {
-    const char *equals = strchr(keep->items[k], '=');
+  for (size_t k = 0; k < job->options->n_keep && status == COMP_OK; k++) {
+    const char *equals = strchr(keep[k], '=');
     if (!equals) continue; /* comp_prep_options_check() says so */
     char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)(equals - keep->items[k]), keep->items[k]);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - keep[k]), keep[k]);
     status = comp_table_require(&column, obs, name);
     size_t left = 0;
     for (size_t i = 0; i < n && status == COMP_OK; i++)
@@ -184,8 +184,10 @@ int run_check_data(run_job *job) {
                (strcmp(o->as, "auto") == 0 && text && !job->read.metadata && !job->read.transpose);
   if (job->table && !text)
     return cli_error(job->session, EXIT_FAILED, "%s: not a text table: --as table is for .csv and .tsv", o->input.path);
-  const char *counts = o->hvg ? "--hvg" : o->no_hvg ? "--no-hvg" : o->keep.count ? "--keep" : NULL;
-  const char *tables = o->drop.count ? "--drop" : o->drop_missing ? "--drop-missing" : NULL;
+  const char *counts = o->hvg ? "--hvg" : o->no_hvg ? "--no-hvg" : o->n_keep ? "--keep" : NULL;
+  const char *tables = comp_options_given(o->tabular, "drop")           ? "--drop"
+                       : comp_options_given(o->tabular, "drop-missing") ? "--drop-missing"
+                                                                        : NULL;
   if (job->table && counts) return cli_usage_error(job->session, "%s is not for tables", counts);
   if (!job->table && tables) return cli_usage_error(job->session, "%s is for tables only", tables);
   int code;
@@ -228,25 +230,22 @@ static void add_input(run_job *job) {
 
 /* Everything that the preparation depends on, as one number. */
 static uint64_t request(const run_job *job) {
+  static const char *const groups[] = {"Preparation", "Input", NULL};
   const run_options *o = job->options;
-  const comp_read_options *r = &job->read;
+  char *options = run_options_text(job, groups);
   const char *texts[] = {comp_version(),
                          job->digest,
                          job->format,
+                         job->table ? "table" : "omics",
                          o->condition,
                          job->table ? o->label : NULL,
                          job->table ? o->target : NULL,
-                         o->hvg,
-                         r->layer,
-                         r->names,
-                         r->missing,
-                         o->input.comment,
-                         job->keep_known};
-  const bool flags[] = {job->table,   o->no_hvg,    o->drop_missing,    r->raw,
-                        r->transpose, r->no_header, r->metadata != NULL};
+                         job->keep_known,
+                         options};
   uint64_t id = 1;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) id = run_mix_text(id, texts[i]);
-  return run_mix(run_mix_filters(id, o), flags, sizeof flags);
+  free(options);
+  return id;
 }
 
 /* The command line is complete: shows it, and takes the fingerprint. */
@@ -274,60 +273,61 @@ static bool is_in(const char *const *names, size_t n, const char *name) {
   return false;
 }
 
-/* The columns to leave out: the user's, and those that name rows. *out should be freed via free(). */
-static comp_status list_dropped(const char ***out, size_t *count, run_job *job, const comp_table *table,
-                                const comp_tabular_options *t) {
-  const opt_list *given = &job->options->drop;
-  *count = 0;
-  *out = calloc(given->count + comp_table_columns(table) + 1, sizeof **out);
-  if (!*out) return COMP_ERR_MEMORY;
-  for (size_t i = 0; i < given->count; i++) (*out)[(*count)++] = given->items[i];
-  for (size_t c = 0; c < comp_table_columns(table); c++) {
+/* Leaves out columns that name rows, besides those of the user. */
+static comp_status drop_identifiers(comp_options *t, run_job *job, const comp_table *table) {
+  comp_status status = COMP_OK;
+  for (size_t c = 0; c < comp_table_columns(table) && status == COMP_OK; c++) {
     const char *name = comp_table_name(table, c);
-    if (is_in(t->obs, t->n_obs, name) || is_in(*out, *count, name) || !is_identifier(table, c)) continue;
-    (*out)[(*count)++] = name;
+    size_t n_obs, n_drop;
+    const char *const *obs = comp_options_get_list(t, "obs", &n_obs);
+    const char *const *drop = comp_options_get_list(t, "drop", &n_drop);
+    if (is_in(obs, n_obs, name) || is_in(drop, n_drop, name) || !is_identifier(table, c)) continue;
+    status = comp_options_add(t, "drop", name);
     run_say(job, "column '%s' is left out: nearly every row has a value of its own, as names of rows have", name);
   }
-  return COMP_OK;
+  return status;
 }
 
-/* Whether a column that is not left out has a missing value. */
-static bool has_missing(const comp_table *table, const comp_tabular_options *t) {
+/* The options for the table. *out should be freed via comp_options_free(). */
+static comp_status tabular_options(comp_options **out, run_job *job, const comp_table *table) {
+  const run_options *o = job->options;
+  comp_status status = comp_options_copy(out, o->tabular);
+  if (status == COMP_OK) status = comp_options_add(*out, "obs", o->condition);
+  if (status == COMP_OK && o->label) status = comp_options_add(*out, "obs", o->label);
+  if (status == COMP_OK && o->target && (!o->label || strcmp(o->label, o->target) != 0))
+    status = comp_options_add(*out, "obs", o->target);
+  return status == COMP_OK ? drop_identifiers(*out, job, table) : status;
+}
+
+/* Whether a column that is not left out has a missing value, where such rows are not left out. */
+static bool has_missing(const comp_table *table, const comp_options *t) {
   char buffer[256];
+  bool leaves_out = false;
+  size_t n;
+  const char *const *drop = comp_options_get_list(t, "drop", &n);
+  if (comp_options_get_bool(t, "drop-missing", &leaves_out) != COMP_OK || leaves_out) return false;
   for (size_t c = 0; c < comp_table_columns(table); c++)
-    for (size_t i = 0; i < comp_table_rows(table) && !is_in(t->drop, t->n_drop, comp_table_name(table, c)); i++)
+    for (size_t i = 0; i < comp_table_rows(table) && !is_in(drop, n, comp_table_name(table, c)); i++)
       if (comp_table_format(table, c, i, buffer, sizeof buffer)[0] == '\0') return true;
   return false;
 }
 
 static int encode_table(run_job *job) {
   const run_options *o = job->options;
-  const char *obs[3];
-  comp_tabular_options t = COMP_TABULAR_OPTIONS_INIT;
+  comp_options *t = NULL;
   comp_table *table = NULL;
-  t.obs = obs;
-  obs[t.n_obs++] = o->condition;
-  if (o->label) obs[t.n_obs++] = o->label;
-  if (o->target && (!o->label || strcmp(o->label, o->target) != 0)) obs[t.n_obs++] = o->target;
-  const char **drop = NULL;
   comp_status status = comp_table_read(&table, job->context, o->input.path, &job->read);
-  if (status == COMP_OK) status = list_dropped(&drop, &t.n_drop, job, table, &t);
-  if (status != COMP_OK) {
-    comp_table_free(table);
-    return cli_fail_in(job->session, status, o->input.path);
+  if (status == COMP_OK) status = tabular_options(&t, job, table);
+  if (status == COMP_OK) {
+    run_line_start(job, "prep", "prep");
+    add_input(job);
+    run_line_options(job, t);
+    run_say(job, "a table: names become one feature each, and all features get mean 0 and variance 1");
+    prepared(job);
+    status = comp_tabular_encode(&job->dataset, job->context, table, t);
   }
-  t.drop = drop;
-  t.missing = o->drop_missing ? COMP_MISSING_DROP : COMP_MISSING_REFUSE;
-  run_line_start(job, "prep", "prep");
-  add_input(job);
-  for (size_t i = 0; i < t.n_obs; i++) run_line_text(job, "--obs", obs[i]);
-  for (size_t i = 0; i < t.n_drop; i++) run_line_text(job, "--drop", t.drop[i]);
-  if (o->drop_missing) run_line_flag(job, "--drop-missing");
-  run_say(job, "a table: names become one feature each, and all features get mean 0 and variance 1");
-  prepared(job);
-  status = comp_tabular_encode(&job->dataset, job->context, table, &t);
-  bool lacking = status == COMP_ERR_DATA && !o->drop_missing && has_missing(table, &t);
-  free(drop);
+  bool lacking = status == COMP_ERR_DATA && has_missing(table, t);
+  comp_options_free(t);
   comp_table_free(table);
   int code = status == COMP_OK ? 0 : cli_fail_in(job->session, status, o->input.path);
   if (lacking) run_say(job, "--drop-missing leaves such rows out, --drop COL a column");
@@ -335,17 +335,20 @@ static int encode_table(run_job *job) {
 }
 
 /* What to do with values that look like this, and why. */
-static int plan(comp_prep_options *p, run_job *job, const comp_data_look *look) {
+static comp_status plan(comp_options *p, run_job *job, const comp_data_look *look) {
   const run_options *o = job->options;
   size_t features = comp_dataset_features(job->dataset);
+  comp_status status = COMP_OK;
   const char *why = NULL;
   switch (look->kind) {
   case COMP_DATA_COUNTS:
-    p->normalize = p->log1p = p->keep_counts = true;
+    status = comp_options_set(p, "normalize-total", "median");
+    if (status == COMP_OK) status = comp_options_set_bool(p, "log1p", true);
+    if (status == COMP_OK) status = comp_options_set_bool(p, "keep-counts", true);
     why = "samples are scaled to the same total, and logarithms taken";
     break;
   case COMP_DATA_NORMALIZED:
-    p->log1p = true;
+    status = comp_options_set_bool(p, "log1p", true);
     why = "logarithms are taken";
     break;
   case COMP_DATA_LOG:
@@ -356,29 +359,23 @@ static int plan(comp_prep_options *p, run_job *job, const comp_data_look *look) 
     break;
   }
   run_say(job, "%s: %s", look->reason, why);
-  if (o->hvg && comp_hvg_parse(&p->hvg, o->hvg) != COMP_OK)
-    return cli_usage_error(job->session, "--hvg: %s", comp_error_message());
   if (!o->hvg && !o->no_hvg && look->kind != COMP_DATA_CENTERED && features > VARIABLE_GENES) {
-    p->hvg.flavor = COMP_HVG_SEURAT;
-    p->hvg.n = VARIABLE_GENES;
+    char text[32];
+    snprintf(text, sizeof text, "seurat:%d", VARIABLE_GENES);
+    if (status == COMP_OK) status = comp_options_set(p, "hvg", text);
     run_say(job, "%zu features: the %d most variable ones are kept (--no-hvg keeps all)", features, VARIABLE_GENES);
   }
-  return 0;
+  if (status == COMP_OK && job->keep_known) status = comp_options_add(p, "keep", job->keep_known);
+  return status;
 }
 
-static void show_plan(run_job *job, const comp_prep_options *p) {
-  bool nothing = !p->normalize && !p->log1p && p->hvg.flavor == COMP_HVG_NONE && p->filter.n_keep == 0;
+static void show_plan(run_job *job, const comp_options *p) {
+  static const char *const names[] = {"normalize-total", "log1p", "hvg", "keep"};
+  bool nothing = true;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) nothing = nothing && !comp_options_given(p, names[i]);
   run_line_start(job, "prep", nothing ? "convert" : "prep");
   add_input(job);
-  for (size_t i = 0; i < p->filter.n_keep; i++) run_line_text(job, "--keep", p->filter.keep[i]);
-  if (p->normalize) run_line_text(job, "--normalize-total", "median");
-  if (p->log1p) run_line_flag(job, "--log1p");
-  if (p->keep_counts) run_line_flag(job, "--keep-counts");
-  if (p->hvg.flavor != COMP_HVG_NONE) {
-    char text[64];
-    snprintf(text, sizeof text, "%s:%zu", comp_hvg_flavor_name(p->hvg.flavor), p->hvg.n);
-    run_line_text(job, "--hvg", text);
-  }
+  run_line_options(job, p);
   prepared(job);
 }
 
@@ -393,7 +390,7 @@ static void tell_replaced(run_job *job) {
 
 static int prepare_counts(run_job *job) {
   const run_options *o = job->options;
-  comp_prep_options p = COMP_PREP_OPTIONS_INIT;
+  comp_options *p = NULL;
   comp_data_look look;
   comp_status status = comp_dataset_read(&job->dataset, job->context, o->input.path, &job->read);
   if (status == COMP_OK) status = comp_data_look_at(&look, job->context, comp_dataset_x(job->dataset));
@@ -403,18 +400,14 @@ static int prepare_counts(run_job *job) {
           text_count(samples, sizeof samples, comp_dataset_samples(job->dataset)),
           text_count(features, sizeof features, comp_dataset_features(job->dataset)),
           comp_matrix_get_kind(comp_dataset_x(job->dataset)) == COMP_CSR ? "sparse" : "dense");
-  int code = plan(&p, job, &look);
-  if (code) return code;
-  const char **keep = calloc(o->keep.count + 1, sizeof *keep);
-  if (!keep) return cli_error(job->session, EXIT_FAILED, "out of memory");
-  for (size_t i = 0; i < o->keep.count; i++) keep[p.filter.n_keep++] = o->keep.items[i];
-  if (job->keep_known) keep[p.filter.n_keep++] = job->keep_known;
-  p.filter.keep = keep;
-  if (comp_prep_options_check(&p) != COMP_OK) code = cli_option_error(job->session);
+  int code = 0;
+  status = comp_options_copy(&p, o->prep);
+  if (status == COMP_OK) status = plan(p, job, &look);
+  if (status == COMP_OK && comp_options_check(p) != COMP_OK) code = cli_option_error(job->session);
   tell_replaced(job);
-  if (!code) show_plan(job, &p);
-  if (!code) status = comp_prep(&job->dataset, job->context, &p);
-  free(keep);
+  if (status == COMP_OK && !code) show_plan(job, p);
+  if (status == COMP_OK && !code) status = comp_prep(&job->dataset, job->context, p);
+  comp_options_free(p);
   return status == COMP_OK ? code : cli_fail_in(job->session, status, o->input.path);
 }
 

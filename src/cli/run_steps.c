@@ -13,10 +13,6 @@
 
 enum { COMPONENTS = 50, DIAGNOSE_SAMPLES = 2000, DIAGNOSE_PERMUTATIONS = 99 };
 
-static double unset(int64_t value) {
-  return value == OPT_UNSET_INT ? NAN : (double)value;
-}
-
 static const char *const *one(const char *list[2], const char *output) {
   list[0] = output;
   list[1] = NULL;
@@ -44,77 +40,52 @@ static void in_place(run_job *job) {
 
 /* ---- The model ------------------------------------------------------------------------------------------------- */
 
-static bool parse_hidden(comp_model_options *out, const char *list) {
-  out->n_hidden = 0;
-  for (;;) {
-    char *end;
-    long width = strtol(list, &end, 10);
-    if (end == list || width < 1 || width > COMP_MAX_WIDTH || out->n_hidden == COMP_MAX_HIDDEN) return false;
-    out->hidden[out->n_hidden++] = (size_t)width;
-    if (*end == '\0') return true;
-    if (*end != ',') return false;
-    list = end + 1;
-  }
-}
-
 /* Hiding an attribute of rows of a table takes another recipe than aligning cells. Few features leave dimensions of
  * wide posteriors unused, and in these a trace of the attribute stays that the penalty does not see and a classifier
  * does. */
-static const char *preset(const run_job *job) {
+static bool takes_protect(const run_job *job) {
   enum { LEAST_FEATURES = 20 };
-  const run_options *o = job->options;
   bool few = job->dataset && comp_dataset_features(job->dataset) < LEAST_FEATURES;
-  return o->preset ? o->preset : o->protect && job->encoded && !few ? "protect" : "default";
+  return !comp_options_given(job->options->train, "preset") && job->options->protect && job->encoded && !few;
 }
 
-/* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. 0: as the
- * recipe has it. */
-static size_t smaller_batch(const run_job *job, size_t batch) {
-  size_t quarter = job->dataset ? comp_dataset_samples(job->dataset) / 4 : batch;
-  if (job->options->batch != OPT_UNSET_INT || strcmp(preset(job), "protect") != 0 || batch <= quarter) return 0;
-  return quarter < 32 ? 32 : quarter;
+/* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. */
+static comp_status limit_batch(comp_options *t, const run_job *job) {
+  char preset[64];
+  int64_t batch, quarter = job->dataset ? (int64_t)comp_dataset_samples(job->dataset) / 4 : INT64_MAX;
+  comp_status status = comp_options_get_int(t, "batch", &batch);
+  if (status != COMP_OK || comp_options_given(t, "batch") || batch <= quarter) return status;
+  if (strcmp(comp_options_get(t, "preset", preset, sizeof preset), "protect") != 0) return COMP_OK;
+  return comp_options_set_int(t, "batch", quarter < 32 ? 32 : quarter);
 }
 
-static int train_options(comp_train_options *t, run_job *job) {
-  const run_options *o = job->options;
-  comp_status status = comp_train_options_init(t, o->model, preset(job));
+/* The options of the training, with what the data decides on. *out should be freed via comp_options_free(). */
+static int train_options(comp_options **out, run_job *job) {
+  comp_status status = comp_options_copy(out, job->options->train);
+  if (status == COMP_OK && takes_protect(job)) status = comp_options_set(*out, "preset", "protect");
+  if (status == COMP_OK) status = limit_batch(*out, job);
   if (status != COMP_OK) return fail(job, status);
-  if (smaller_batch(job, t->batch)) t->batch = smaller_batch(job, t->batch);
-  if (o->batch != OPT_UNSET_INT) t->batch = (size_t)o->batch;
-  if (o->patience != OPT_UNSET_INT) t->patience = (size_t)o->patience;
-  if (!isnan(o->beta)) t->model.beta = o->beta;
-  if (!isnan(o->scale)) t->model.scale = o->scale;
-  if (!isnan(o->rate)) t->rate = o->rate;
-  t->condition = o->condition;
-  t->seed = (uint64_t)o->seed;
-  t->checkpoint_minutes = 1;
-  t->precision = strcmp(o->precision, "bf16") == 0  ? COMP_PRECISION_BF16
-                 : strcmp(o->precision, "f32") == 0 ? COMP_PRECISION_F32
-                                                    : COMP_PRECISION_AUTO;
-  if (o->epochs != OPT_UNSET_INT) t->epochs = (size_t)o->epochs;
-  if (o->latent != OPT_UNSET_INT) t->model.latent = (size_t)o->latent;
-  if (!isnan(o->gamma)) t->model.gamma = o->gamma;
-  if (o->hidden && !parse_hidden(&t->model, o->hidden))
-    return cli_usage_error(job->session, "--hidden takes up to %d widths, as in 512,512,512, not '%s'", COMP_MAX_HIDDEN,
-                           o->hidden);
-  if (!isnan(o->gamma) && t->model.penalty == COMP_PENALTY_NONE) /* comp train refuses it, too */
-    return cli_usage_error(job->session, "--gamma: the model %s has no penalty", o->model);
-  status = comp_train_options_check(t);
+  status = comp_options_check(*out);
   return status == COMP_ERR_ARGUMENT ? cli_option_error(job->session) : status != COMP_OK ? fail(job, status) : 0;
 }
 
-static int fit(run_job *job, comp_train_options *t) {
+static comp_status train(run_job *job, comp_options *t, const char *checkpoint, bool resume) {
+  comp_status status = comp_options_set(t, "checkpoint", checkpoint);
+  if (status == COMP_OK) status = comp_options_set_bool(t, "resume", resume);
+  if (status == COMP_OK) status = comp_options_set_int(t, "checkpoint-minutes", 1);
+  return status == COMP_OK ? comp_train(&job->model, job->context, job->dataset, t) : status;
+}
+
+static int fit(run_job *job, comp_options *t) {
   const char *checkpoint = run_path(job, "model.checkpoint"), *model = run_path(job, "model.safetensors");
-  t->checkpoint = checkpoint;
-  t->resume = access(checkpoint, F_OK) == 0;
-  comp_status status = comp_train(&job->model, job->context, job->dataset, t);
-  if (t->resume && (status == COMP_ERR_DATA || status == COMP_ERR_FORMAT)) {
+  const bool resume = access(checkpoint, F_OK) == 0;
+  comp_status status = train(job, t, checkpoint, resume);
+  if (resume && (status == COMP_ERR_DATA || status == COMP_ERR_FORMAT)) {
     /* a checkpoint of other options or other data is of no use here */
     comp_model_free(job->model);
     job->model = NULL;
     unlink(checkpoint);
-    t->resume = false;
-    status = comp_train(&job->model, job->context, job->dataset, t);
+    status = train(job, t, checkpoint, false);
   }
   if (status == COMP_OK) status = comp_model_save(job->model, model);
   if (status != COMP_OK) return fail(job, status);
@@ -123,14 +94,16 @@ static int fit(run_job *job, comp_train_options *t) {
 }
 
 /* What --protect changes, and why. */
-static void tell_recipe(run_job *job, const comp_train_options *t) {
-  if (job->options->preset || strcmp(preset(job), "protect") != 0) return;
+static void tell_recipe(run_job *job, const comp_options *t) {
+  char scale[32], batch[32], gamma[32];
+  if (!takes_protect(job)) return;
   run_say(
       job,
-      "--protect: posteriors of standard deviation %g, steps of %zu rows, gamma %g, and no stop before the end: "
+      "--protect: posteriors of standard deviation %s, steps of %s rows, gamma %s, and no stop before the end: "
       "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
       "not part of its mixture (--preset default: none of this)",
-      t->model.scale, t->batch, t->model.gamma, job->options->condition);
+      comp_options_get(t, "scale", scale, sizeof scale), comp_options_get(t, "batch", batch, sizeof batch),
+      comp_options_get(t, "gamma", gamma, sizeof gamma), job->options->condition);
 }
 
 /* How the training ended, for the record. */
@@ -144,35 +117,21 @@ static int record_training(run_job *job) {
 }
 
 int run_train(run_job *job) {
-  const run_options *o = job->options;
   const char *list[2];
-  comp_train_options t, recipe;
+  comp_options *t = NULL;
   int code = train_options(&t, job);
-  if (code) return code;
-  if (comp_train_options_init(&recipe, o->model, preset(job)) != COMP_OK) return fail(job, COMP_ERR_ARGUMENT);
-  size_t batch = smaller_batch(job, recipe.batch);
-  tell_recipe(job, &t);
-  run_line_start(job, "train", "train");
-  run_line_path(job, "-i", "data.h5ad");
-  run_line_path(job, "-o", "model.safetensors");
-  run_line_text(job, "--condition", o->condition);
-  if (strcmp(o->model, "comp") != 0) run_line_text(job, "--model", o->model);
-  if (strcmp(preset(job), "default") != 0) run_line_text(job, "--preset", preset(job));
-  run_line_number(job, "--epochs", unset(o->epochs));
-  run_line_number(job, "--batch", batch ? (double)batch : unset(o->batch));
-  run_line_number(job, "--latent", unset(o->latent));
-  run_line_number(job, "--gamma", o->gamma);
-  run_line_number(job, "--beta", o->beta);
-  run_line_number(job, "--scale", o->scale);
-  run_line_number(job, "--lr", o->rate);
-  run_line_number(job, "--patience", unset(o->patience));
-  run_line_text(job, "--hidden", o->hidden);
-  if (strcmp(o->precision, "auto") != 0) run_line_text(job, "--precision", o->precision);
-  run_line_number(job, "--seed", (double)o->seed);
-  bool needed = run_step_needed(job, job->prepared, one(list, "model.safetensors"));
-  if (!needed && comp_model_load(&job->model, run_path(job, "model.safetensors")) != COMP_OK) needed = true;
-  if (needed) code = fit(job, &t);
-  job->trained = job->fingerprint;
+  if (!code) {
+    tell_recipe(job, t);
+    run_line_start(job, "train", "train");
+    run_line_path(job, "-i", "data.h5ad");
+    run_line_path(job, "-o", "model.safetensors");
+    run_line_options(job, t);
+    bool needed = run_step_needed(job, job->prepared, one(list, "model.safetensors"));
+    if (!needed && comp_model_load(&job->model, run_path(job, "model.safetensors")) != COMP_OK) needed = true;
+    if (needed) code = fit(job, t);
+    job->trained = job->fingerprint;
+  }
+  comp_options_free(t);
   if (!code) code = run_step_done(job);
   json_t *config = job->model ? json_loads(comp_model_config(job->model), 0, NULL) : NULL;
   if (config) json_object_set_new(job->record, "model", config);
@@ -190,18 +149,20 @@ static size_t count_components(const run_job *job) {
 
 static int components(run_job *job) {
   const char *list[2];
-  comp_pca_options p = COMP_PCA_OPTIONS_INIT;
-  comp_pca pca;
-  p.components = count_components(job);
-  run_line_start(job, "pca", "pca");
-  in_place(job);
-  run_line_number(job, "--components", (double)p.components);
-  if (run_step_needed(job, job->prepared, one(list, "obsm/X_pca"))) {
-    comp_status status = comp_pca_run(&pca, job->context, job->dataset, &p);
-    if (status != COMP_OK) return fail(job, status);
-    comp_pca_release(&pca);
+  comp_options *p = NULL;
+  comp_pca pca = {0};
+  comp_status status = comp_options_new(&p, "pca");
+  if (status == COMP_OK) status = comp_options_set_int(p, "components", (int64_t)count_components(job));
+  if (status == COMP_OK) {
+    run_line_start(job, "pca", "pca");
+    in_place(job);
+    run_line_options(job, p);
+    if (run_step_needed(job, job->prepared, one(list, "obsm/X_pca")))
+      status = comp_pca_run(&pca, job->context, job->dataset, p);
   }
-  return run_step_done(job);
+  comp_pca_release(&pca);
+  comp_options_free(p);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 static int embed(run_job *job) {
@@ -211,9 +172,8 @@ static int embed(run_job *job) {
   run_line_path(job, "-m", "model.safetensors");
   run_line_path(job, "-o", "data.h5ad");
   if (run_step_needed(job, job->trained, one(list, "obsm/X_comp"))) {
-    comp_embed_options e = COMP_EMBED_OPTIONS_INIT;
     comp_matrix *z;
-    comp_status status = comp_embed(&z, NULL, job->context, job->model, job->dataset, &e);
+    comp_status status = comp_embed(&z, NULL, job->context, job->model, job->dataset, NULL);
     if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, "X_comp", z);
     if (status != COMP_OK) return fail(job, status);
   }
@@ -229,17 +189,17 @@ static int map(run_job *job, const char *use, const char *key, uint64_t upstream
   in_place(job);
   run_line_text(job, "--use", use);
   run_line_text(job, "--key", key);
-  run_line_number(job, "--seed", (double)job->options->seed);
-  if (run_step_needed(job, upstream, one(list, output))) {
-    comp_umap_options u = COMP_UMAP_OPTIONS_INIT;
+  comp_options *u = NULL;
+  comp_status status = comp_options_new(&u, "umap");
+  if (status == COMP_OK) status = comp_options_set_int(u, "seed", job->options->seed);
+  if (status == COMP_OK) run_line_options(job, u);
+  if (status == COMP_OK && run_step_needed(job, upstream, one(list, output))) {
     comp_matrix *layout;
-    u.seed = (uint64_t)job->options->seed;
-    comp_status status =
-        comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), &u);
+    status = comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), u);
     if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, key, layout);
-    if (status != COMP_OK) return fail(job, status);
   }
-  return run_step_done(job);
+  comp_options_free(u);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 /* Moves what a method gave into the data set. */
@@ -256,6 +216,18 @@ static comp_status merge(run_job *job, comp_dataset *results) {
   return status;
 }
 
+/* The options of a method, with no more components than the data has. *out should be freed via comp_options_free(). */
+static comp_status compare_options(comp_options **out, run_job *job, const comp_baseline_method *method) {
+  size_t most;
+  comp_status status = comp_options_new(out, "baseline");
+  if (status == COMP_OK) status = comp_options_set(*out, "condition", job->options->condition);
+  if (status == COMP_OK) status = comp_baseline_most_components(&most, comp_dataset_x(job->dataset));
+  if (status == COMP_OK && most < method->components) status = comp_options_set_int(*out, "components", (int64_t)most);
+  if (status == COMP_OK && strstr(method->takes, "seed"))
+    status = comp_options_set_int(*out, "seed", job->options->seed);
+  return status;
+}
+
 static int compare(run_job *job, const comp_baseline_method *method) {
   char embedding[80], layer[80];
   const char *list[3] = {embedding, method->layer ? layer : NULL, NULL};
@@ -265,27 +237,17 @@ static int compare(run_job *job, const comp_baseline_method *method) {
   snprintf(command, sizeof command, "baseline %s", method->name);
   run_line_start(job, method->name, command);
   in_place(job);
-  run_line_text(job, "--condition", job->options->condition);
-  comp_baseline_options b = COMP_BASELINE_OPTIONS_INIT;
-  size_t most;
-  if (comp_baseline_most_components(&most, comp_dataset_x(job->dataset)) != COMP_OK) return fail(job, COMP_ERR_MEMORY);
-  if (most < method->components) {
-    b.components = most;
-    run_line_number(job, "--components", (double)most);
-  }
-  if (strstr(method->takes, "seed")) {
-    b.seed = (uint64_t)job->options->seed;
-    run_line_number(job, "--seed", (double)b.seed);
-  }
-  if (run_step_needed(job, job->prepared, list)) {
+  comp_options *b = NULL;
+  comp_status status = compare_options(&b, job, method);
+  if (status == COMP_OK) run_line_options(job, b);
+  if (status == COMP_OK && run_step_needed(job, job->prepared, list)) {
     comp_dataset *results = NULL;
-    b.condition = job->options->condition;
-    comp_status status = comp_baseline_run(&results, job->context, job->dataset, method->name, &b);
+    status = comp_baseline_run(&results, job->context, job->dataset, method->name, NULL, b);
     if (status == COMP_OK) status = merge(job, results);
     comp_dataset_free(results);
-    if (status != COMP_OK) return fail(job, status);
   }
-  return run_step_done(job);
+  comp_options_free(b);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 /* Whether the first `length` characters of a list with commas hold the name. */
@@ -316,14 +278,13 @@ static int each_method(run_job *job, int (*visit)(run_job *job, const comp_basel
 
 int run_check_options(run_job *job) {
   const run_options *o = job->options;
-  comp_train_options t;
-  comp_hvg_options hvg = COMP_HVG_OPTIONS_INIT;
+  comp_options *t = NULL;
   if (o->target && !o->protect) return cli_usage_error(job->session, "--target goes with --protect");
   if (o->hvg && o->no_hvg) return cli_usage_error(job->session, "--hvg and --no-hvg exclude each other");
-  if (o->hvg && comp_hvg_parse(&hvg, o->hvg) != COMP_OK)
-    return cli_usage_error(job->session, "--hvg: %s", comp_error_message());
   int code = each_method(job, NULL);
-  return code ? code : train_options(&t, job);
+  if (!code) code = train_options(&t, job);
+  comp_options_free(t);
+  return code;
 }
 
 int run_represent(run_job *job) {
@@ -349,22 +310,21 @@ static int predict(run_job *job, const char *to, const char *layer, bool correct
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-m", "model.safetensors");
   run_line_path(job, "-o", "data.h5ad");
-  run_line_text(job, "--to", to);
-  if (correct) run_line_flag(job, "--residual");
-  if (run_step_needed(job, job->trained, one(list, output))) {
-    comp_counterfactual_options c = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+  comp_options *c = NULL;
+  comp_status status = comp_options_new(&c, "counterfactual");
+  if (status == COMP_OK) status = comp_options_set(c, "to", to);
+  if (status == COMP_OK && correct) status = comp_options_set_bool(c, "residual", true);
+  if (status == COMP_OK) run_line_options(job, c);
+  if (status == COMP_OK && run_step_needed(job, job->trained, one(list, output))) {
     comp_prediction prediction;
-    c.to = to;
-    c.residual = correct;
-    comp_status status = comp_counterfactual(&prediction, job->context, job->model, job->dataset, &c);
-    if (status != COMP_OK) return fail(job, status);
+    status = comp_counterfactual(&prediction, job->context, job->model, job->dataset, c);
     comp_matrix *values = prediction.values;
     prediction.values = NULL;
     comp_prediction_release(&prediction);
-    status = comp_dataset_set(job->dataset, COMP_SLOT_LAYERS, layer, values);
-    if (status != COMP_OK) return fail(job, status);
+    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_LAYERS, layer, values);
   }
-  return run_step_done(job);
+  comp_options_free(c);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 int run_predict(run_job *job) {
@@ -567,43 +527,48 @@ static int measure(run_job *job) {
   return code ? code : run_step_done(job);
 }
 
+/* As comp diagnose writes it. */
+static comp_status write_diagnosis(run_job *job, const comp_diagnosis *diagnosis) {
+  cli_output output;
+  if (!cli_output_open(&output, run_path(job, "diagnose.json"))) return COMP_ERR_IO;
+  fprintf(output.file, "%s\n", comp_diagnosis_json(diagnosis));
+  return cli_output_commit(&output) ? COMP_OK : COMP_ERR_IO;
+}
+
+static comp_status diagnose_options(comp_options **out, const run_job *job) {
+  comp_status status = comp_options_new(out, "diagnose");
+  if (status == COMP_OK) status = comp_options_set(*out, "label", job->options->label);
+  if (status == COMP_OK) status = comp_options_set_int(*out, "max-samples", DIAGNOSE_SAMPLES);
+  if (status == COMP_OK) status = comp_options_set_int(*out, "permutations", DIAGNOSE_PERMUTATIONS);
+  return status == COMP_OK ? comp_options_set_int(*out, "seed", job->options->seed) : status;
+}
+
 static int diagnose(run_job *job) {
   const char *list[2];
+  comp_options *d = NULL;
   if (job->options->no_diagnose) return 0;
-  run_line_start(job, "diagnose", "diagnose");
-  run_line_path(job, "-i", "data.h5ad");
-  run_line_path(job, "-m", "model.safetensors");
-  run_line_text(job, "--label", job->options->label);
-  run_line_number(job, "--max-samples", DIAGNOSE_SAMPLES);
-  run_line_number(job, "--permutations", DIAGNOSE_PERMUTATIONS);
-  run_line_number(job, "--seed", (double)job->options->seed);
-  run_line_path(job, "--json", "diagnose.json");
-  if (run_step_needed(job, job->trained, one(list, "diagnose.json"))) {
-    comp_diagnose_options d = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp_status status = diagnose_options(&d, job);
+  if (status == COMP_OK) {
+    run_line_start(job, "diagnose", "diagnose");
+    run_line_path(job, "-i", "data.h5ad");
+    run_line_path(job, "-m", "model.safetensors");
+    run_line_options(job, d);
+    run_line_path(job, "--json", "diagnose.json");
+  }
+  if (status == COMP_OK && run_step_needed(job, job->trained, one(list, "diagnose.json"))) {
     comp_diagnosis *diagnosis = NULL;
     const comp_model *model = job->model;
-    d.label = job->options->label;
-    d.samples = DIAGNOSE_SAMPLES;
-    d.permutations = DIAGNOSE_PERMUTATIONS;
-    d.seed = (uint64_t)job->options->seed;
-    comp_status status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, &d);
-    if (status == COMP_OK) {
-      cli_output output; /* as comp diagnose writes it */
-      status = cli_output_open(&output, run_path(job, "diagnose.json")) ? COMP_OK : COMP_ERR_IO;
-      if (status == COMP_OK) {
-        fprintf(output.file, "%s\n", comp_diagnosis_json(diagnosis));
-        if (!cli_output_commit(&output)) status = COMP_ERR_IO;
-      }
-    }
+    status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, NULL, d);
+    if (status == COMP_OK) status = write_diagnosis(job, diagnosis);
     comp_diagnosis_free(diagnosis);
     if (status == COMP_ERR_DATA) {
       run_say(job, "comp: warning: the model is not checked: %s", comp_error_message());
       unlink(run_path(job, "diagnose.json")); /* of an earlier run */
-    } else if (status != COMP_OK) {
-      return fail(job, status);
+      status = COMP_OK;
     }
   }
-  return run_step_done(job);
+  comp_options_free(d);
+  return status == COMP_OK ? run_step_done(job) : fail(job, status);
 }
 
 int run_measure(run_job *job) {

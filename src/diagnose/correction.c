@@ -8,6 +8,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "neighbors/options.h"
 
 enum { STEP_FATES = 6000000, STEP_RECONSTRUCTION = 6000001, BLOCK = 256 };
 
@@ -47,9 +48,9 @@ static comp_status look_across(comp__fates *out, size_t *tally, comp_context *co
   if (n_own == 0 || n_other <= out->k) goto done;
   COMP__TRY(comp__latent_rows(&queries, l, own, n_own, false, 0));
   COMP__TRY(comp__latent_rows(&points, l, other, n_other, false, 0));
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = out->k;
-  COMP__TRY(comp_neighbors_query(&found, context, points, queries, &options));
+  COMP__TRY(comp__neighbors_query(&found, context, points, queries, &options));
   const int32_t *index = comp_neighbors_indices(found);
   for (size_t i = 0; i < n_own; i++)
     for (size_t j = 0; j < out->k; j++)
@@ -72,9 +73,9 @@ static comp_status look_around(comp__fates *out, comp_context *context, const co
   size_t *counts = NULL;
   COMP__TRY(comp__calloc(&counts, l->conditions, sizeof *counts));
   COMP__TRY(comp__latent_rows(&points, l, order, n, false, 0));
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = out->k;
-  COMP__TRY(comp_neighbors_find(&found, context, points, &options));
+  COMP__TRY(comp__neighbors_find(&found, context, points, &options));
   const int32_t *index = comp_neighbors_indices(found);
   for (size_t i = 0; i < n; i++) counts[l->codes[order[i]]]++;
   for (size_t i = 0; i < n; i++) {

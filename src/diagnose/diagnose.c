@@ -1,5 +1,5 @@
 /* diagnose.c: all checks in order. What is computed is in the other files, what it means in verdict.c. */
-#include "comp/diagnose.h"
+#include "diagnose/options.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -13,6 +13,7 @@
 #include "core/matrix.h"
 #include "diagnose/results.h"
 #include "linalg/linalg.h"
+#include "train/options.h"
 
 enum {
   STEP_PREDICT = 7000000,
@@ -29,34 +30,22 @@ enum {
   CHANGE_ROWS = 300 /* samples for a mean change */
 };
 
-comp_status comp_diagnose_options_check(const comp_diagnose_options *o) {
-  if (!(o->alpha > 0 && o->alpha < 0.5))
-    return comp__error(COMP_ERR_ARGUMENT, "alpha: %g is not between 0 and 0.5", o->alpha);
-  if (o->samples < 100 || o->samples > 100000)
-    return comp__error(COMP_ERR_ARGUMENT, "samples: %zu is not between 100 and 100000", o->samples);
-  if (o->permutations < 19 || o->permutations > 100000)
-    return comp__error(COMP_ERR_ARGUMENT, "permutations: %zu is not between 19 and 100000", o->permutations);
-  if (o->draws < 2 || o->draws > 1000)
-    return comp__error(COMP_ERR_ARGUMENT, "draws: %zu is not between 2 and 1000", o->draws);
-  return COMP_OK;
-}
-
 /* What messages call a model. */
 typedef struct named {
   const comp_model *model;
   char name[512];
 } named;
 
-static named name_model(const comp_model *const *models, size_t m, const comp_diagnose_options *o) {
+static named name_model(const comp_model *const *models, size_t m, const comp__diagnose_options *o) {
   named n = {.model = models[m]};
-  if (o->names)
+  if (m < o->n_names)
     snprintf(n.name, sizeof n.name, "'%s'", o->names[m]);
   else
     snprintf(n.name, sizeof n.name, "model %zu", m + 1);
   return n;
 }
 
-static named name_against(const comp_diagnose_options *o) {
+static named name_against(const comp__diagnose_options *o) {
   named n = {.model = o->against, .name = "the model to compare with"};
   if (o->against_name) snprintf(n.name, sizeof n.name, "'%s'", o->against_name);
   return n;
@@ -108,7 +97,7 @@ static comp_status check_alike(comp_context *context, const named *first, const 
   if (!same)
     return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than %s", other->name,
                        comp_model_condition(a), first->name);
-  if (comp_model_get_options(a)->likelihood != comp_model_get_options(b)->likelihood)
+  if (comp__model_get_options(a)->likelihood != comp__model_get_options(b)->likelihood)
     return comp__error(COMP_ERR_ARGUMENT, "%s has another likelihood than %s: they cannot be compared", other->name,
                        first->name);
   return check_same_data(context, first, other);
@@ -145,9 +134,9 @@ static double training_setting(const comp_model *model, const char *name) {
   return value;
 }
 
-static comp_status check_against(comp_context *context, const named *first, const comp_diagnose_options *o) {
+static comp_status check_against(comp_context *context, const named *first, const comp__diagnose_options *o) {
   named against = name_against(o);
-  const comp_model_options *m = comp_model_get_options(o->against);
+  const comp__model_options *m = comp__model_get_options(o->against);
   comp_status status = check_alike(context, first, &against);
   if (status != COMP_OK) return status;
   if (same_weights(first->model, o->against))
@@ -163,7 +152,7 @@ static comp_status check_against(comp_context *context, const named *first, cons
 }
 
 static comp_status check_models(comp_context *context, const comp_model *const *models, size_t n,
-                                const comp_diagnose_options *o) {
+                                const comp__diagnose_options *o) {
   if (n == 0) return comp__error(COMP_ERR_ARGUMENT, "there is no model to diagnose");
   named first = name_model(models, 0, o);
   for (size_t m = 1; m < n; m++) {
@@ -209,7 +198,7 @@ static size_t at_most(size_t n, size_t most) {
 /* Permutations after which the smallest p, `tests` / (permutations + 1), does not exceed alpha; `most` when that takes
  * more, and never fewer than were asked for. Without it a test could not reject, and the line would pass whatever was
  * measured. */
-static size_t enough(const comp_diagnose_options *o, double tests, size_t least, size_t most) {
+static size_t enough(const comp__diagnose_options *o, double tests, size_t least, size_t most) {
   double needed = ceil(tests / o->alpha * (1 - 1e-12)) - 1;
   size_t n = needed < (double)most ? (size_t)needed : most;
   return n > least ? n : least;
@@ -217,7 +206,7 @@ static size_t enough(const comp_diagnose_options *o, double tests, size_t least,
 
 static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   comp__posteriors p = {0};
   COMP__TRY(comp__posteriors_init(&p, l->mean, l->scale, l->codes, l->n, l->dims, l->conditions, o->seed));
   COMP__TRY(comp__independence_estimate(&r->independence, context, &p, o->samples, o->draws, o->seed));
@@ -263,7 +252,7 @@ static unsigned all_classifiers(comp_context *context) {
 
 static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
   const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = all_classifiers(context);
   int32_t *codes = NULL;
@@ -295,7 +284,7 @@ done:
 static comp_status run_correction(comp__results *r, comp_context *context, const comp__latent *l,
                                   const comp_dataset *dataset) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   comp__latent against = {0};
   if (r->labels.n_levels)
     COMP__TRY(comp__fates_find(&r->fates, context, l, r->labels.codes, r->labels.n_levels, NEIGHBOR_ROWS, NEIGHBORS,
@@ -313,7 +302,7 @@ done:
 static comp_status run_checks(comp__results *r, comp_context *context, const comp_dataset *dataset,
                               const comp__latent *latents) {
   comp_status status;
-  const comp_diagnose_options *o = &r->options;
+  const comp__diagnose_options *o = &r->options;
   r->missing = latents[0].fitted.n_missing;
   r->features = latents[0].features;
   for (size_t i = 0; i < r->n; i++) r->counts[latents[0].codes[i]]++;
@@ -366,17 +355,18 @@ static comp_status read_labels(comp__results *r, const comp_dataset *dataset) {
 }
 
 comp_status comp__results_run(comp__results *r, comp_context *context, const comp_dataset *dataset,
-                              const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
+                              const comp_model *const *models, size_t n_models,
+                              const comp__diagnose_options *options) {
   comp_status status;
   comp__latent *latents = NULL;
   *r = (comp__results){.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
-  COMP__TRY(comp_diagnose_options_check(options));
+  COMP__TRY(comp__options_check(&comp__diagnose_kind, options));
   COMP__TRY(check_models(context, models, n_models, options));
   for (size_t m = 1; m < n_models; m++)
     comp__settings_compare(&r->settings, models[0], models[m], name_model(models, m, options).name);
   r->model = models[0];
   r->n = comp_dataset_samples(dataset);
-  r->dims = comp_model_get_options(models[0])->latent;
+  r->dims = comp__model_get_options(models[0])->latent;
   r->conditions = comp_model_levels(models[0]);
   COMP__TRY(comp__calloc(&r->counts, r->conditions, sizeof *r->counts));
   COMP__TRY(read_labels(r, dataset));

@@ -12,6 +12,7 @@
 #include "model/chunks.h"
 #include "model/penalty.h"
 #include "nn/kernels.h"
+#include "train/options.h"
 
 /* Steps of the random stream of this file. */
 enum { STEP_ORDER = 1000, STEP_DRAW = 2000, STEP_BOUND = 1000000, STEP_SHUFFLE = 2000000 };
@@ -368,7 +369,7 @@ comp_status comp__training_bound(comp__estimate *out, comp_context *context, con
   comp_status status;
   const comp__posteriors *p = posteriors;
   const comp__penalty *penalty = comp__penalty_find(COMP_PENALTY_COMP);
-  comp_model_options options = {.scale = 1, .learn_scale = true, .include_self = true};
+  comp__model_options options = {.scale = 1, .learn_scale = true, .include_self = true};
   bound_batch b = {0};
   double sum = 0, squares = 0;
   if (batch > p->n) batch = p->n;

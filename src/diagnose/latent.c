@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "train/options.h"
 
 enum { STEP_SAMPLE = 3000000 };
 
@@ -18,7 +19,7 @@ comp_status comp__latent_init(comp__latent *out, comp_context *context, const co
   COMP__TRY(comp__fit(&out->fitted, context, model, dataset, COMP__NEED_ALL));
   COMP__TRY(comp__coder_new(&out->coder, context, model, COMP_PRECISION_F32));
   out->n = out->fitted.samples;
-  out->dims = comp_model_get_options(model)->latent;
+  out->dims = comp__model_get_options(model)->latent;
   out->features = comp_model_features(model);
   out->conditions = comp_model_levels(model);
   out->codes = out->fitted.codes;
@@ -39,7 +40,7 @@ void comp__latent_release(comp__latent *latent) {
 }
 
 static bool counts(const comp__latent *latent) {
-  return comp_model_get_options(latent->fitted.model)->likelihood == COMP_LIKELIHOOD_NB;
+  return comp__model_get_options(latent->fitted.model)->likelihood == COMP_LIKELIHOOD_NB;
 }
 
 comp_status comp__latent_decode(float *out, comp_context *context, const comp__latent *latent, const size_t *samples,

@@ -10,12 +10,13 @@
 #include "diagnose/correction.h"
 #include "diagnose/identify.h"
 #include "diagnose/independence.h"
+#include "diagnose/options.h"
 #include "diagnose/predict.h"
 #include "diagnose/settings.h"
 #include "diagnose/stability.h"
 
 typedef struct comp__results {
-  comp_diagnose_options options;
+  comp__diagnose_options options;
   const comp_model *model;
   size_t n, dims, models, conditions;
   size_t *counts;           /* [conditions]: samples */

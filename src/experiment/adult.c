@@ -5,11 +5,13 @@
 
 #include "comp/classify.h"
 #include "comp/io.h"
-#include "comp/prep.h"
 #include "comp/task.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
+#include "task/options.h"
+#include "umap/options.h"
 
 static const comp__column columns[] = {{"gender", "Gender Acc", COMP_BETTER_LOWER, 3},
                                        {"income", "Income Acc", COMP_BETTER_HIGHER, 3},
@@ -49,7 +51,7 @@ static comp_status prepare(comp__lab *lab) {
   static const char *const merge[] = {"relationship=Wife,Husband:spouse", "income=<=50K.:<=50K", "income=>50K.:>50K"};
   comp_table *parts[2] = {NULL, NULL}, *table = NULL;
   comp_read_options read = COMP_READ_OPTIONS_INIT;
-  comp_tabular_options tabular = COMP_TABULAR_OPTIONS_INIT;
+  comp__tabular_options tabular = comp__tabular_defaults();
   char path[4096];
   comp_status status;
   read.no_header = true;
@@ -73,7 +75,7 @@ static comp_status prepare(comp__lab *lab) {
   tabular.merge = merge;
   tabular.n_merge = 3;
   tabular.missing = COMP_MISSING_DROP;
-  COMP__TRY(comp_tabular_encode(&lab->dataset, lab->context, table, &tabular));
+  COMP__TRY(comp__tabular_encode(&lab->dataset, lab->context, table, &tabular));
 done:
   comp_table_free(table);
   comp_table_free(parts[0]);
@@ -91,11 +93,11 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
 
 /* CoMP has the recipe that hides attributes, for longer; the others keep what the paper gives them, with its network,
  * posteriors and steps. */
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  comp_train_options protect;
-  comp_status status = comp_train_options_init(out, trial->model, "paper-adult");
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
+  comp__train_options protect;
+  comp_status status = comp__train_options_init(out, trial->model, "paper-adult");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0) return status;
-  status = comp_train_options_init(&protect, "comp", "protect");
+  status = comp__train_options_init(&protect, "comp", "protect");
   if (status != COMP_OK) return status;
   if (strcmp(trial->model, "comp") == 0) *out = protect;
   comp__lab_gamma(out, lab, trial);
@@ -164,12 +166,12 @@ done:
 }
 
 static comp_status sampled(comp__figures *out, comp__lab *lab, const comp__trial *trial, const comp_model *model) {
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
+  comp__embed_options embed = comp__embed_defaults();
   comp_matrix *z = NULL;
   char row[sizeof out->items->row];
   embed.sample = true;
   embed.seed = trial->seed;
-  comp_status status = comp_embed(&z, NULL, lab->context, model, lab->dataset, &embed);
+  comp_status status = comp__embed(&z, NULL, lab->context, model, lab->dataset, &embed);
   snprintf(row, sizeof row, "%.40s, samples", trial->row);
   if (status == COMP_OK) status = audit(out, lab, row, z);
   comp_matrix_free(z);
@@ -178,7 +180,7 @@ static comp_status sampled(comp__figures *out, comp__lab *lab, const comp__trial
 
 static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
   comp_model *model = NULL;
-  comp_umap_options umap = COMP_UMAP_OPTIONS_INIT;
+  comp__umap_options umap = comp__umap_defaults();
   comp_status status;
   umap.a = 0.1;
   umap.b = 2;

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "comp/io.h"
-#include "comp/prep.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/strings.h"
+#include "prep/options.h"
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
@@ -343,14 +343,14 @@ done:
 
 comp_status comp__celligner_read(comp_dataset **out, comp_context *context, const comp__celligner_files *files,
                                  size_t n_genes) {
-  comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options prep = comp__prep_defaults();
   comp_status status;
   *out = NULL;
   COMP__TRY(read_both(out, context, files));
   prep.hvg.flavor = COMP_HVG_VARIANCE;
   prep.hvg.n = n_genes;
   prep.hvg.batch = "condition";
-  COMP__TRY(comp_prep(out, context, &prep));
+  COMP__TRY(comp__prep(out, context, &prep));
   if (files->genes[0]) COMP__TRY(keep_functional(out, context, files->genes));
 done:
   if (status != COMP_OK) {

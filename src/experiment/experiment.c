@@ -204,20 +204,20 @@ static double planned_epochs(const comp_model *model) {
 /* What one model takes, with all epochs of the recipe: from one step of it, which says how many these are, and one and
  * three epochs. Stopping early can only make it less. *asked is for the epochs that the user wants. */
 static comp_status estimate(double *whole, double *asked, comp__lab *lab, const comp__trial *trial) {
-  comp_train_options options;
+  comp__train_options options;
   comp_model *model = NULL;
   comp_status status = lab->experiment->recipe(&options, lab, trial);
   if (status != COMP_OK) return status;
   options.condition = lab->experiment->condition;
-  options.max_seconds = 1e-9;
-  status = comp_train(&model, lab->context, lab->dataset, &options);
+  options.max_seconds = 0.001; /* the least that there is: a step or a few */
+  status = comp__train(&model, lab->context, lab->dataset, &options);
   double epochs = status == COMP_OK ? planned_epochs(model) : 0, times[2];
   comp_model_free(model);
   options.max_seconds = 0;
   for (size_t i = 0; i < 2 && status == COMP_OK; i++) {
     options.epochs = 1 + 2 * i;
     double start = comp__seconds();
-    status = comp_train(&model, lab->context, lab->dataset, &options);
+    status = comp__train(&model, lab->context, lab->dataset, &options);
     times[i] = comp__seconds() - start;
     comp_model_free(model);
   }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comp/baseline.h"
+#include "baseline/options.h"
 #include "comp/classify.h"
 #include "comp/counterfactual_score.h"
 #include "comp/io.h"
@@ -14,6 +14,9 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "prep/options.h"
+#include "task/options.h"
+#include "umap/options.h"
 
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
                     const char *suffix) {
@@ -24,7 +27,7 @@ void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__tr
 }
 
 /* The recipe of a trial, with what the user asked for. */
-static comp_status options_of(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+static comp_status options_of(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = lab->experiment->recipe(out, lab, trial);
   if (status != COMP_OK) return status;
   out->condition = lab->experiment->condition;
@@ -34,17 +37,17 @@ static comp_status options_of(comp_train_options *out, const comp__lab *lab, con
 }
 
 /* The model that an earlier run left; NULL when there is none, or it is damaged, or the recipe was another. */
-static comp_model *load_model(const char *path, const comp_train_options *options) {
+static comp_model *load_model(const char *path, const comp__train_options *options) {
   comp_model *model = NULL;
   if (access(path, R_OK) != 0 || comp_model_load(&model, path) != COMP_OK) return NULL;
-  if (comp_model_follows(model, options)) return model;
+  if (comp__model_follows(model, options)) return model;
   comp_model_free(model);
   return NULL;
 }
 
 comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial) {
   char path[4096];
-  comp_train_options options;
+  comp__train_options options;
   *out = false;
   if (!trial->model[0]) return COMP_OK;
   comp__lab_path(path, sizeof path, lab, trial, NULL, ".safetensors");
@@ -60,7 +63,7 @@ comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__tria
 comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *trial, const char *part,
                           const comp_dataset *dataset) {
   char model[4096], checkpoint[4096];
-  comp_train_options options;
+  comp__train_options options;
   *out = NULL;
   comp__lab_path(model, sizeof model, lab, trial, part, ".safetensors");
   comp__lab_path(checkpoint, sizeof checkpoint, lab, trial, part, ".checkpoint");
@@ -72,7 +75,7 @@ comp_status comp__lab_fit(comp_model **out, comp__lab *lab, const comp__trial *t
   options.checkpoint_minutes = 2;
   options.resume = true;
   comp__info(lab->context, "training %s%s%s", trial->id, part ? " without " : "", part ? part : "");
-  status = comp_train(out, lab->context, dataset, &options);
+  status = comp__train(out, lab->context, dataset, &options);
   if (status == COMP_OK) status = comp_model_save(*out, model);
   if (status == COMP_OK) unlink(checkpoint); /* there need not be one */
   if (status != COMP_OK) {
@@ -144,7 +147,7 @@ done:
 /* Method and data say all: there are no seeds. */
 static comp_status run_baseline(comp_matrix **out, comp__lab *lab, const char *name) {
   const comp_baseline_method *method;
-  comp_baseline_options options = COMP_BASELINE_OPTIONS_INIT;
+  comp__baseline_options options = comp__baseline_defaults();
   comp_dataset *results = NULL;
   comp_status status;
   options.condition = lab->experiment->condition;
@@ -152,7 +155,7 @@ static comp_status run_baseline(comp_matrix **out, comp__lab *lab, const char *n
   options.reference = lab->experiment->reference;
   COMP__TRY(comp_baseline_find(&method, name));
   comp__info(lab->context, "baseline %s", name);
-  COMP__TRY(comp_baseline_run(&results, lab->context, lab->dataset, name, &options));
+  COMP__TRY(comp__baseline_method(&results, lab->context, lab->dataset, name, &options));
   const comp_matrix *z = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
   COMP__TRY(comp_matrix_select(out, lab->context, z, NULL, 0, NULL, 0));
 done:
@@ -168,8 +171,8 @@ comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model
   } else if (trial->baseline) {
     status = run_baseline(&z, lab, trial->baseline);
   } else {
-    comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
-    status = comp_embed(&z, NULL, lab->context, model, lab->dataset, &options);
+    comp__embed_options options = comp__embed_defaults();
+    status = comp__embed(&z, NULL, lab->context, model, lab->dataset, &options);
   }
   return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, key, z) : status;
 }
@@ -218,7 +221,7 @@ comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *t
   return comp__plan_models(plan, lab, table, comp__lab_models);
 }
 
-void comp__lab_gamma(comp_train_options *options, const comp__lab *lab, const comp__trial *trial) {
+void comp__lab_gamma(comp__train_options *options, const comp__lab *lab, const comp__trial *trial) {
   const comp__gammas *g = &lab->experiment->gammas;
   const char *model = trial->model;
   double best = strcmp(model, "comp") == 0    ? g->comp
@@ -229,31 +232,31 @@ void comp__lab_gamma(comp_train_options *options, const comp__lab *lab, const co
   if (!isnan(trial->gamma)) options->model.gamma = trial->gamma;
 }
 
-comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
+comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial,
                              const char *paper_preset) {
   bool paper = strcmp(lab->options->preset, "paper") == 0;
-  comp_status status = comp_train_options_init(out, trial->model, paper ? paper_preset : "default");
+  comp_status status = comp__train_options_init(out, trial->model, paper ? paper_preset : "default");
   if (status == COMP_OK) comp__lab_gamma(out, lab, trial);
   return status;
 }
 
-comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep) {
+comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp__prep_options *prep) {
   char path[4096];
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   comp_status status = comp__lab_find(path, sizeof path, lab->options->data, sub, name);
   if (status != COMP_OK) return status;
   snprintf(lab->used, sizeof lab->used, "%s", name);
   status = comp_dataset_read(&lab->dataset, lab->context, path, &read);
-  if (status == COMP_OK) status = comp_prep(&lab->dataset, lab->context, prep);
+  if (status == COMP_OK) status = comp__prep(&lab->dataset, lab->context, prep);
   return status == COMP_OK ? status : comp__error_in_file(status, path);
 }
 
-comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp_umap_options options) {
+comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp__umap_options options) {
   const comp_matrix *z =
       strcmp(key, "X") == 0 ? comp_dataset_x(lab->dataset) : comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
   comp_matrix *layout = NULL;
   options.seed = trial->seed;
-  comp_status status = comp_umap_run(&layout, NULL, lab->context, z, &options);
+  comp_status status = comp__umap_run(&layout, NULL, lab->context, z, &options);
   return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, "umap", layout) : status;
 }
 
@@ -285,11 +288,11 @@ comp_status comp__lab_counterfactual(comp__figures *out, comp__lab *lab, const c
   comp_status status;
   comp_prediction prediction = {0};
   comp_counterfactual_score *score = NULL;
-  comp_counterfactual_options options = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+  comp__counterfactual_options options = comp__counterfactual_defaults();
   comp_counterfactual_score_options scoring = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
   options.from = from;
   options.to = to;
-  COMP__TRY(comp_counterfactual(&prediction, lab->context, model, lab->dataset, &options));
+  COMP__TRY(comp__counterfactual(&prediction, lab->context, model, lab->dataset, &options));
   comp_matrix *values = prediction.values;
   prediction.values = NULL;
   COMP__TRY(comp_dataset_set(lab->dataset, COMP_SLOT_LAYERS, "predicted", values));

@@ -2,10 +2,12 @@
 #ifndef COMP_EXPERIMENT_FIT_H
 #define COMP_EXPERIMENT_FIT_H
 
-#include "comp/prep.h"
 #include "comp/umap.h"
 #include "core/strings.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
+#include "train/options.h"
+#include "umap/options.h"
 
 /* OUT/runs/ID[-PART]SUFFIX, without spaces. */
 void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__trial *trial, const char *part,
@@ -30,20 +32,20 @@ comp_status comp__lab_plan(comp__plan *plan, const comp__lab *lab, const char *t
 
 /* The recipe of a trial: the paper's preset, or the default one with the experiment's gammas. A gamma of the trial goes
  * before. */
-comp_status comp__lab_recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial,
+comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial,
                              const char *paper_preset);
 
 /* The weight of the penalty: the trial's, or in the default preset the experiment's where it has one. */
-void comp__lab_gamma(comp_train_options *options, const comp__lab *lab, const comp__trial *trial);
+void comp__lab_gamma(comp__train_options *options, const comp__lab *lab, const comp__trial *trial);
 
 /* Reads FOLDER/SUB/NAME or FOLDER/NAME, which are counts, and prepares them: the lab's data set. */
-comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp_prep_options *prep);
+comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp__prep_options *prep);
 
 /* FOLDER/SUB/NAME, or FOLDER/NAME when that is not there; a file that is in neither place is an error. */
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name);
 
 /* The UMAP of an embedding `key`, in the lab's obsm/umap; the options' seed becomes that of the trial. */
-comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp_umap_options options);
+comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp__umap_options options);
 
 /* Fits a trial's model, predicts the samples of `from` under `to` and adds the scores: r_all, r_de, mse_all, mse_de and
  * r_change_all, of each label too ("r_all/LABEL"), and the errors of pairs, by column `pair` (may be NULL). */

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/prep.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
+#include "task/options.h"
 
 /* Of the paper's set: each is held out once. */
 enum { CELL_TYPES = 8 };
@@ -66,7 +67,7 @@ static const comp__table tables[] = {
 
 static comp_status prepare(comp__lab *lab) {
   static const char *const keep[] = {"in_paper_set=True"};
-  comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options prep = comp__prep_defaults();
   prep.filter.keep = keep;
   prep.filter.n_keep = 1;
   prep.normalize = prep.log1p = true;
@@ -110,7 +111,7 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
   return plan_sweep(out, lab, table, "comp", (const double[]){1}, 1, false);
 }
 
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-kang");
   if (status == COMP_OK && trial->leave_self_out) {
     out->model.include_self = false;
@@ -173,13 +174,13 @@ static const char *const way_names[WAYS] = {"decoded", "residual", "borrowed"};
 static comp_status predict_change(double *change, comp__lab *lab, const comp_model *model, const comp_dataset *seen,
                                   const size_t *rows, const cells *c, int32_t type, way how, const double *control) {
   comp_prediction prediction = {0};
-  comp_counterfactual_options options = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+  comp__counterfactual_options options = comp__counterfactual_defaults();
   options.from = c->stim.levels[c->control];
   options.to = c->stim.levels[c->stimulated];
   options.residual = how != DECODED;
   options.borrow = how == BORROWED;
   comp_status status;
-  COMP__TRY(comp_counterfactual(&prediction, lab->context, model, seen, &options));
+  COMP__TRY(comp__counterfactual(&prediction, lab->context, model, seen, &options));
   COMP__TRY(mean_of(change, lab, prediction.values, rows, c, type, c->control));
   for (size_t j = 0; j < comp_dataset_features(seen); j++) change[j] -= control[j];
 done:

@@ -9,6 +9,7 @@
 #include "comp/experiment.h"
 #include "comp/score.h"
 #include "comp/train.h"
+#include "train/options.h"
 
 /* One run: a model fitted with a seed, or several that belong together. */
 typedef struct comp__trial {
@@ -83,7 +84,7 @@ struct comp__experiment {
   comp_status (*prepare)(comp__lab *lab);
   comp_status (*plan)(comp__plan *plan, const comp__lab *lab, const char *table);
   /* The recipe of a trial, found by measurement (docs/experiments.md), or for the paper's that of its tables. */
-  comp_status (*recipe)(comp_train_options *out, const comp__lab *lab, const comp__trial *trial);
+  comp_status (*recipe)(comp__train_options *out, const comp__lab *lab, const comp__trial *trial);
   comp_status (*run)(comp__figures *out, comp__lab *lab, const comp__trial *trial);
 };
 

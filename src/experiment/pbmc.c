@@ -1,10 +1,10 @@
 /* pbmc.c: blood cells by two protocols: does the protocol disappear from the representation, and nothing else? */
 #include <math.h>
 
-#include "comp/prep.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "prep/options.h"
 
 static const comp__column columns[] = {{"s", "s", COMP_BETTER_ZERO, 4},
                                        {"kbet", "kBET", COMP_BETTER_LOWER, 3},
@@ -21,7 +21,7 @@ static const comp__table tables[] = {{"models", "PBMC: 3' v2 and 5' chemistry",
 
 static comp_status prepare(comp__lab *lab) {
   static const char *const keep[] = {"cell_type=bcells,dc,mk,mono,nk,tcells"};
-  comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options prep = comp__prep_defaults();
   prep.filter.keep = keep;
   prep.filter.n_keep = 1;
   prep.normalize = prep.log1p = true;
@@ -31,7 +31,7 @@ static comp_status prepare(comp__lab *lab) {
   return comp__lab_read(lab, "pbmc_protocols", "v2_vs_5p_6500.h5ad", &prep);
 }
 
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   return comp__lab_recipe(out, lab, trial, "paper-pbmc");
 }
 

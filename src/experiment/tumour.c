@@ -10,6 +10,7 @@
 #include "experiment/celligner_files.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "umap/options.h"
 
 /* From each condition, as the paper's authors choose them. */
 enum { VARIABLE_GENES = 8000 };
@@ -75,7 +76,7 @@ static comp_status prepare(comp__lab *lab) {
  * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. Less the means of their
  * conditions, like organs are near one another from the beginning, which keeps them from being exchanged
  * (docs/experiments.md has what was tried). */
-static comp_status recipe(comp_train_options *out, const comp__lab *lab, const comp__trial *trial) {
+static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0 || strcmp(trial->model, "comp") != 0)
     return status;
@@ -112,7 +113,7 @@ done:
 
 static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *trial) {
   comp_model *model = NULL;
-  const comp_umap_options umap = COMP_UMAP_OPTIONS_INIT;
+  const comp__umap_options umap = comp__umap_defaults();
   bool paired = comp_table_find(comp_dataset_obs(lab->dataset), "patient") != COMP_NOT_FOUND;
   comp_status status;
   if (trial->model[0]) COMP__TRY(comp__lab_fit(&model, lab, trial, NULL, lab->dataset));

@@ -13,6 +13,7 @@
 
 #include "comp/context.h"
 #include "comp/matrix.h"
+#include "core/options.h"
 
 /* Symmetric a [n, n] (destroyed: becomes the eigenvectors, one a row) with eigenvalues [n], largest first. */
 comp_status comp__eigen_symmetric(double *a, size_t n, double *values);
@@ -68,6 +69,9 @@ comp_status comp__eigen_largest(double *vectors, double *values, comp__eigen_fou
  * components: 1 .. min(n, m, d). */
 comp_status comp__svd_product(float *left, float *right, double *values, comp_context *context, const float *a,
                               size_t n, const float *b, size_t m, size_t d, size_t components, uint64_t seed);
+
+/* The options of comp_pca_run(). */
+extern const comp__options_kind comp__pca_kind;
 
 typedef struct comp__pca_options {
   size_t components; /* 1 .. min(rows, features) */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comp/prep.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
@@ -16,6 +15,7 @@
 #include "core/rng.h"
 #include "core/strings.h"
 #include "core/threads.h"
+#include "prep/options.h"
 
 struct comp_counterfactual_score {
   char *from, *to, *layer;
@@ -503,7 +503,7 @@ done:
 
 static comp_status run(task *t, const comp_dataset *d, const comp_groups *condition, const comp_groups *labels) {
   const comp_counterfactual_score_options *o = t->options;
-  comp_de_options de_options = COMP_DE_OPTIONS_INIT;
+  comp__de_options de_options = comp__de_defaults();
   comp_de *de = NULL;
   double *shift = NULL;
   comp_status status;
@@ -512,7 +512,7 @@ static comp_status run(task *t, const comp_dataset *d, const comp_groups *condit
   de_options.reference = o->from;
   de_options.label = o->label;
   de_options.min_samples = o->min_samples;
-  COMP__TRY(comp_de_run(&de, t->context, d, &de_options));
+  COMP__TRY(comp__de_run(&de, t->context, d, &de_options));
   t->de = de;
   COMP__TRY(list_labels(t, condition, labels));
   COMP__TRY(comp__calloc(&shift, t->x->cols, sizeof *shift));

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/strings.h"
+#include "neighbors/options.h"
 
 struct comp_score {
   size_t samples;
@@ -165,7 +166,7 @@ done:
 }
 
 comp_status comp__view_neighbors(const comp_neighbors **out, comp__scoring *s, comp__view *view, size_t k) {
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   if (k > view->n - 1) k = view->n - 1;
   if (view->neighbors && comp_neighbors_k(view->neighbors) >= k) {
     *out = view->neighbors;
@@ -177,7 +178,7 @@ comp_status comp__view_neighbors(const comp_neighbors **out, comp__scoring *s, c
   options.search = s->options->search;
   comp_neighbors_free(view->neighbors);
   view->neighbors = NULL;
-  comp_status status = comp_neighbors_find(&view->neighbors, s->context, view->matrix, &options);
+  comp_status status = comp__neighbors_find(&view->neighbors, s->context, view->matrix, &options);
   *out = view->neighbors;
   return status;
 }

@@ -162,7 +162,7 @@ static void latent_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
   comp__work *w = p->work;
-  const comp_model_options *o = &p->network->options;
+  const comp__model_options *o = &p->network->options;
   bool penalty = w->penalty && o->place == COMP_PLACE_Z;
   for (size_t d = begin * o->latent; d < end * o->latent; d++) {
     const float pull = penalty ? w->pen_values[d] : 0.0f;

@@ -350,7 +350,7 @@ static void blur_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
   comp__work *w = p->work;
-  const comp_model_options *o = &p->network->options;
+  const comp__model_options *o = &p->network->options;
   const float blur = (float)w->blur;
   for (size_t d = begin * o->latent; d < end * o->latent; d++) {
     float wide = hypotf(w->scale ? w->scale[d] : (float)o->scale, blur);
@@ -360,7 +360,7 @@ static void blur_rows(void *arg, size_t begin, size_t end, int thread) {
 }
 
 static comp_status run_penalty(double *out, comp_context *context, const pass *p, comp__pull pull) {
-  const comp_model_options *o = &p->network->options;
+  const comp__model_options *o = &p->network->options;
   comp__work *w = p->work;
   *out = 0.0;
   if (!w->penalty) return COMP_OK;
@@ -389,7 +389,7 @@ static comp_status run_penalty(double *out, comp_context *context, const pass *p
 comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
                           const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                           uint64_t seed, uint64_t step, bool training) {
-  const comp_model_options *o = &network->options;
+  const comp__model_options *o = &network->options;
   double weight = 1.0 / (double)batch->rows;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
   pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL, BN_MOMENTUM, 0, NULL};

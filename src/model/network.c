@@ -34,7 +34,7 @@ static comp_status add_hidden(comp__network *n, comp__hidden *hidden, const char
 }
 
 static comp_status add_encoder(comp__network *n) {
-  const comp_model_options *o = &n->options;
+  const comp__model_options *o = &n->options;
   size_t width = n->features;
   comp_status status = COMP_OK;
   if (o->centred)
@@ -49,7 +49,7 @@ static comp_status add_encoder(comp__network *n) {
 }
 
 static comp_status add_decoder(comp__network *n) {
-  const comp_model_options *o = &n->options;
+  const comp__model_options *o = &n->options;
   size_t width = o->latent;
   comp_status status = COMP_OK;
   for (size_t l = 0; status == COMP_OK && l < o->n_hidden; l++) {
@@ -64,7 +64,7 @@ static comp_status add_decoder(comp__network *n) {
   return comp__layout_add(&n->params, &n->dispersion, COMP__INIT_ZERO, 1, 1, n->features, "dispersion");
 }
 
-comp_status comp__network_init(comp__network *network, const comp_model_options *options, size_t features,
+comp_status comp__network_init(comp__network *network, const comp__model_options *options, size_t features,
                                size_t conditions) {
   memset(network, 0, sizeof *network);
   network->options = *options;

@@ -15,8 +15,8 @@
 #define COMP_MODEL_NETWORK_H
 
 #include "comp/matrix.h"
-#include "comp/model.h"
 #include "core/alloc.h"
+#include "model/options.h"
 #include "model/params.h"
 
 /* A dense layer: weight [in (+ conditions), out], bias [out] or none. */
@@ -35,7 +35,7 @@ typedef struct comp__hidden {
 } comp__hidden;
 
 typedef struct comp__network {
-  comp_model_options options;
+  comp__model_options options;
   size_t features, conditions;
   comp__layout params;  /* trained */
   comp__layout buffers; /* running statistics, and means of conditions */
@@ -49,7 +49,7 @@ typedef struct comp__network {
 } comp__network;
 
 /* Lays out all tensors. It should be released via comp__network_release(). */
-comp_status comp__network_init(comp__network *network, const comp_model_options *options, size_t features,
+comp_status comp__network_init(comp__network *network, const comp__model_options *options, size_t features,
                                size_t conditions);
 void comp__network_release(comp__network *network);
 

@@ -6,7 +6,7 @@
 #define COMP_MODEL_PENALTY_H
 
 #include "comp/context.h"
-#include "comp/model.h"
+#include "model/options.h"
 
 /* A batch as a penalty sees it, sorted by condition: block k holds the rows start[k] .. start[k + 1] - 1. */
 typedef struct comp__penalty_input {
@@ -32,9 +32,9 @@ typedef struct comp__penalty {
   const char *summary;
   bool needs_posteriors; /* attaches to z and reads mean and scale */
   /* Bytes of scratch memory for a batch of at most `rows`: O(rows x dims). */
-  size_t (*scratch)(const comp_model_options *options, size_t rows, size_t dims, size_t conditions);
+  size_t (*scratch)(const comp__model_options *options, size_t rows, size_t dims, size_t conditions);
   /* The value, a mean over the batch; the gradients of weight x value. `scratch` is that many bytes. */
-  comp_status (*run)(double *out, comp_context *context, const comp_model_options *options,
+  comp_status (*run)(double *out, comp_context *context, const comp__model_options *options,
                      const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                      void *scratch);
 } comp__penalty;

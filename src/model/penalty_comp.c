@@ -25,7 +25,7 @@ static size_t stripes_of(size_t rows) {
 typedef struct comp_job {
   const comp__kernels *kernels;
   const comp__penalty_input *input;
-  const comp_model_options *options;
+  const comp__model_options *options;
   comp__pairs pairs;
   bool contrast; /* with the own mixture; P0 has none */
   bool learned;
@@ -42,7 +42,7 @@ static size_t stripe_floats(size_t padded, size_t dims, bool learned) {
   return padded * (learned ? 2 * dims + 1 : dims);
 }
 
-static size_t scratch_size(const comp_model_options *options, size_t rows, size_t dims, size_t conditions) {
+static size_t scratch_size(const comp__model_options *options, size_t rows, size_t dims, size_t conditions) {
   size_t padded = comp__pad_rows(rows);
   return comp__chunks_size(rows, conditions) + 2 * comp__workspace_size(padded * dims, sizeof(float)) +
          comp__workspace_size(padded, sizeof(float)) + 4 * comp__workspace_size(rows, sizeof(float)) +
@@ -172,7 +172,7 @@ static void gather_gradients(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static comp_status run(double *out, comp_context *context, const comp_model_options *options,
+static comp_status run(double *out, comp_context *context, const comp__model_options *options,
                        const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                        void *scratch, bool contrast) {
   comp_job job = {.kernels = comp__kernels_get(),
@@ -199,13 +199,13 @@ static comp_status run(double *out, comp_context *context, const comp_model_opti
   return COMP_OK;
 }
 
-static comp_status run_comp(double *out, comp_context *context, const comp_model_options *options,
+static comp_status run_comp(double *out, comp_context *context, const comp__model_options *options,
                             const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                             void *scratch) {
   return run(out, context, options, input, gradient, weight, scratch, true);
 }
 
-static comp_status run_p0(double *out, comp_context *context, const comp_model_options *options,
+static comp_status run_p0(double *out, comp_context *context, const comp__model_options *options,
                           const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                           void *scratch) {
   return run(out, context, options, input, gradient, weight, scratch, false);

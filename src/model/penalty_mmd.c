@@ -40,13 +40,13 @@ static size_t padded_rows(size_t rows) {
   return comp__pad_rows(rows) + TILE;
 }
 
-static size_t scratch_size(const comp_model_options *options, size_t rows, size_t dims, size_t conditions) {
+static size_t scratch_size(const comp__model_options *options, size_t rows, size_t dims, size_t conditions) {
   (void)options;
   return comp__chunks_size(rows, conditions) + comp__workspace_size(padded_rows(rows) * dims, sizeof(float)) +
          comp__workspace_size(rows + conditions, sizeof(double));
 }
 
-static void take_arrays(mmd_job *job, const comp_model_options *options, void *scratch) {
+static void take_arrays(mmd_job *job, const comp__model_options *options, void *scratch) {
   const comp__penalty_input *in = job->input;
   comp__workspace workspace = {scratch, scratch_size(options, in->rows, in->dims, in->conditions), 0};
   comp__chunks_cut(&job->chunks, &workspace, in);
@@ -55,7 +55,7 @@ static void take_arrays(mmd_job *job, const comp_model_options *options, void *s
   job->partial = comp__workspace_take(&workspace, in->rows + in->conditions, sizeof(double));
 }
 
-static void set_scales(mmd_job *job, const comp_model_options *options) {
+static void set_scales(mmd_job *job, const comp__model_options *options) {
   job->scales = options->multi_scale ? SCALES : 1;
   for (size_t s = 0; s < job->scales; s++)
     job->inverse[s] =
@@ -146,7 +146,7 @@ static comp_status run_chunk(void *arg, size_t begin, size_t end, int thread) {
   return COMP_OK;
 }
 
-static comp_status run(double *out, comp_context *context, const comp_model_options *options,
+static comp_status run(double *out, comp_context *context, const comp__model_options *options,
                        const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                        void *scratch) {
   mmd_job job = {.context = context,

@@ -58,7 +58,7 @@ static void hidden_pieces(comp__work *w, comp__layer_work *layer, const comp__de
 
 /* All pieces in one place: run once to count, once to take. */
 static void lay_out(comp__work *w, const comp__network *n) {
-  const comp_model_options *o = &n->options;
+  const comp__model_options *o = &n->options;
   const size_t rows = w->rows, latent = o->latent, widest = widest_layer(n);
   const size_t panel = most_panel_rows(rows, n->features);
   const bool training = w->training, nb = o->likelihood == COMP_LIKELIHOOD_NB;

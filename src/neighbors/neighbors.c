@@ -7,6 +7,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "neighbors/options.h"
 #include "neighbors/search.h"
 
 struct comp_neighbors {
@@ -39,15 +40,6 @@ static comp_status check_matrix(comp_context *context, const comp_matrix *matrix
   return check_values(context, matrix, what);
 }
 
-static comp_status check_options(const comp_neighbors_options *options) {
-  if (options->metric != COMP_METRIC_EUCLIDEAN && options->metric != COMP_METRIC_COSINE)
-    return comp__error(COMP_ERR_ARGUMENT, "metric: %d is none", (int)options->metric);
-  if (options->search != COMP_SEARCH_AUTO && options->search != COMP_SEARCH_EXACT &&
-      options->search != COMP_SEARCH_APPROXIMATE)
-    return comp__error(COMP_ERR_ARGUMENT, "search: %d is none", (int)options->search);
-  return COMP_OK;
-}
-
 /* A view of a matrix; for cosine with the inverse lengths, in `inverse`, which the caller frees. */
 static comp_status view(comp__points *out, double **inverse, const comp_matrix *matrix, comp_metric metric) {
   *out = (comp__points){matrix->values, NULL, matrix->rows, matrix->cols};
@@ -65,7 +57,7 @@ static comp_status view(comp__points *out, double **inverse, const comp_matrix *
 }
 
 static comp_status search(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                          const comp_matrix *queries, const int32_t *own, const comp_neighbors_options *options) {
+                          const comp_matrix *queries, const int32_t *own, const comp__neighbors_options *options) {
   comp_neighbors *result = NULL;
   double *inverse[2] = {NULL, NULL};
   comp_status status;
@@ -99,14 +91,14 @@ done:
   return status;
 }
 
-comp_status comp_neighbors_find(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                                const comp_neighbors_options *options) {
+comp_status comp__neighbors_find(comp_neighbors **out, comp_context *context, const comp_matrix *points,
+                                 const comp__neighbors_options *options) {
   *out = NULL;
   int32_t *own = NULL;
   comp_status status;
-  COMP__TRY(check_options(options));
+  COMP__TRY(comp__options_check(&comp__neighbors_kind, options));
   COMP__TRY(check_matrix(context, points, "points"));
-  if (options->k < 1 || options->k >= points->rows)
+  if (options->k >= points->rows)
     COMP__FAIL(COMP_ERR_ARGUMENT,
                "k: %zu neighbours of %zu points; it must be between 1 and the number of points less 1", options->k,
                points->rows);
@@ -118,19 +110,35 @@ done:
   return status;
 }
 
-comp_status comp_neighbors_query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                                 const comp_matrix *queries, const comp_neighbors_options *options) {
+comp_status comp__neighbors_query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
+                                  const comp_matrix *queries, const comp__neighbors_options *options) {
   *out = NULL;
-  comp_status status = check_options(options);
+  comp_status status = comp__options_check(&comp__neighbors_kind, options);
   if (status == COMP_OK) status = check_matrix(context, points, "points");
   if (status == COMP_OK) status = check_matrix(context, queries, "queries");
   if (status != COMP_OK) return status;
   if (points->cols != queries->cols)
     return comp__error(COMP_ERR_ARGUMENT, "queries have %zu columns, the points %zu", queries->cols, points->cols);
-  if (options->k < 1 || options->k > points->rows)
+  if (options->k > points->rows)
     return comp__error(COMP_ERR_ARGUMENT, "k: %zu neighbours of %zu points; it must be between 1 and their number",
                        options->k, points->rows);
   return search(out, context, points, queries, NULL, options);
+}
+
+comp_status comp_neighbors_find(comp_neighbors **out, comp_context *context, const comp_matrix *points,
+                                const comp_options *options) {
+  comp__neighbors_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__neighbors_kind, options);
+  return status == COMP_OK ? comp__neighbors_find(out, context, points, &plain) : status;
+}
+
+comp_status comp_neighbors_query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
+                                 const comp_matrix *queries, const comp_options *options) {
+  comp__neighbors_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__neighbors_kind, options);
+  return status == COMP_OK ? comp__neighbors_query(out, context, points, queries, &plain) : status;
 }
 
 void comp_neighbors_free(comp_neighbors *neighbors) {

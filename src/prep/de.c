@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comp/prep.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
@@ -16,6 +15,7 @@
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "prep/hvg.h"
+#include "prep/options.h"
 
 enum { GENE_CHUNK = 16 };
 
@@ -26,16 +26,6 @@ struct comp_de {
   double *scores, *pvals, *pvals_adj, *folds; /* [n_labels x genes] each */
   size_t *order;                              /* [n_labels x genes] */
 };
-
-comp_status comp_de_options_check(const comp_de_options *o) {
-  if (!o->groupby || !o->groupby[0]) return comp__error(COMP_ERR_ARGUMENT, "groupby: a column of obs is needed");
-  if (!o->target || !o->target[0])
-    return comp__error(COMP_ERR_ARGUMENT, "target: a value of '%s' is needed", o->groupby);
-  if (o->reference && strcmp(o->reference, o->target) == 0)
-    return comp__error(COMP_ERR_ARGUMENT, "reference: '%s' is the target itself", o->reference);
-  if (o->min_samples == 0) return comp__error(COMP_ERR_ARGUMENT, "min_samples: 0 is less than 1");
-  return COMP_OK;
-}
 
 void comp_de_free(comp_de *de) {
   if (!de) return;
@@ -69,7 +59,7 @@ static comp_status require_level(int32_t *out, const comp_groups *groups, const 
 enum { NOWHERE = -1 };
 
 /* side[row]: 1 in the target, 0 in the reference, NOWHERE when it takes no part. */
-static comp_status find_sides(int32_t *side, const comp_dataset *d, const comp_de_options *o) {
+static comp_status find_sides(int32_t *side, const comp_dataset *d, const comp__de_options *o) {
   comp_status status;
   comp_groups groups = {0};
   size_t c;
@@ -106,7 +96,7 @@ done:
 /* Counts both sides of every label and gives numbers to those that have enough; `number` [levels] is NOWHERE for the
  * others. */
 static comp_status choose_labels(comp_de *de, int32_t *number, comp_context *context, const comp_groups *labels,
-                                 const int32_t *side, const comp_de_options *o) {
+                                 const int32_t *side, const comp__de_options *o) {
   comp_status status;
   size_t *counts = NULL;
   COMP__TRY(comp__calloc(&counts, labels->n_levels, 2 * sizeof *counts));
@@ -347,14 +337,14 @@ static comp_status check_data(comp_context *context, const comp_dataset *d) {
   return status;
 }
 
-comp_status comp_de_run(comp_de **out, comp_context *context, const comp_dataset *dataset,
-                        const comp_de_options *options) {
+comp_status comp__de_run(comp_de **out, comp_context *context, const comp_dataset *dataset,
+                         const comp__de_options *options) {
   *out = NULL;
   comp_status status;
   comp_de *de = NULL;
   comp_groups labels = {0};
   int32_t *code = NULL, *number = NULL;
-  COMP__TRY(comp_de_options_check(options));
+  COMP__TRY(comp__options_check(&comp__de_kind, options));
   COMP__TRY(check_data(context, dataset));
   COMP__TRY(comp__calloc(&de, 1, sizeof *de));
   COMP__TRY(comp__alloc(&code, dataset->samples, sizeof *code));
@@ -456,4 +446,12 @@ done:
   comp__free(names);
   if (status != COMP_OK) comp_table_free(table);
   return status;
+}
+
+comp_status comp_de_run(comp_de **out, comp_context *context, const comp_dataset *dataset,
+                        const comp_options *options) {
+  comp__de_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__de_kind, options);
+  return status == COMP_OK ? comp__de_run(out, context, dataset, &plain) : status;
 }

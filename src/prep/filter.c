@@ -5,15 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
-#include "comp/prep.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "prep/moments.h"
+#include "prep/options.h"
 
-comp_status comp_filter_options_check(const comp_filter_options *o) {
+comp_status comp__filter_check(const comp__filter_options *o) {
   for (size_t i = 0; i < o->n_keep; i++) {
     const char *equals = o->keep[i] ? strchr(o->keep[i], '=') : NULL;
     if (!equals || equals == o->keep[i] || !equals[1])
@@ -25,9 +25,9 @@ comp_status comp_filter_options_check(const comp_filter_options *o) {
     if (!o->drop_genes[i] || !o->drop_genes[i][0])
       return comp__error(COMP_ERR_ARGUMENT, "an empty regular expression would drop every gene");
   if (!(o->min_gene_counts >= 0.0) || !isfinite(o->min_gene_counts))
-    return comp__error(COMP_ERR_ARGUMENT, "min_gene_counts: %g is not 0 or more", o->min_gene_counts);
+    return comp__error(COMP_ERR_ARGUMENT, "min-gene-counts: %g is not 0 or more", o->min_gene_counts);
   if (!(o->min_cell_counts >= 0.0) || !isfinite(o->min_cell_counts))
-    return comp__error(COMP_ERR_ARGUMENT, "min_cell_counts: %g is not 0 or more", o->min_cell_counts);
+    return comp__error(COMP_ERR_ARGUMENT, "min-cell-counts: %g is not 0 or more", o->min_cell_counts);
   return COMP_OK;
 }
 
@@ -139,7 +139,7 @@ static comp_status drop_matching(masks *m, comp_context *context, const comp_dat
 }
 
 static comp_status filter_samples(masks *m, comp_context *context, const comp_dataset *d,
-                                  const comp_filter_options *o) {
+                                  const comp__filter_options *o) {
   if (o->min_cell_counts <= 0.0 && o->min_cell_genes == 0) return COMP_OK;
   comp_status status;
   double *sum = NULL, *nonzero = NULL;
@@ -154,7 +154,7 @@ done:
   return status;
 }
 
-static comp_status filter_genes(masks *m, comp_context *context, const comp_dataset *d, const comp_filter_options *o) {
+static comp_status filter_genes(masks *m, comp_context *context, const comp_dataset *d, const comp__filter_options *o) {
   double least = o->min_gene_cells > 0 ? (double)o->min_gene_cells : o->drop_empty_genes ? 1.0 : 0.0;
   if (o->min_gene_counts <= 0.0 && least <= 0.0) return COMP_OK;
   comp_status status;
@@ -185,7 +185,7 @@ static comp_status check_left(masks *m, const comp_dataset *d, const char *filte
                      m->n_rows ? "genes" : "samples");
 }
 
-static comp_status find_masks(masks *m, comp_context *context, const comp_dataset *d, const comp_filter_options *o) {
+static comp_status find_masks(masks *m, comp_context *context, const comp_dataset *d, const comp__filter_options *o) {
   comp_status status;
   char filter[256];
   COMP__TRY(mask_init(&m->rows, d->samples));
@@ -209,12 +209,12 @@ done:
   return status;
 }
 
-comp_status comp_filter(comp_dataset **dataset, comp_context *context, const comp_filter_options *options) {
+comp_status comp__filter(comp_dataset **dataset, comp_context *context, const comp__filter_options *options) {
   comp_status status;
   comp_dataset *d = *dataset, *left = NULL;
   masks m = {0};
   size_t *rows = NULL, *cols = NULL;
-  COMP__TRY(comp_filter_options_check(options));
+  COMP__TRY(comp__filter_check(options));
   COMP__TRY(find_masks(&m, context, d, options));
   if (m.n_rows == d->samples && m.n_cols == d->features) goto done; /* no copy for nothing */
   COMP__TRY(mask_indices(&rows, &m.n_rows, m.rows, d->samples));
@@ -230,4 +230,10 @@ done:
   comp__free(m.rows);
   comp__free(m.cols);
   return status;
+}
+
+comp_status comp_filter(comp_dataset **dataset, comp_context *context, const comp_options *options) {
+  comp__prep_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
+  return status == COMP_OK ? comp__filter(dataset, context, &plain.filter) : status;
 }

@@ -12,13 +12,14 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "prep/options.h"
 
 /* A flavor is a row: its name, its function, the data that it wants, and its columns in var (NULL: does not have it).
  */
 typedef struct flavor {
   const char *name;
   comp_status (*run)(comp__hvg *out, comp_context *context, const comp_dataset *dataset, const comp__batches *batches,
-                     const comp_hvg_options *options);
+                     const comp__hvg_options *options);
   bool wants_counts;
   const char *spread, *norm, *rank;
 } flavor;
@@ -31,11 +32,11 @@ static const flavor flavors[] = {
 };
 enum { FLAVORS = sizeof flavors / sizeof flavors[0] };
 
-const char *comp_hvg_flavor_name(comp_hvg_flavor f) {
+const char *comp__hvg_flavor_name(comp_hvg_flavor f) {
   return flavors[f].name;
 }
 
-comp_status comp_hvg_options_check(const comp_hvg_options *o) {
+comp_status comp__hvg_check(const comp__hvg_options *o) {
   if ((int)o->flavor < 0 || (int)o->flavor >= FLAVORS)
     return comp__error(COMP_ERR_ARGUMENT, "hvg.flavor: %d is none of the flavors", (int)o->flavor);
   if (o->flavor == COMP_HVG_NONE) return COMP_OK;
@@ -47,7 +48,7 @@ comp_status comp_hvg_options_check(const comp_hvg_options *o) {
   return COMP_OK;
 }
 
-comp_status comp_hvg_parse(comp_hvg_options *out, const char *text) {
+comp_status comp__hvg_parse(comp__hvg_options *out, const char *text) {
   const char *colon = strchr(text, ':');
   size_t length = colon ? (size_t)(colon - text) : strlen(text);
   for (int f = 0; f < FLAVORS; f++) {
@@ -154,7 +155,7 @@ done:
 }
 
 /* The wrong kind of data gives numbers all the same, and useless genes. */
-static comp_status check_data(comp_context *context, const comp_dataset *d, const comp_hvg_options *o) {
+static comp_status check_data(comp_context *context, const comp_dataset *d, const comp__hvg_options *o) {
   if (d->samples < 2) return comp__error(COMP_ERR_DATA, "variable genes: a single sample has no variance");
   comp_data_look look;
   comp_status status = comp_data_look_at(&look, context, d->x);
@@ -214,8 +215,8 @@ done:
   return status;
 }
 
-comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_hvg_options *options) {
-  comp_status status = comp_hvg_options_check(options);
+comp_status comp__hvg_run(comp_context *context, comp_dataset *dataset, const comp__hvg_options *options) {
+  comp_status status = comp__hvg_check(options);
   if (status != COMP_OK || options->flavor == COMP_HVG_NONE) return status;
   const flavor *f = &flavors[options->flavor];
   comp__batches batches = {0};
@@ -254,4 +255,11 @@ comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context) {
 done:
   comp__free(cols);
   return status;
+}
+
+comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_options *options) {
+  comp__prep_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
+  plain.hvg.force = plain.force;
+  return status == COMP_OK ? comp__hvg_run(context, dataset, &plain.hvg) : status;
 }

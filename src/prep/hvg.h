@@ -2,9 +2,9 @@
 #ifndef COMP_PREP_HVG_H
 #define COMP_PREP_HVG_H
 
-#include "comp/prep.h"
 #include "comp/table.h"
 #include "prep/moments.h"
+#include "prep/options.h"
 
 /* The samples of each batch. Without a batch column there is one, with all samples. */
 typedef struct comp__batches {
@@ -27,11 +27,11 @@ typedef struct comp__hvg {
 /* Each fills `out`, whose arrays are allocated and zero (all but those that it leaves NULL). `dataset` gives X and the
  * names. */
 comp_status comp__hvg_seurat(comp__hvg *out, comp_context *context, const comp_dataset *dataset,
-                             const comp__batches *batches, const comp_hvg_options *options);
+                             const comp__batches *batches, const comp__hvg_options *options);
 comp_status comp__hvg_vst(comp__hvg *out, comp_context *context, const comp_dataset *dataset,
-                          const comp__batches *batches, const comp_hvg_options *options);
+                          const comp__batches *batches, const comp__hvg_options *options);
 comp_status comp__hvg_variance(comp__hvg *out, comp_context *context, const comp_dataset *dataset,
-                               const comp__batches *batches, const comp_hvg_options *options);
+                               const comp__batches *batches, const comp__hvg_options *options);
 
 /* Sorts 0 .. n - 1 by `value`, high to low, equal values by index, NaN last. */
 comp_status comp__order_descending(size_t *order, const double *value, size_t n);

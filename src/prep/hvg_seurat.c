@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "prep/hvg.h"
+#include "prep/options.h"
 
 /* scanpy undoes the log in the precision of the data. */
 static double undo_log(double value) {
@@ -188,7 +189,7 @@ static comp_status merge_seurat(comp__hvg *out, const comp_dataset *dataset, con
 }
 
 static comp_status score_batch(scratch *s, comp_context *context, comp__samples samples,
-                               const comp_hvg_options *options) {
+                               const comp__hvg_options *options) {
   size_t genes = samples.matrix->cols;
   comp_status status = dispersions(s->mean, s->spread, s->nonzero, context, samples);
   if (status != COMP_OK) return status;
@@ -200,7 +201,7 @@ static comp_status score_batch(scratch *s, comp_context *context, comp__samples 
 }
 
 comp_status comp__hvg_seurat(comp__hvg *out, comp_context *context, const comp_dataset *dataset,
-                             const comp__batches *batches, const comp_hvg_options *options) {
+                             const comp__batches *batches, const comp__hvg_options *options) {
   comp_status status;
   scratch s = {0};
   double *counts = NULL; /* of values that are there, for the three averages; and of batches that have the gene */
@@ -234,7 +235,7 @@ done:
 }
 
 comp_status comp__hvg_variance(comp__hvg *out, comp_context *context, const comp_dataset *dataset,
-                               const comp__batches *batches, const comp_hvg_options *options) {
+                               const comp__batches *batches, const comp__hvg_options *options) {
   comp_status status;
   scratch s = {0};
   size_t genes = out->genes, n = options->n < genes ? options->n : genes;

@@ -15,6 +15,7 @@
 #include "core/matrix.h"
 #include "prep/hvg.h"
 #include "prep/loess.h"
+#include "prep/options.h"
 
 /* Standard deviations expected by the mean; 0 for genes that are constant. */
 static comp_status expected_deviations(double *sd, const double *mean, const double *variance, size_t genes,
@@ -149,7 +150,7 @@ static comp_status merge(comp__hvg *out, const comp_dataset *dataset, double *ra
 }
 
 comp_status comp__hvg_vst(comp__hvg *out, comp_context *context, const comp_dataset *dataset,
-                          const comp__batches *batches, const comp_hvg_options *options) {
+                          const comp__batches *batches, const comp__hvg_options *options) {
   comp_status status;
   size_t genes = out->genes, n_batches = batches->count;
   scores s = {0};

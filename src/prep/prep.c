@@ -1,23 +1,13 @@
 /* prep.c: the steps of `comp prep`, in their order, each written to the record; and a record repeated on new data. */
 #include <string.h>
 
-#include "comp/prep.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "prep/options.h"
 #include "prep/record.h"
-
-comp_status comp_prep_options_check(const comp_prep_options *o) {
-  comp_status status = comp_filter_options_check(&o->filter);
-  if (status == COMP_OK) status = comp_hvg_options_check(&o->hvg);
-  if (status != COMP_OK) return status;
-  if (!(o->target_sum >= 0.0 && o->target_sum <= 1e30))
-    return comp__error(COMP_ERR_ARGUMENT, "target_sum: %g is neither 0 (the median) nor a positive number",
-                       o->target_sum);
-  return COMP_OK;
-}
 
 static json_t *json_list(const char *const *items, size_t n) {
   json_t *list = json_array();
@@ -29,14 +19,14 @@ static json_t *json_list(const char *const *items, size_t n) {
   return list;
 }
 
-static bool filters_anything(const comp_filter_options *f) {
+static bool filters_anything(const comp__filter_options *f) {
   return f->n_keep > 0 || f->n_drop_genes > 0 || f->drop_empty_genes || f->min_gene_counts > 0.0 ||
          f->min_gene_cells > 0 || f->min_cell_counts > 0.0 || f->min_cell_genes > 0;
 }
 
-static comp_status filter_step(comp_dataset **dataset, comp_context *context, const comp_filter_options *f) {
+static comp_status filter_step(comp_dataset **dataset, comp_context *context, const comp__filter_options *f) {
   if (!filters_anything(f)) return COMP_OK;
-  comp_status status = comp_filter(dataset, context, f);
+  comp_status status = comp__filter(dataset, context, f);
   if (status != COMP_OK) return status;
   return comp__record_step(*dataset, json_pack("{s:s, s:o, s:o, s:b, s:f, s:I, s:f, s:I}", "step", "filter", "keep",
                                                json_list(f->keep, f->n_keep), "drop_genes",
@@ -46,18 +36,18 @@ static comp_status filter_step(comp_dataset **dataset, comp_context *context, co
                                                f->min_cell_counts, "min_cell_genes", (json_int_t)f->min_cell_genes));
 }
 
-static comp_status hvg_step(comp_context *context, comp_dataset *dataset, const comp_prep_options *o, bool on_counts) {
+static comp_status hvg_step(comp_context *context, comp_dataset *dataset, const comp__prep_options *o, bool on_counts) {
   if (o->hvg.flavor == COMP_HVG_NONE || on_counts != (o->hvg.flavor == COMP_HVG_VST)) return COMP_OK;
-  comp_hvg_options hvg = o->hvg;
+  comp__hvg_options hvg = o->hvg;
   hvg.force = hvg.force || o->force;
-  comp_status status = comp_hvg(context, dataset, &hvg);
+  comp_status status = comp__hvg_run(context, dataset, &hvg);
   if (status != COMP_OK) return status;
   return comp__record_step(dataset, json_pack("{s:s, s:s, s:I, s:s?, s:I, s:f}", "step", "hvg", "flavor",
-                                              comp_hvg_flavor_name(hvg.flavor), "n", (json_int_t)hvg.n, "batch",
+                                              comp__hvg_flavor_name(hvg.flavor), "n", (json_int_t)hvg.n, "batch",
                                               hvg.batch, "bins", (json_int_t)hvg.bins, "span", hvg.span));
 }
 
-static comp_status subset_step(comp_dataset **dataset, comp_context *context, const comp_prep_options *o) {
+static comp_status subset_step(comp_dataset **dataset, comp_context *context, const comp__prep_options *o) {
   if (o->hvg.flavor == COMP_HVG_NONE || o->keep_all_genes) return COMP_OK;
   comp_status status = comp_hvg_subset(dataset, context);
   if (status != COMP_OK) return status;
@@ -81,10 +71,10 @@ static comp_status keep_counts(comp_context *context, comp_dataset *dataset) {
   return status;
 }
 
-comp_status comp_prep(comp_dataset **dataset, comp_context *context, const comp_prep_options *options) {
+comp_status comp__prep(comp_dataset **dataset, comp_context *context, const comp__prep_options *options) {
   comp_status status;
   double target;
-  COMP__TRY(comp_prep_options_check(options));
+  COMP__TRY(comp__options_check(&comp__prep_kind, options));
   if (!(*dataset)->x) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X");
   COMP__TRY(filter_step(dataset, context, &options->filter));
   COMP__TRY(library_step(context, *dataset, options->normalize));
@@ -114,10 +104,10 @@ static comp_status repeat_drop(comp_dataset **dataset, comp_context *context, co
     patterns[i] = json_string_value(json_array_get(list, i));
     if (!patterns[i]) COMP__FAIL(COMP_ERR_FORMAT, "the record of the preparation holds a bad list of genes to drop");
   }
-  comp_filter_options filter = COMP_FILTER_OPTIONS_INIT;
+  comp__filter_options filter = comp__filter_defaults();
   filter.drop_genes = patterns;
   filter.n_drop_genes = n;
-  COMP__TRY(comp_filter(dataset, context, &filter));
+  COMP__TRY(comp__filter(dataset, context, &filter));
 done:
   comp__free(patterns);
   return status;
@@ -180,4 +170,10 @@ comp_status comp_prep_apply_record(comp_dataset **dataset, comp_context *context
 done:
   json_decref(parsed);
   return status;
+}
+
+comp_status comp_prep(comp_dataset **dataset, comp_context *context, const comp_options *options) {
+  comp__prep_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
+  return status == COMP_OK ? comp__prep(dataset, context, &plain) : status;
 }

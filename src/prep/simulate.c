@@ -32,7 +32,7 @@ done:
   return status;
 }
 
-void comp__sim_say_if_no_truth(comp_context *context, const comp_simulate_options *asked,
+void comp__sim_say_if_no_truth(comp_context *context, const comp__simulate_options *asked,
                                const comp__sim_world *world) {
   if (asked->truth == COMP_TRUTH_AUTO && world->options.truth == COMP_TRUTH_OFF)
     comp__info(context, "the truth layers would take more than %zu GB and are left out; ask for them to have them",
@@ -52,7 +52,7 @@ typedef struct memory_sink {
 } memory_sink;
 
 static comp_status memory_init(memory_sink *sink, const comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   comp_status status;
   sink->world = world;
   COMP__TRY(comp__calloc(&sink->indptr, o->cells + 1, sizeof *sink->indptr));
@@ -99,7 +99,7 @@ done:
 
 /* The counts as a CSR matrix of their exact size. */
 static comp_status memory_counts(comp_matrix **out, const memory_sink *sink) {
-  const comp_simulate_options *o = &sink->world->options;
+  const comp__simulate_options *o = &sink->world->options;
   comp_status status = comp_matrix_new_csr(out, o->cells, o->genes, sink->nnz);
   if (status != COMP_OK) return status;
   memcpy((*out)->indptr, sink->indptr, (o->cells + 1) * sizeof *sink->indptr);
@@ -143,7 +143,7 @@ done:
   return status;
 }
 
-comp_status comp__simulate_dataset(comp_dataset **out, comp_context *context, const comp_simulate_options *options,
+comp_status comp__simulate_dataset(comp_dataset **out, comp_context *context, const comp__simulate_options *options,
                                    size_t block_cells) {
   *out = NULL;
   comp__sim_world world = {0};
@@ -160,6 +160,9 @@ done:
   return status;
 }
 
-comp_status comp_simulate_dataset(comp_dataset **out, comp_context *context, const comp_simulate_options *options) {
-  return comp__simulate_dataset(out, context, options, 0);
+comp_status comp_simulate_dataset(comp_dataset **out, comp_context *context, const comp_options *options) {
+  comp__simulate_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__simulate_kind, options);
+  return status == COMP_OK ? comp__simulate_dataset(out, context, &plain, 0) : status;
 }

@@ -2,14 +2,14 @@
 #ifndef COMP_PREP_SIMULATE_H
 #define COMP_PREP_SIMULATE_H
 
-#include "comp/simulate.h"
 #include "prep/simulate_block.h"
+#include "prep/simulate_options.h"
 
 /* As the public functions, with the number of cells made at a time (0: chosen by memory): the result does not depend on
  * it, which a test shows. */
-comp_status comp__simulate_dataset(comp_dataset **out, comp_context *context, const comp_simulate_options *options,
+comp_status comp__simulate_dataset(comp_dataset **out, comp_context *context, const comp__simulate_options *options,
                                    size_t block_cells);
-comp_status comp__simulate(comp_context *context, const char *path, const comp_simulate_options *options,
+comp_status comp__simulate(comp_context *context, const char *path, const comp__simulate_options *options,
                            int compression, size_t block_cells);
 
 /* Takes what a block holds. */
@@ -20,6 +20,7 @@ comp_status comp__sim_each_block(comp_context *context, const comp__sim_world *w
                                  comp__sim_take_fn take, void *sink);
 
 /* Tells the user when the truth was left out for its size. */
-void comp__sim_say_if_no_truth(comp_context *context, const comp_simulate_options *asked, const comp__sim_world *world);
+void comp__sim_say_if_no_truth(comp_context *context, const comp__simulate_options *asked,
+                               const comp__sim_world *world);
 
 #endif

@@ -15,7 +15,7 @@
 static const size_t BLOCK_BYTES = (size_t)128 << 20;
 enum { CELLS_AT_ONCE = 16 }; /* for one thread */
 
-static size_t default_cells(const comp_simulate_options *o) {
+static size_t default_cells(const comp__simulate_options *o) {
   size_t layers = o->truth == COMP_TRUTH_ON ? o->conditions : 0;
   size_t a_cell = o->genes * (sizeof(int32_t) + sizeof(float) + layers * sizeof(float));
   size_t cells = BLOCK_BYTES / a_cell;
@@ -25,7 +25,7 @@ static size_t default_cells(const comp_simulate_options *o) {
 
 comp_status comp__sim_block_init(comp__sim_block *block, comp_context *context, const comp__sim_world *world,
                                  size_t cells) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   *block = (comp__sim_block){.world = world, .capacity = cells ? cells : default_cells(o)};
   size_t threads = (size_t)comp_context_threads(context);
   comp_status status;
@@ -114,7 +114,7 @@ static comp_status collect_counts(comp__sim_block *block, comp_context *context,
 
 comp_status comp__sim_block_make(comp__sim_block *block, comp_context *context, size_t first, size_t cells) {
   assert(cells <= block->capacity && first + cells <= block->world->options.cells);
-  const comp_simulate_options *o = &block->world->options;
+  const comp__simulate_options *o = &block->world->options;
   comp_status status;
   drop_matrices(block);
   block->first = first;

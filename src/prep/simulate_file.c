@@ -15,7 +15,7 @@ typedef struct file_sink {
 } file_sink;
 
 static comp_status file_begin(file_sink *sink, const comp__sim_world *world, const char *path, int compression) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   char name[128];
   comp_status status;
   sink->world = world;
@@ -43,7 +43,7 @@ done:
 }
 
 static comp_status file_finish(file_sink *sink, comp_context *context) {
-  const comp_simulate_options *o = &sink->world->options;
+  const comp__simulate_options *o = &sink->world->options;
   comp__strings cell_names = {0}, gene_names = {0};
   comp_table *obs = NULL, *var = NULL;
   char record[SIM_RECORD_SIZE];
@@ -65,7 +65,7 @@ done:
   return status;
 }
 
-comp_status comp__simulate(comp_context *context, const char *path, const comp_simulate_options *options,
+comp_status comp__simulate(comp_context *context, const char *path, const comp__simulate_options *options,
                            int compression, size_t block_cells) {
   comp__sim_world world = {0};
   file_sink sink = {0};
@@ -82,7 +82,8 @@ done:
   return status;
 }
 
-comp_status comp_simulate(comp_context *context, const char *path, const comp_simulate_options *options,
-                          int compression) {
-  return comp__simulate(context, path, options, compression, 0);
+comp_status comp_simulate(comp_context *context, const char *path, const comp_options *options, int compression) {
+  comp__simulate_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__simulate_kind, options);
+  return status == COMP_OK ? comp__simulate(context, path, &plain, compression, 0) : status;
 }

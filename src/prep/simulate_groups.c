@@ -35,7 +35,7 @@ static size_t find_name(const comp__strings *names, const char *text, size_t len
   return SIZE_MAX;
 }
 
-comp_status comp__sim_absent_group(size_t *out, const comp_simulate_options *options) {
+comp_status comp__sim_absent_group(size_t *out, const comp__simulate_options *options) {
   *out = SIZE_MAX;
   if (!options->absent) return COMP_OK;
   comp_status status;
@@ -65,7 +65,7 @@ done:
 }
 
 /* The share of every group in all cells, up to a factor that is the same within a condition: label shares first. */
-static void label_shares(double *weights, const comp_simulate_options *options, size_t condition, size_t absent) {
+static void label_shares(double *weights, const comp__simulate_options *options, size_t condition, size_t absent) {
   comp__rng rng = comp__rng_at(options->seed, COMP__RNG_SIMULATE, SIM_COMPOSITION, condition);
   double sum = 0;
   for (size_t l = 0; l < options->labels; l++) {
@@ -108,7 +108,7 @@ static void fill_empty(size_t *sizes, const double *weights, size_t groups) {
   }
 }
 
-comp_status comp__sim_group_sizes(size_t *out, const comp_simulate_options *options, size_t absent) {
+comp_status comp__sim_group_sizes(size_t *out, const comp__simulate_options *options, size_t absent) {
   size_t groups = options->conditions * options->labels;
   double *weights;
   comp_status status = comp__alloc(&weights, groups, sizeof *weights);

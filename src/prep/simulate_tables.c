@@ -44,7 +44,7 @@ done:
 }
 
 comp_status comp__sim_fill_var(comp_table *var, const comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   int8_t *answers = NULL;
   comp_status status;
   COMP__TRY(comp__alloc(&answers, o->genes, sizeof *answers));
@@ -62,7 +62,7 @@ done:
 }
 
 /* `absent` was checked to be made of known names, so nothing needs escaping. */
-void comp__sim_record(char out[SIM_RECORD_SIZE], const comp_simulate_options *o) {
+void comp__sim_record(char out[SIM_RECORD_SIZE], const comp__simulate_options *o) {
   char absent[128] = "null";
   if (o->absent) snprintf(absent, sizeof absent, "\"%s\"", o->absent);
   snprintf(out, SIM_RECORD_SIZE,

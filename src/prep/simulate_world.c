@@ -18,7 +18,7 @@ static const double RESPONSE_UP = 0.6; /* share of response genes that go up */
 
 /* base + marker of every label. */
 static void draw_profiles(comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   comp__rng base = comp__sim_rng(world, SIM_GENE_BASE, 0);
   comp__rng_fill_normal(world->profile, o->genes, base, 0);
   for (size_t g = 0; g < o->genes; g++) world->profile[g] = (float)GENE_SD * world->profile[g];
@@ -42,7 +42,7 @@ static double loading(comp__rng rng, size_t gene) {
 }
 
 static void draw_loadings(comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   for (size_t p = 0; p < o->programs; p++) {
     comp__rng which = comp__sim_rng(world, SIM_LOADING_GENE, p), size = comp__sim_rng(world, SIM_LOADING_SIZE, p);
     float *row = world->loadings + p * o->genes;
@@ -58,7 +58,7 @@ static double response_size(comp__rng rng, size_t gene) {
 }
 
 /* How many genes answer in a label: in all labels alike, and in this one only. */
-static void response_counts(const comp_simulate_options *o, size_t *shared, size_t *specific) {
+static void response_counts(const comp__simulate_options *o, size_t *shared, size_t *specific) {
   *shared = *specific = 0;
   if (o->effect <= 0 || o->effect_genes <= 0) return;
   double both = fmax(1.0, round(o->effect_genes * (double)o->genes));
@@ -68,7 +68,7 @@ static void response_counts(const comp_simulate_options *o, size_t *shared, size
 
 /* The genes that answer to `condition` in every label, each label with its own gain in each module. */
 static void draw_shared(comp__sim_world *world, size_t condition, const size_t *order, size_t n_shared) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   comp__rng size = comp__sim_rng(world, SIM_SHARED_SIZE, condition);
   comp__rng gains = comp__sim_rng(world, SIM_GAIN, condition);
   for (size_t l = 0; l < o->labels; l++) {
@@ -84,7 +84,7 @@ static void draw_shared(comp__sim_world *world, size_t condition, const size_t *
 /* The genes that answer in one label only: the first of a random order that are not shared. */
 static void draw_specific(comp__sim_world *world, size_t condition, size_t label, const size_t *order,
                           const char *is_shared, size_t n_specific) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   comp__rng size = comp__sim_rng(world, SIM_SPECIFIC_SIZE, condition * o->labels + label);
   float *row = comp__sim_response(world, condition, label);
   for (size_t j = 0; j < o->genes && n_specific > 0; j++) {
@@ -95,7 +95,7 @@ static void draw_specific(comp__sim_world *world, size_t condition, size_t label
 }
 
 static comp_status draw_responses(comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   size_t n_shared, n_specific, *order = NULL;
   char *is_shared = NULL;
   comp_status status;
@@ -133,7 +133,7 @@ static void draw_directions(comp__sim_world *world) {
 
 /* Group sizes are exact; which cell belongs to which group is a random order. */
 static comp_status assign_cells(comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   size_t absent, *sizes = NULL, *order = NULL, next = 0;
   comp_status status;
   COMP__TRY(comp__sim_absent_group(&absent, o));
@@ -155,7 +155,7 @@ done:
 }
 
 static comp_status allocate(comp__sim_world *world) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   size_t treatments = o->conditions - 1;
   comp_status status;
   COMP__TRY(comp__alloc(&world->profile, o->labels, o->genes * sizeof(float)));
@@ -170,17 +170,17 @@ done:
 }
 
 /* What the user left to us. */
-static void resolve(comp_simulate_options *o) {
+static void resolve(comp__simulate_options *o) {
   if (o->library == 0) o->library = 0.4 * (double)o->genes;
   if (o->truth != COMP_TRUTH_AUTO) return;
   double bytes = (double)o->cells * (double)o->genes * (double)o->conditions * sizeof(float);
   o->truth = bytes < (double)COMP_TRUTH_AUTO_BYTES ? COMP_TRUTH_ON : COMP_TRUTH_OFF;
 }
 
-comp_status comp__sim_world_init(comp__sim_world *world, const comp_simulate_options *options) {
+comp_status comp__sim_world_init(comp__sim_world *world, const comp__simulate_options *options) {
   *world = (comp__sim_world){.options = *options};
   comp_status status;
-  COMP__TRY(comp_simulate_check(options));
+  COMP__TRY(comp__options_check(&comp__simulate_kind, options));
   resolve(&world->options);
   COMP__TRY(comp__sim_condition_names(&world->condition_names, options->conditions));
   COMP__TRY(comp__sim_label_names(&world->label_names, options->labels));

@@ -5,9 +5,9 @@
 #ifndef COMP_PREP_SIMULATE_WORLD_H
 #define COMP_PREP_SIMULATE_WORLD_H
 
-#include "comp/simulate.h"
 #include "core/rng.h"
 #include "core/strings.h"
+#include "prep/simulate_options.h"
 
 /* The `step` of a random number says what it decides. Append only: reordering changes every simulation. */
 typedef enum comp__sim_step {
@@ -34,7 +34,7 @@ typedef enum comp__sim_step {
 enum { SIM_MODULES = 2 };
 
 typedef struct comp__sim_world {
-  comp_simulate_options options; /* with `library` and `truth` resolved */
+  comp__simulate_options options; /* with `library` and `truth` resolved */
   comp__strings condition_names;
   comp__strings label_names;
   float *profile;      /* [labels, genes]: base + marker, log scale */
@@ -47,7 +47,7 @@ typedef struct comp__sim_world {
 } comp__sim_world;
 
 /* Makes a world. It should be released via comp__sim_world_release(), also when this fails. */
-comp_status comp__sim_world_init(comp__sim_world *world, const comp_simulate_options *options);
+comp_status comp__sim_world_init(comp__sim_world *world, const comp__simulate_options *options);
 void comp__sim_world_release(comp__sim_world *world);
 
 static inline comp__rng comp__sim_rng(const comp__sim_world *world, comp__sim_step step, size_t row) {
@@ -65,9 +65,9 @@ comp_status comp__sim_label_names(comp__strings *out, size_t labels);
 
 /* The cells of every group [conditions, labels] that `options` ask for: they sum to options->cells, and every group has
  * at least one but the absent one, whose index is given (SIZE_MAX: none). */
-comp_status comp__sim_group_sizes(size_t *out, const comp_simulate_options *options, size_t absent);
+comp_status comp__sim_group_sizes(size_t *out, const comp__simulate_options *options, size_t absent);
 
 /* The index into [conditions, labels] of options->absent, or SIZE_MAX when it is NULL. */
-comp_status comp__sim_absent_group(size_t *out, const comp_simulate_options *options);
+comp_status comp__sim_absent_group(size_t *out, const comp__simulate_options *options);
 
 #endif

@@ -16,19 +16,18 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "prep/options.h"
 #include "prep/record.h"
 
 enum { UNKNOWN = -1 };
 
-comp_status comp_tabular_options_check(const comp_tabular_options *o) {
+comp_status comp__tabular_check(const comp__tabular_options *o) {
   for (size_t i = 0; i < o->n_merge; i++) {
     comp__merge merge;
     comp_status status = comp__merge_parse(&merge, o->merge[i]);
     if (status != COMP_OK) return status;
     comp__free(merge.column);
   }
-  if (o->missing != COMP_MISSING_REFUSE && o->missing != COMP_MISSING_DROP)
-    return comp__error(COMP_ERR_ARGUMENT, "missing: %d is none of the ways", (int)o->missing);
   return COMP_OK;
 }
 
@@ -122,7 +121,7 @@ static comp_status require_all(const comp_table *table, const char *const *names
 }
 
 /* Which columns give features; numbers before categories, as pandas.get_dummies has them. */
-static comp_status plan_columns(comp__tabular *plan, const comp_table *table, const comp_tabular_options *o) {
+static comp_status plan_columns(comp__tabular *plan, const comp_table *table, const comp__tabular_options *o) {
   comp_status status;
   COMP__TRY(require_all(table, o->obs, o->n_obs, "obs"));
   COMP__TRY(require_all(table, o->drop, o->n_drop, "drop"));
@@ -167,7 +166,7 @@ done:
   return status;
 }
 
-static comp_status plan_features(comp__tabular *plan, const comp_tabular_options *o) {
+static comp_status plan_features(comp__tabular *plan, const comp__tabular_options *o) {
   comp_status status = COMP_OK;
   char name[1024];
   for (size_t c = 0; c < plan->n_columns; c++) {
@@ -207,7 +206,7 @@ static const char *nth_name(const void *user, size_t i) {
 }
 
 /* A feature to drop that was never made is a spelling error. */
-static comp_status check_drops(const comp__tabular *plan, const comp_tabular_options *o) {
+static comp_status check_drops(const comp__tabular *plan, const comp__tabular_options *o) {
   comp_status status = COMP_OK;
   comp__strings names = {0};
   char name[1024];
@@ -411,15 +410,15 @@ done:
   return status;
 }
 
-comp_status comp_tabular_encode(comp_dataset **out, comp_context *context, const comp_table *table,
-                                const comp_tabular_options *options) {
+comp_status comp__tabular_encode(comp_dataset **out, comp_context *context, const comp_table *table,
+                                 const comp__tabular_options *options) {
   *out = NULL;
   comp_status status;
   comp__tabular plan = {0};
   values v = {&plan, 0, NULL};
   comp_table *clean = NULL;
   size_t *rows = NULL, n_rows;
-  COMP__TRY(comp_tabular_options_check(options));
+  COMP__TRY(comp__tabular_check(options));
   COMP__TRY(plan_columns(&plan, table, options));
   COMP__TRY(clean_table(&clean, &rows, &n_rows, &plan, context, table));
   for (size_t c = 0; c < plan.n_columns; c++)
@@ -460,4 +459,12 @@ done:
   comp__tabular_release(&plan);
   json_decref(parsed);
   return status;
+}
+
+comp_status comp_tabular_encode(comp_dataset **out, comp_context *context, const comp_table *table,
+                                const comp_options *options) {
+  comp__tabular_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__tabular_kind, options);
+  return status == COMP_OK ? comp__tabular_encode(out, context, table, &plain) : status;
 }

@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "comp/prep.h"
 #include "core/strings.h"
+#include "prep/options.h"
 
 /* A column of the table that gives features. */
 typedef struct comp__encoded {

@@ -3,6 +3,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "prep/options.h"
 #include "prep/tabular.h"
 
 void comp__tabular_release(comp__tabular *plan) {

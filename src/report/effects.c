@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/prep.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "prep/options.h"
 
 const comp_matrix *comp__counterfactual_layer(const comp_dataset *dataset, const char *target) {
   char name[COMP_LAYER_NAME_SIZE];
@@ -97,14 +97,14 @@ static void judge(comp__effect *e, size_t genes) {
 }
 
 static comp_status find_de(comp__effects *out, comp_context *context, const comp__effects_options *options) {
-  comp_de_options de_options = COMP_DE_OPTIONS_INIT;
+  comp__de_options de_options = comp__de_defaults();
   de_options.groupby = options->condition;
   de_options.label = options->label;
   de_options.target = out->target;
   de_options.reference = out->source;
   de_options.min_samples = options->min_samples;
   comp_de *de = NULL;
-  comp_status status = comp_de_run(&de, context, out->dataset, &de_options);
+  comp_status status = comp__de_run(&de, context, out->dataset, &de_options);
   for (size_t l = 0; status == COMP_OK && l < comp_de_labels(de); l++)
     for (size_t k = 0; status == COMP_OK && k < out->n_labels; k++) {
       comp__effect *e = &out->labels[k];

@@ -11,8 +11,10 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "neighbors/options.h"
 #include "nn/matmul.h"
 #include "task/coder.h"
+#include "task/options.h"
 
 enum { NEIGHBORS = 100, NEAREST_DONORS = 30, MAX_DONORS = 4096, BLOCK = 256 };
 static const double enough = 0.9, donor_support = 0.5, sharpness = 0.1;
@@ -47,14 +49,14 @@ done:
 static comp_status measure_support(loan *l, comp_context *context, int32_t to) {
   size_t n = l->fitted->samples, targets = 0;
   comp_neighbors *neighbors = NULL;
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   comp_status status;
   for (size_t i = 0; i < n; i++) targets += l->fitted->codes[i] == to;
   if (targets == 0)
     COMP__FAIL(COMP_ERR_DATA, "changes can only be borrowed from data that holds samples of '%s' too: there are none",
                comp_model_level(l->fitted->model, (size_t)to));
   options.k = n > NEIGHBORS ? NEIGHBORS : n - 1;
-  COMP__TRY(comp_neighbors_find(&neighbors, context, l->z, &options));
+  COMP__TRY(comp__neighbors_find(&neighbors, context, l->z, &options));
   const int32_t *indices = comp_neighbors_indices(neighbors);
   double expected = (double)options.k * (double)targets / (double)n;
   for (size_t i = 0; i < n; i++) {
@@ -151,7 +153,7 @@ done:
 }
 
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__fitted *fitted,
-                         const comp_counterfactual_options *options, int32_t to) {
+                         const comp__counterfactual_options *options, int32_t to) {
   loan l = {.fitted = fitted,
             .prediction = prediction,
             .latent = fitted->model->network.options.latent,

@@ -4,6 +4,7 @@
 
 #include "comp/task.h"
 #include "task/fit.h"
+#include "task/options.h"
 
 /*
  * `prediction` holds x + change for the samples that are predicted. Where the neighbourhood of a sample in z has few
@@ -19,6 +20,6 @@
  * docs/experiments.md has the measurements behind these numbers.
  */
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__fitted *fitted,
-                         const comp_counterfactual_options *options, int32_t to);
+                         const comp__counterfactual_options *options, int32_t to);
 
 #endif

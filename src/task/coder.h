@@ -15,6 +15,7 @@
 
 #include "core/matrix.h"
 #include "task/fit.h"
+#include "train/options.h"
 
 /* Rows of a block. */
 enum { COMP__BLOCK_ROWS = 256 };

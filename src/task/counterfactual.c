@@ -12,24 +12,12 @@
 #include "core/threads.h"
 #include "task/borrow.h"
 #include "task/coder.h"
+#include "task/options.h"
 
 void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const char *value) {
   snprintf(out, COMP_LAYER_NAME_SIZE, "counterfactual_%s", value);
   for (char *c = out; *c; c++)
     if (*c == '/') *c = '_';
-}
-
-comp_status comp_counterfactual_options_check(const comp_counterfactual_options *o) {
-  if (!o->to || !o->to[0]) return comp__error(COMP_ERR_ARGUMENT, "to: the condition to predict is not given");
-  if (o->samples == 1 || o->samples > COMP_MAX_DRAWS)
-    return comp__error(COMP_ERR_ARGUMENT, "samples: %zu is neither 0 nor between 2 and %d", o->samples, COMP_MAX_DRAWS);
-  if (!(o->interval > 0.0 && o->interval < 1.0))
-    return comp__error(COMP_ERR_ARGUMENT, "interval: %g is not between 0 and 1", o->interval);
-  if (o->borrow && (!o->residual || o->samples > 0))
-    return comp__error(COMP_ERR_ARGUMENT,
-                       "borrowed changes are added to the samples' own values: they go with residual, and "
-                       "not with draws");
-  return COMP_OK;
 }
 
 void comp_prediction_release(comp_prediction *p) {
@@ -55,14 +43,14 @@ typedef struct job {
   comp_context *context;
   comp__coder *coder;
   const comp__fitted *fitted;
-  const comp_counterfactual_options *options;
+  const comp__counterfactual_options *options;
   comp_prediction *out;
   int32_t to;
   scratch *scratches;
   size_t offset; /* of the first row of this part */
 } job;
 
-static comp_status new_scratch(scratch *s, const comp_model *model, const comp_counterfactual_options *o) {
+static comp_status new_scratch(scratch *s, const comp_model *model, const comp__counterfactual_options *o) {
   size_t features = model->network.features, rows = COMP__BLOCK_ROWS, draws = o->samples;
   comp_status status;
   COMP__TRY(comp__alloc(&s->to, draws > rows ? draws : rows, features * sizeof(float)));
@@ -246,7 +234,7 @@ done:
   return status;
 }
 
-static comp_status new_prediction(comp_prediction *p, const comp__fitted *f, const comp_counterfactual_options *o) {
+static comp_status new_prediction(comp_prediction *p, const comp__fitted *f, const comp__counterfactual_options *o) {
   size_t features = f->model->network.features;
   comp_status status;
   COMP__TRY(comp__matrix_new_dense_raw(&p->values, f->samples, features));
@@ -272,7 +260,7 @@ static comp_status mark(comp_prediction *p, const comp__fitted *f, int32_t from)
 }
 
 static comp_status run(comp_prediction *out, comp_context *context, const comp__fitted *fitted,
-                       const comp_counterfactual_options *o, int32_t to) {
+                       const comp__counterfactual_options *o, int32_t to) {
   int threads = comp_context_threads(context);
   job j = {.context = context, .fitted = fitted, .options = o, .out = out, .to = to};
   /* Draws cost as much as so many rows. */
@@ -298,21 +286,21 @@ done:
   return status;
 }
 
-static comp__need need_of(const comp_model *model, const comp_counterfactual_options *o) {
-  const comp_model_options *m = &model->network.options;
+static comp__need need_of(const comp_model *model, const comp__counterfactual_options *o) {
+  const comp__model_options *m = &model->network.options;
   if (o->borrow) return COMP__NEED_ALL;
   if (o->from) return COMP__NEED_SOME;
   return comp__encoder_needs_condition(model) || (o->residual && m->decoder_sees_condition) ? COMP__NEED_ALL
                                                                                             : COMP__NEED_NONE;
 }
 
-comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
-                                const comp_dataset *dataset, const comp_counterfactual_options *options) {
+comp_status comp__counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
+                                 const comp_dataset *dataset, const comp__counterfactual_options *options) {
   *out = (comp_prediction){0};
   comp__fitted fitted = {0};
   int32_t to, from = -1;
   comp_status status;
-  COMP__TRY(comp_counterfactual_options_check(options));
+  COMP__TRY(comp__options_check(&comp__counterfactual_kind, options));
   COMP__TRY(comp__model_find_level(&to, model, options->to, COMP_ERR_ARGUMENT, "to:"));
   if (options->from) COMP__TRY(comp__model_find_level(&from, model, options->from, COMP_ERR_ARGUMENT, "from:"));
   if (from == to)
@@ -324,7 +312,7 @@ comp_status comp_counterfactual(comp_prediction *out, comp_context *context, con
                         "under every condition");
   COMP__TRY(new_prediction(out, &fitted, options));
   COMP__TRY(mark(out, &fitted, from));
-  comp_counterfactual_options first = *options;
+  comp__counterfactual_options first = *options;
   if (options->borrow) first.clip = false; /* a change that was cut off is none to lend */
   COMP__TRY(run(out, context, &fitted, &first, to));
   if (options->borrow) COMP__TRY(comp__borrow(out, context, &fitted, options, to));
@@ -334,4 +322,12 @@ done:
   comp__fitted_release(&fitted);
   if (status != COMP_OK) comp_prediction_release(out);
   return status;
+}
+
+comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
+                                const comp_dataset *dataset, const comp_options *options) {
+  comp__counterfactual_options plain;
+  *out = (comp_prediction){0};
+  comp_status status = comp__options_resolve(&plain, &comp__counterfactual_kind, options);
+  return status == COMP_OK ? comp__counterfactual(out, context, model, dataset, &plain) : status;
 }

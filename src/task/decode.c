@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "task/coder.h"
+#include "train/options.h"
 
 comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_model *model, const comp_matrix *z,
                         const char *condition) {
@@ -11,7 +12,7 @@ comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_mod
   comp_status status;
   comp__coder *coder = NULL;
   comp_matrix *x = NULL;
-  const comp_model_options *o = comp_model_get_options(model);
+  const comp__model_options *o = comp__model_get_options(model);
   int32_t code = 0;
   if (z->kind != COMP_DENSE || z->cols != o->latent)
     COMP__FAIL(COMP_ERR_ARGUMENT, "z: a dense matrix of %zu columns is needed", o->latent);

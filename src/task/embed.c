@@ -6,6 +6,7 @@
 #include "core/rng.h"
 #include "core/threads.h"
 #include "task/coder.h"
+#include "task/options.h"
 
 typedef struct draw_job {
   float *z;
@@ -31,7 +32,7 @@ static comp_status check_precision(comp_precision precision) {
 }
 
 static comp_status encode(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp__fitted *fitted,
-                          const comp_embed_options *o) {
+                          const comp__embed_options *o) {
   size_t latent = fitted->model->network.options.latent;
   comp__coder *coder = NULL;
   comp_matrix *z = NULL, *scale = NULL;
@@ -57,8 +58,8 @@ done:
   return status;
 }
 
-comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
-                       const comp_dataset *dataset, const comp_embed_options *options) {
+comp_status comp__embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
+                        const comp_dataset *dataset, const comp__embed_options *options) {
   *out = NULL;
   if (scales) *scales = NULL;
   comp__fitted fitted = {0};
@@ -70,4 +71,13 @@ comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *co
 done:
   comp__fitted_release(&fitted);
   return status;
+}
+
+comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
+                       const comp_dataset *dataset, const comp_options *options) {
+  comp__embed_options plain;
+  *out = NULL;
+  if (scales) *scales = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__embed_kind, options);
+  return status == COMP_OK ? comp__embed(out, scales, context, model, dataset, &plain) : status;
 }

@@ -14,7 +14,7 @@
 #include "core/matrix.h"
 
 bool comp__encoder_needs_condition(const comp_model *model) {
-  const comp_model_options *o = &model->network.options;
+  const comp__model_options *o = &model->network.options;
   return o->encoder_sees_condition || o->centred;
 }
 

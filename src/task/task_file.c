@@ -15,6 +15,7 @@
 #include "core/table.h"
 #include "core/threads.h"
 #include "task/coder.h"
+#include "task/options.h"
 
 /* ---- Data as a model reads it ---- */
 
@@ -253,15 +254,16 @@ static comp_status move_slots(comp_dataset *to, comp_dataset *from) {
 }
 
 comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path, const char *out_path,
-                            const comp_read_options *read, const comp_embed_options *options, const char *key,
-                            bool scales) {
+                            const comp_read_options *read, const comp_options *options, const char *key, bool scales) {
   files f = {0};
   comp_matrix *z = NULL, *scale = NULL;
   comp_dataset *results = NULL;
+  comp__embed_options plain;
   comp_status status;
   char scale_key[256];
+  COMP__TRY(comp__options_resolve(&plain, &comp__embed_kind, options));
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
-  COMP__TRY(comp_embed(&z, scales ? &scale : NULL, context, model, f.dataset, options));
+  COMP__TRY(comp__embed(&z, scales ? &scale : NULL, context, model, f.dataset, &plain));
   COMP__TRY(new_results(&results, f.dataset, &f.dataset->var_names));
   COMP__TRY(comp_dataset_set(results, COMP_SLOT_OBSM, key, z));
   z = NULL;
@@ -350,12 +352,12 @@ static comp_status put_layers(comp_dataset *d, comp_prediction *p, const char *k
 
 /* The file has the model's features: layers are added to it. */
 static comp_status add_layers(const files *f, comp_context *context, const comp_model *model,
-                              const comp_counterfactual_options *o, const char *key, const size_t *place, bool moved) {
+                              const comp__counterfactual_options *o, const char *key, const size_t *place, bool moved) {
   comp_prediction p = {0};
   comp_dataset *results = NULL;
   comp_status status;
   assert(f->dataset);
-  COMP__TRY(comp_counterfactual(&p, context, model, f->dataset, o));
+  COMP__TRY(comp__counterfactual(&p, context, model, f->dataset, o));
   if (moved) {
     COMP__TRY(move_columns(context, p.values, place));
     COMP__TRY(move_columns(context, p.sd, place));
@@ -373,7 +375,7 @@ done:
 
 /* The file has other features: a new one is made, with the model's. */
 static comp_status make_file(files *f, comp_context *context, const comp_model *model,
-                             const comp_counterfactual_options *o, const char *key) {
+                             const comp__counterfactual_options *o, const char *key) {
   comp_write_options write = COMP_WRITE_OPTIONS_INIT;
   comp_prediction p = {0};
   comp_dataset *d = NULL;
@@ -388,7 +390,7 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
              comp_dataset_features(f->dataset), comp_model_features(model), f->out);
   comp_dataset_free(f->dataset);
   f->dataset = NULL;
-  COMP__TRY(comp_counterfactual(&p, context, model, d, o));
+  COMP__TRY(comp__counterfactual(&p, context, model, d, o));
   COMP__TRY(put_layers(d, &p, key, o->from, d->obs));
   if (f->h5ad && !f->read.raw) write.carry_from = f->in;
   COMP__TRY(comp_dataset_write(context, d, f->out, &write));
@@ -399,7 +401,7 @@ done:
 }
 
 static comp_status predict_file(files *f, comp_context *context, const comp_model *model,
-                                const comp_counterfactual_options *o, const char *key) {
+                                const comp__counterfactual_options *o, const char *key) {
   size_t *place = NULL;
   bool same, moved;
   comp_status status;
@@ -415,22 +417,23 @@ done:
 }
 
 comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
-                                     const char *out_path, const comp_read_options *read,
-                                     const comp_counterfactual_options *options, const char *key) {
+                                     const char *out_path, const comp_read_options *read, const comp_options *options,
+                                     const char *key) {
   files f = {0};
   char own[COMP_LAYER_NAME_SIZE];
   int32_t level;
+  comp__counterfactual_options plain;
   comp_status status;
-  COMP__TRY(comp_counterfactual_options_check(options));
-  COMP__TRY(comp__model_find_level(&level, model, options->to, COMP_ERR_ARGUMENT,
-                                   "to:")); /* before reading: it may take long */
-  if (options->from) COMP__TRY(comp__model_find_level(&level, model, options->from, COMP_ERR_ARGUMENT, "from:"));
+  COMP__TRY(comp__options_resolve(&plain, &comp__counterfactual_kind, options));
+  COMP__TRY(
+      comp__model_find_level(&level, model, plain.to, COMP_ERR_ARGUMENT, "to:")); /* before reading: it may take long */
+  if (plain.from) COMP__TRY(comp__model_find_level(&level, model, plain.from, COMP_ERR_ARGUMENT, "from:"));
   if (!key) {
-    comp_counterfactual_layer(own, options->to);
+    comp_counterfactual_layer(own, plain.to);
     key = own;
   }
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
-  COMP__TRY(predict_file(&f, context, model, options, key));
+  COMP__TRY(predict_file(&f, context, model, &plain, key));
 done:
   comp_dataset_free(f.dataset);
   return status;

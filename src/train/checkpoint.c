@@ -76,6 +76,27 @@ comp_status comp__checkpoint_save(const comp__run *run) {
   return COMP_OK;
 }
 
+/* The configuration, up to the last space, and behind it the digest of the data. NULL: damaged. */
+static json_t *config_of(const char *identity, const char **digest) {
+  *digest = identity ? strrchr(identity, ' ') : NULL;
+  return *digest ? json_loadb(identity, (size_t)(*digest - identity), 0, NULL) : NULL;
+}
+
+/* Versions write the options in another order, and some lack what came later: the values count, not the text. */
+static bool same_run(const char *a, const char *b) {
+  const char *a_digest, *b_digest;
+  json_t *x = config_of(a, &a_digest), *y = config_of(b, &b_digest);
+  bool same = x && y && strcmp(a_digest, b_digest) == 0;
+  if (same) {
+    comp__config_complete(x);
+    comp__config_complete(y);
+    same = json_equal(x, y);
+  }
+  json_decref(x);
+  json_decref(y);
+  return same;
+}
+
 static comp_status load(comp__run *run, const comp__safetensors *file) {
   float *vectors[ARRAYS];
   size_t sizes[ARRAYS];
@@ -87,7 +108,7 @@ static comp_status load(comp__run *run, const comp__safetensors *file) {
     return comp__error(COMP_ERR_FORMAT, "it is not a checkpoint of this program");
   if (strcmp(format, FORMAT) == 0 && !comp__safetensors_digest(file))
     return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
-  if (!identity || strcmp(identity, run->identity) != 0)
+  if (!same_run(identity, run->identity))
     return comp__error(COMP_ERR_DATA,
                        "it belongs to a run with other data or options; remove it, or give the options of that run");
   const int count = list_vectors(vectors, sizes, names, run);

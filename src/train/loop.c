@@ -44,7 +44,7 @@ static void adjust_gamma(comp__run *run, double penalty) {
 /* Coarse alignment first, fine at last: the blur of a step falls from the first value to the last by a constant
  * factor a step. */
 static double blur_now(const comp__run *run) {
-  const comp_train_options *o = run->options;
+  const comp__train_options *o = run->options;
   if (!(o->blur_from > 0.0) || run->total_steps < 2) return o->blur_from;
   const double done = fmin(1.0, (double)run->now.step / (double)(run->total_steps - 1));
   return o->blur_from * pow(o->blur_to / o->blur_from, done);
@@ -82,7 +82,7 @@ static void add_to_average(comp__run *run) {
 }
 
 static comp_status one_step(comp__run *run) {
-  const comp_train_options *o = run->options;
+  const comp__train_options *o = run->options;
   comp__batch batch;
   comp__losses losses;
   bool finite = true;
@@ -234,7 +234,7 @@ static void report(comp__run *run) {
 }
 
 static bool time_for_checkpoint(const comp__run *run, bool epoch_ended) {
-  const comp_train_options *o = run->options;
+  const comp__train_options *o = run->options;
   if (!o->checkpoint) return false;
   if (epoch_ended && o->checkpoint_epochs > 0 && run->now.epoch % o->checkpoint_epochs == 0) return true;
   return o->checkpoint_minutes > 0 && comp__seconds() - run->last_checkpoint >= 60.0 * o->checkpoint_minutes;

@@ -163,7 +163,7 @@ static comp_status check_format(const comp__safetensors *file) {
 static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   comp_status status;
   comp_model *m = NULL;
-  comp_model_options options;
+  comp__model_options options;
   comp__strings features = {0}, levels = {0};
   const char *condition = comp__safetensors_text(file, "condition"),
              *target = comp__safetensors_text(file, "library_target");

@@ -69,7 +69,7 @@ comp_status comp__optimiser_step(bool *finite, comp_context *context, comp__opti
   return COMP_OK;
 }
 
-double comp__schedule_rate(const comp_train_options *o, uint64_t step, uint64_t total) {
+double comp__schedule_rate(const comp__train_options *o, uint64_t step, uint64_t total) {
   if (o->schedule != COMP_SCHEDULE_COSINE) return o->rate;
   double rising = o->warmup * (double)total, at = (double)step;
   if (at < rising) return o->rate * (0.04 + 0.96 * at / rising);

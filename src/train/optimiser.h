@@ -2,8 +2,8 @@
 #ifndef COMP_TRAIN_OPTIMISER_H
 #define COMP_TRAIN_OPTIMISER_H
 
-#include "comp/train.h"
 #include "model/network.h"
+#include "train/options.h"
 
 typedef struct comp__optimiser {
   float *m, *v; /* moments [params] */
@@ -16,6 +16,6 @@ comp_status comp__optimiser_step(bool *finite, comp_context *context, comp__opti
                                  const comp__state *state, size_t n, double rate, double decay, double clip);
 
 /* The rate at a step of `total`. */
-double comp__schedule_rate(const comp_train_options *options, uint64_t step, uint64_t total);
+double comp__schedule_rate(const comp__train_options *options, uint64_t step, uint64_t total);
 
 #endif

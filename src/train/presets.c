@@ -5,12 +5,12 @@
  * The paper lists CoMP, VFAE and trVAE. VAE and CVAE take CoMP's row without a penalty, and for the integration of
  * protocols, where CoMP alone is listed, VFAE and trVAE take their rows for the stimulated cells.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "comp/train.h"
 #include "core/error.h"
 #include "core/strings.h"
-#include "nn/matmul.h"
+#include "train/options.h"
 
 typedef struct recipe {
   const char *preset, *model;
@@ -82,8 +82,8 @@ static const recipe *find_recipe(const char *preset_name, const char *model) {
   return NULL;
 }
 
-static void follow_recipe(comp_train_options *o, const recipe *r) {
-  comp_model_options *m = &o->model;
+static void follow_recipe(comp__train_options *o, const recipe *r) {
+  comp__model_options *m = &o->model;
   m->n_hidden = r->layers;
   for (size_t l = 0; l < r->layers; l++) m->hidden[l] = r->width;
   m->latent = r->latent;
@@ -106,8 +106,8 @@ static void follow_recipe(comp_train_options *o, const recipe *r) {
  * wide, it is stable without a row's own posterior in its mixture, and free of the bias of that term. Where batches are
  * small, it sees too few rows of the other condition. A better validation loss says little of what is hidden: the
  * likelihood is most of it. */
-static void follow_protect(comp_train_options *o) {
-  comp_model_options *m = &o->model;
+static void follow_protect(comp__train_options *o) {
+  comp__model_options *m = &o->model;
   m->n_hidden = 3;
   for (size_t l = 0; l < m->n_hidden; l++) m->hidden[l] = 256;
   m->latent = 16;
@@ -119,22 +119,21 @@ static void follow_protect(comp_train_options *o) {
   o->patience = 0;
 }
 
-comp_status comp_train_options_init(comp_train_options *out, const char *model, const char *preset_name) {
+comp_status comp__train_options_init(comp__train_options *out, const char *model, const char *preset_name) {
   if (!model) model = "comp";
   if (!preset_name) preset_name = "default";
-  *out = (comp_train_options){.batch = 512,
-                              .rate = 3e-3,
-                              .schedule = COMP_SCHEDULE_COSINE,
-                              .warmup = 0.1,
-                              .validation = 0.1,
-                              .steps = 1400,
-                              .patience = 100,
-                              .checkpoint_minutes = 5};
-  comp_status status = comp_model_options_init(&out->model, model);
+  comp__options_defaults(out, &comp__train_kind);
+  out->batch = 512;
+  out->rate = 3e-3;
+  out->schedule = COMP_SCHEDULE_COSINE;
+  out->warmup = 0.1;
+  out->steps = 1400;
+  out->patience = 100;
+  comp_status status = comp__model_options_init(&out->model, model);
   if (status == COMP_OK) status = find_preset(preset_name);
   if (status != COMP_OK) return status;
-  strncpy(out->model_name, model, sizeof out->model_name - 1);
-  strncpy(out->preset, preset_name, sizeof out->preset - 1);
+  snprintf(out->model_name, sizeof out->model_name, "%s", model);
+  snprintf(out->preset, sizeof out->preset, "%s", preset_name);
   if (strcmp(preset_name, "protect") == 0) follow_protect(out);
   if (strcmp(preset_name, "default") == 0 || strcmp(preset_name, "protect") == 0) return COMP_OK;
   const recipe *r = find_recipe(preset_name, model);
@@ -144,39 +143,4 @@ comp_status comp_train_options_init(comp_train_options *out, const char *model, 
   follow_recipe(out, r);
   if (plain) out->model.gamma = gamma;
   return COMP_OK;
-}
-
-static comp_status bad(const char *field, double value, const char *rule) {
-  return comp__error(COMP_ERR_ARGUMENT, "%s: %g %s", field, value, rule);
-}
-
-comp_status comp_train_options_check(const comp_train_options *o) {
-  comp_status status = comp_model_options_check(&o->model);
-  if (status != COMP_OK) return status;
-  if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
-  if (o->batch < 2) return bad("batch", (double)o->batch, "is too few: at least 2");
-  if (!(o->rate > 0 && o->rate <= 100)) return bad("rate", o->rate, "is not above 0 and at most 100");
-  if (!(o->warmup >= 0 && o->warmup < 1)) return bad("warmup", o->warmup, "is not a share from 0 to below 1");
-  if (!(o->weight_decay >= 0 && o->weight_decay <= 1))
-    return bad("weight_decay", o->weight_decay, "is not between 0 and 1");
-  if (!(o->clip >= 0)) return bad("clip", o->clip, "is below 0");
-  if (!(o->max_seconds >= 0)) return bad("max_seconds", o->max_seconds, "is below 0");
-  if (!(o->validation >= 0 && o->validation <= 0.5))
-    return bad("validation", o->validation, "is not between 0 and 0.5");
-  if (!(o->kl_target >= 0)) return bad("kl_target", o->kl_target, "is below 0");
-  if (o->kl_target > 0 && o->model.penalty == COMP_PENALTY_NONE)
-    return comp__error(COMP_ERR_ARGUMENT, "kl_target: the model %s has no penalty to adjust", o->model_name);
-  if (!(o->blur_from >= 0 && o->blur_from <= 1000)) return bad("blur_from", o->blur_from, "is not between 0 and 1000");
-  if (!(o->blur_to >= 0 && o->blur_to <= 1000)) return bad("blur_to", o->blur_to, "is not between 0 and 1000");
-  if ((o->blur_from > 0) != (o->blur_to > 0))
-    return comp__error(COMP_ERR_ARGUMENT, "blur: %g and %g; both are above 0, or both are 0", o->blur_from, o->blur_to);
-  if (o->blur_from > 0 && o->model.penalty != COMP_PENALTY_COMP && o->model.penalty != COMP_PENALTY_COMP_P0)
-    return comp__error(COMP_ERR_ARGUMENT, "blur: the model %s has no mixture of posteriors", o->model_name);
-  if (o->blur_from > 0 && o->model.gamma == 0)
-    return comp__error(COMP_ERR_ARGUMENT, "blur: gamma is 0: there is no penalty to blur");
-  if (!(o->checkpoint_minutes >= 0)) return bad("checkpoint_minutes", o->checkpoint_minutes, "is below 0");
-  if (o->stream && o->memory < ((size_t)16 << 20))
-    return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
-  if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
-  return o->precision == COMP_PRECISION_BF16 ? comp__matmul_bf16_check() : COMP_OK;
 }

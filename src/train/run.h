@@ -28,7 +28,7 @@ typedef struct comp__run_numbers {
 
 typedef struct comp__run {
   comp_context *context;
-  const comp_train_options *options;
+  const comp__train_options *options;
   comp_model *model;
   comp__loader *loader;
   comp__work *work;

@@ -1,4 +1,4 @@
-/* setup.c: comp_train(): makes a model and a run, and decides what the options leave open. */
+/* setup.c: comp__train(): makes a model and a run, and decides what the options leave open. */
 #include "train/setup.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
 }
 
 static comp_status describe(comp_model *model, const comp_dataset *dataset, const comp_groups *groups,
-                            const comp_train_options *options, uint64_t digest) {
+                            const comp__train_options *options, uint64_t digest) {
   comp_status status;
   char trained_on[64], kernel[32];
   snprintf(trained_on, sizeof trained_on, "%zu %016llx", groups->rows, (unsigned long long)digest);
@@ -73,14 +73,14 @@ done:
   return status;
 }
 
-static bool wide_layers(const comp_model_options *o) {
+static bool wide_layers(const comp__model_options *o) {
   for (size_t l = 0; l < o->n_hidden; l++)
     if (o->hidden[l] < 128) return false;
   return true;
 }
 
 /* auto: bf16 where this kind of CPU is faster with it and the products are large. */
-static bool choose_bf16(comp_context *context, const comp_train_options *o) {
+static bool choose_bf16(comp_context *context, const comp__train_options *o) {
   if (o->precision != COMP_PRECISION_AUTO) return o->precision == COMP_PRECISION_BF16;
   const bool faster = comp__cpu_prefers_bf16(), bf16 = faster && wide_layers(&o->model);
   comp__info(context, "precision %s (%s)", bf16 ? "bf16" : "f32",
@@ -90,19 +90,19 @@ static bool choose_bf16(comp_context *context, const comp_train_options *o) {
   return bf16;
 }
 
-static size_t choose_epochs(const comp_train_options *o, size_t batches) {
+static size_t choose_epochs(const comp__train_options *o, size_t batches) {
   if (o->epochs > 0) return o->epochs;
   size_t epochs = (o->steps + batches - 1) / batches, most = o->steps * MOST_EPOCHS / MOST_EPOCHS_STEPS;
   if (epochs > most) epochs = most;
   return epochs < LEAST_EPOCHS ? LEAST_EPOCHS : epochs;
 }
 
-bool comp__losses_compare(const comp_train_options *options) {
+bool comp__losses_compare(const comp__train_options *options) {
   return !(options->kl_target > 0) && options->blur_from == options->blur_to;
 }
 
 /* Decides what the options leave open. */
-static void resolve(comp_train_options *o, comp_context *context, size_t batches) {
+static void resolve(comp__train_options *o, comp_context *context, size_t batches) {
   o->precision = choose_bf16(context, o) ? COMP_PRECISION_BF16 : COMP_PRECISION_F32;
   o->epochs = choose_epochs(o, batches);
   if (comp__losses_compare(o)) return;
@@ -192,15 +192,15 @@ typedef struct source {
 } source;
 
 static comp_status open_source(source *out, comp_context *context, const comp_dataset *dataset,
-                               const comp_train_options *o) {
+                               const comp__train_options *o) {
   *out = (source){comp_dataset_x(dataset), NULL, comp_dataset_samples(dataset), comp_dataset_features(dataset)};
   if (out->samples < 2 || out->features < 1 || (!out->x && !o->stream))
     return comp__error(COMP_ERR_DATA, "the data has %zu samples and %zu features: nothing to train on", out->samples,
                        out->features);
   if (out->x) return COMP_OK;
   comp_read_options read = COMP_READ_OPTIONS_INIT;
-  comp_status status =
-      comp__stream_open(&out->stream, context, o->stream, o->stream_read ? o->stream_read : &read, o->memory, o->seed);
+  read.layer = o->stream_layer;
+  comp_status status = comp__stream_open(&out->stream, context, o->stream, &read, o->memory, o->seed);
   if (status != COMP_OK) return status;
   if (comp__stream_rows(out->stream) == out->samples && comp__stream_cols(out->stream) == out->features) return COMP_OK;
   comp__stream_close(out->stream);
@@ -221,8 +221,8 @@ static comp_status hand_out(comp_model **out, comp__run *run, comp_status status
 }
 
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
-                         const comp_train_options *asked, const comp_groups *groups) {
-  comp_train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
+                         const comp__train_options *asked, const comp_groups *groups) {
+  comp__train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
   comp__run run = {.context = context, .options = &options};
   source data = {0};
   uint64_t digest;
@@ -260,15 +260,23 @@ done:
   return status;
 }
 
-comp_status comp_train(comp_model **out, comp_context *context, const comp_dataset *dataset,
-                       const comp_train_options *options) {
+comp_status comp__train(comp_model **out, comp_context *context, const comp_dataset *dataset,
+                        const comp__train_options *options) {
   *out = NULL;
   comp_groups groups = {0};
   comp_status status;
-  COMP__TRY(comp_train_options_check(options));
+  COMP__TRY(comp__options_check(&comp__train_kind, options));
   COMP__TRY(read_condition(&groups, context, dataset, options->condition));
   COMP__TRY(train(out, context, dataset, options, &groups));
 done:
   comp_groups_release(&groups);
   return status;
+}
+
+comp_status comp_train(comp_model **out, comp_context *context, const comp_dataset *dataset,
+                       const comp_options *options) {
+  comp__train_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__train_kind, options);
+  return status == COMP_OK ? comp__train(out, context, dataset, &plain) : status;
 }

@@ -1,4 +1,4 @@
-/* setup.h: between comp_train() (setup.c) and the loop (loop.c). */
+/* setup.h: between comp__train() (setup.c) and the loop (loop.c). */
 #ifndef COMP_TRAIN_SETUP_H
 #define COMP_TRAIN_SETUP_H
 
@@ -9,6 +9,6 @@
 comp_status comp__run_all(comp__run *run);
 
 /* Whether losses of different steps can be compared: gamma and blur are the same all the time. (setup.c) */
-bool comp__losses_compare(const comp_train_options *options);
+bool comp__losses_compare(const comp__train_options *options);
 
 #endif

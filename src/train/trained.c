@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-comp_status comp__model_new(comp_model **out, const comp_model_options *options, size_t features, size_t conditions) {
+comp_status comp__model_new(comp_model **out, const comp__model_options *options, size_t features, size_t conditions) {
   *out = NULL;
   comp_model *model;
   comp_status status = comp__calloc(&model, 1, sizeof *model);
@@ -55,7 +55,7 @@ size_t comp_model_levels(const comp_model *model) {
 const char *comp_model_level(const comp_model *model, size_t i) {
   return comp__strings_get(&model->levels, i);
 }
-const comp_model_options *comp_model_get_options(const comp_model *model) {
+const comp__model_options *comp__model_get_options(const comp_model *model) {
   return &model->network.options;
 }
 bool comp_model_finished(const comp_model *model) {
@@ -78,114 +78,38 @@ const char *comp_model_digest(const comp_model *model) {
   return model->digest;
 }
 
-static const char *const penalty_names[] = {"none", "comp", "comp-p0", "mmd"};
-static const char *const place_names[] = {"z", "hidden"};
-static const char *const likelihood_names[] = {"gaussian", "nb"};
-static const char *const reduction_names[] = {"sum", "mean"};
-static const char *const schedule_names[] = {"constant", "cosine", "plateau"};
-static const char *const select_names[] = {"best", "last", "average"};
-static const char *const precision_names[] = {"auto", "f32", "bf16"};
-
-static json_t *hidden_widths(const comp_model_options *m) {
-  json_t *list = json_array();
-  for (size_t l = 0; l < m->n_hidden; l++) json_array_append_new(list, json_integer((json_int_t)m->hidden[l]));
-  return list;
-}
-
-comp_status comp__config_write(char **out, const comp_train_options *o) {
-  const comp_model_options *m = &o->model;
-  json_t *root =
-      json_pack("{s:s, s:s, s:I, s:o, s:b, s:b, s:b, s:f, s:b, s:s, s:s, s:f, s:f, s:s, s:s, s:b, s:b, s:f}", "model",
-                o->model_name, "preset", o->preset, "latent", (json_int_t)m->latent, "hidden", hidden_widths(m),
-                "encoder_sees_condition", m->encoder_sees_condition, "centred", m->centred, "decoder_sees_condition",
-                m->decoder_sees_condition, "scale", m->scale, "learn_scale", m->learn_scale, "likelihood",
-                likelihood_names[m->likelihood], "reduction", reduction_names[m->reduction], "beta", m->beta, "gamma",
-                m->gamma, "penalty", penalty_names[m->penalty], "place", place_names[m->place], "include_self",
-                m->include_self, "multi_scale", m->multi_scale, "mmd_scale", m->mmd_scale);
-  json_t *training = json_pack(
-      "{s:I, s:I, s:I, s:f, s:s, s:f, s:f, s:f, s:I, s:f, s:s, s:f, s:[ff], s:s}", "seed", (json_int_t)o->seed,
-      "epochs", (json_int_t)o->epochs, "batch", (json_int_t)o->batch, "rate", o->rate, "schedule",
-      schedule_names[o->schedule], "warmup", o->warmup, "weight_decay", o->weight_decay, "clip", o->clip, "patience",
-      (json_int_t)o->patience, "validation", o->validation, "select", select_names[o->select], "kl_target",
-      o->kl_target, "blur", o->blur_from, o->blur_to, "precision", precision_names[o->precision]);
-  char *text = NULL;
-  if (root && training && json_object_set_new(root, "training", training) == 0)
-    text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+comp_status comp__config_write(char **out, const comp__train_options *o) {
+  json_t *root = json_object();
+  comp_status status = root ? comp__options_to_record(root, &comp__train_kind, o) : COMP_ERR_MEMORY;
+  char *text = status == COMP_OK ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(root);
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  comp_status status = comp__strdup(out, text);
+  status = comp__strdup(out, text);
   free(text);
   return status;
 }
 
-/* The index of a name in a list; -1 when it is not there. */
-static int index_of(const json_t *root, const char *key, const char *const *names, int count) {
-  const char *name = json_string_value(json_object_get(root, key));
-  for (int i = 0; name && i < count; i++)
-    if (strcmp(names[i], name) == 0) return i;
-  return -1;
-}
-
-static bool read_flag(bool *out, const json_t *root, const char *key) {
-  const json_t *value = json_object_get(root, key);
-  *out = json_is_true(value);
-  return json_is_boolean(value);
-}
-
-static bool read_number(double *out, const json_t *root, const char *key) {
-  const json_t *value = json_object_get(root, key);
-  *out = json_number_value(value);
-  return json_is_number(value);
-}
-
-static bool read_hidden(comp_model_options *out, const json_t *root) {
-  const json_t *list = json_object_get(root, "hidden");
-  size_t n = json_array_size(list);
-  if (n < 1 || n > COMP_MAX_HIDDEN) return false;
-  for (size_t l = 0; l < n; l++) {
-    json_int_t width = json_integer_value(json_array_get(list, l));
-    if (width < 1 || width > COMP_MAX_WIDTH) return false;
-    out->hidden[l] = (size_t)width;
-  }
-  out->n_hidden = n;
-  return true;
-}
-
-comp_status comp__config_read(comp_model_options *out, const char *json) {
+comp_status comp__config_read(comp__model_options *out, const char *json) {
   json_error_t error;
   json_t *root = json ? json_loads(json, JSON_REJECT_DUPLICATES, &error) : NULL;
-  memset(out, 0, sizeof *out);
-  json_int_t latent = json_integer_value(json_object_get(root, "latent"));
-  int penalty = index_of(root, "penalty", penalty_names, 4), place = index_of(root, "place", place_names, 2);
-  int likelihood = index_of(root, "likelihood", likelihood_names, 2);
-  int reduction = index_of(root, "reduction", reduction_names, 2);
-  bool good = root && latent > 0 && latent <= COMP_MAX_LATENT && penalty >= 0 && place >= 0 && likelihood >= 0 &&
-              reduction >= 0 && read_hidden(out, root) &&
-              read_flag(&out->encoder_sees_condition, root, "encoder_sees_condition") &&
-              read_flag(&out->decoder_sees_condition, root, "decoder_sees_condition") &&
-              read_flag(&out->learn_scale, root, "learn_scale") &&
-              read_flag(&out->include_self, root, "include_self") &&
-              read_flag(&out->multi_scale, root, "multi_scale") && read_number(&out->scale, root, "scale") &&
-              read_number(&out->beta, root, "beta") && read_number(&out->gamma, root, "gamma") &&
-              read_number(&out->mmd_scale, root, "mmd_scale");
-  if (good && json_object_get(root, "centred")) /* earlier versions had none */
-    good = read_flag(&out->centred, root, "centred");
+  comp__train_options options = {.warmup = 0};
+  comp_status status = comp__options_from_record(&options, &comp__train_kind, root);
   json_decref(root);
-  if (!good) return comp__error(COMP_ERR_FORMAT, "the model's configuration is damaged or incomplete");
-  out->latent = (size_t)latent;
-  out->penalty = (comp_penalty_kind)penalty;
-  out->place = (comp_penalty_place)place;
-  out->likelihood = (comp_likelihood)likelihood;
-  out->reduction = (comp_reduction)reduction;
-  return comp_model_options_check(out);
+  if (status != COMP_OK) return comp__error_context(status, "the model's configuration is damaged or incomplete");
+  *out = options.model;
+  return comp__model_options_check(out);
+}
+
+void comp__config_complete(json_t *root) {
+  json_t *training = json_object_get(root, "training");
+  if (!json_object_get(training, "blur")) json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
+  if (!json_object_get(root, "centred")) json_object_set_new(root, "centred", json_false());
 }
 
 /* Takes out of a configuration what a run decides by itself: see resolve() in setup.c. */
-static void leave_open(json_t *root, const comp_train_options *o) {
+static void leave_open(json_t *root, const comp__train_options *o) {
   json_t *training = json_object_get(root, "training");
-  /* Earlier versions had none of these. */
-  if (!json_object_get(training, "blur")) json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
-  if (!json_object_get(root, "centred")) json_object_set_new(root, "centred", json_false());
+  comp__config_complete(root);
   if (o->epochs == 0) json_object_del(training, "epochs");
   if (o->precision == COMP_PRECISION_AUTO) json_object_del(training, "precision");
   if (o->kl_target > 0 || o->blur_from > 0) {
@@ -194,7 +118,12 @@ static void leave_open(json_t *root, const comp_train_options *o) {
   }
 }
 
-bool comp_model_follows(const comp_model *model, const comp_train_options *options) {
+bool comp_model_follows(const comp_model *model, const comp_options *options) {
+  comp__train_options plain;
+  return comp__options_resolve(&plain, &comp__train_kind, options) == COMP_OK && comp__model_follows(model, &plain);
+}
+
+bool comp__model_follows(const comp_model *model, const comp__train_options *options) {
   char *text = NULL;
   if (comp__config_write(&text, options) != COMP_OK) return false;
   json_t *wanted = json_loads(text, 0, NULL), *found = model->config ? json_loads(model->config, 0, NULL) : NULL;

@@ -3,9 +3,11 @@
 #ifndef COMP_TRAIN_TRAINED_H
 #define COMP_TRAIN_TRAINED_H
 
-#include "comp/train.h"
+#include <jansson.h>
+
 #include "core/strings.h"
 #include "model/network.h"
+#include "train/options.h"
 
 struct comp_model {
   comp__network network;
@@ -26,10 +28,13 @@ struct comp_model {
 };
 
 /* An untrained model with empty names. It should be freed via comp_model_free(). */
-comp_status comp__model_new(comp_model **out, const comp_model_options *options, size_t features, size_t conditions);
+comp_status comp__model_new(comp_model **out, const comp__model_options *options, size_t features, size_t conditions);
 
 /* The options as JSON text, and back. The text should be freed via comp__free(). */
-comp_status comp__config_write(char **out, const comp_train_options *options);
-comp_status comp__config_read(comp_model_options *out, const char *json);
+comp_status comp__config_write(char **out, const comp__train_options *options);
+comp_status comp__config_read(comp__model_options *out, const char *json);
+
+/* Adds what a configuration of an earlier version lacks, with the values that hold there. */
+void comp__config_complete(json_t *root);
 
 #endif

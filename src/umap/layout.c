@@ -10,7 +10,7 @@
  * same: the second step takes back what the first went too far, and layouts stay cramped.) Random numbers belong to the
  * vertex and the epoch.
  *
- * In fast mode (comp_umap_options.fast) threads take chunks of vertices and walk through their edges as umap-learn
+ * In fast mode (comp__umap_options.fast) threads take chunks of vertices and walk through their edges as umap-learn
  * does, without waiting for each other: half the work, but with several threads not the same layout twice.
  *
  * The two force curves are tables with straight lines in between, by the upper bits of the squared distance: pow()
@@ -23,6 +23,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "umap/options.h"
 #include "umap/umap.h"
 
 enum { ROUNDS = 16, CHUNK = 256, MANTISSA_BITS = 6, LOWEST = -60, OCTAVES = 100, MAX_DIMS = 64 };

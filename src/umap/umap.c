@@ -8,28 +8,13 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "linalg/linalg.h"
+#include "neighbors/options.h"
+#include "umap/options.h"
 #include "umap/umap.h"
 
 enum { MOST_DIMENSIONS = 64, SMALL = 10000 };
 
-comp_status comp_umap_options_check(const comp_umap_options *o) {
-  if (o->neighbors < 2)
-    return comp__error(COMP_ERR_ARGUMENT, "neighbors: %zu; at least 2, as a point counts itself", o->neighbors);
-  if (o->dimensions < 1 || o->dimensions > MOST_DIMENSIONS)
-    return comp__error(COMP_ERR_ARGUMENT, "dimensions: %zu is not between 1 and %d", o->dimensions, MOST_DIMENSIONS);
-  if (!(o->spread > 0.0) || !isfinite(o->spread))
-    return comp__error(COMP_ERR_ARGUMENT, "spread: %g is not above 0", o->spread);
-  if (!(o->min_dist >= 0.0) || !(o->min_dist <= o->spread))
-    return comp__error(COMP_ERR_ARGUMENT, "min_dist: %g is not between 0 and spread (%g)", o->min_dist, o->spread);
-  if (isnan(o->a) != isnan(o->b))
-    return comp__error(COMP_ERR_ARGUMENT, "a and b go together: one is given, the other not");
-  if (!isnan(o->a) && (!(o->a > 0.0) || !(o->b > 0.0) || isinf(o->a) || isinf(o->b)))
-    return comp__error(COMP_ERR_ARGUMENT, "a and b: %g and %g are not both above 0", o->a, o->b);
-  if (!(o->rate > 0.0) || !isfinite(o->rate)) return comp__error(COMP_ERR_ARGUMENT, "rate: %g is not above 0", o->rate);
-  return COMP_OK;
-}
-
-static comp_status choose_curve(comp_umap_info *info, const comp_umap_options *options) {
+static comp_status choose_curve(comp_umap_info *info, const comp__umap_options *options) {
   info->a = options->a;
   info->b = options->b;
   return isnan(options->a) ? comp_umap_curve(&info->a, &info->b, options->min_dist, options->spread) : COMP_OK;
@@ -55,9 +40,9 @@ static void prune(comp__graph *graph, size_t epochs) {
 }
 
 static comp_status make_graph(comp__graph *out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
-                              const comp_umap_options *options) {
+                              const comp__umap_options *options) {
   const size_t n = comp_matrix_rows(points);
-  comp_neighbors_options search = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options search = comp__neighbors_defaults();
   search.k = options->neighbors - 1 < n - 1 ? options->neighbors - 1 : n - 1;
   if (options->neighbors > n)
     comp__warn(context, "neighbors: %zu, but there are %zu points: all of them are taken", options->neighbors, n);
@@ -66,7 +51,7 @@ static comp_status make_graph(comp__graph *out, comp_umap_info *info, comp_conte
   comp_neighbors *neighbors = NULL;
   float *weights = NULL;
   comp_status status;
-  COMP__TRY(comp_neighbors_find(&neighbors, context, points, &search));
+  COMP__TRY(comp__neighbors_find(&neighbors, context, points, &search));
   info->recall = comp_neighbors_recall(neighbors);
   COMP__TRY(comp__alloc(&weights, n, search.k * sizeof *weights));
   COMP__TRY(comp__umap_strengths(weights, context, comp_neighbors_distances(neighbors), n, search.k, true));
@@ -115,7 +100,7 @@ static void settle(float *layout, size_t n, size_t dims, uint64_t seed) {
 }
 
 static comp_status start(float *layout, comp_umap_info *info, comp_context *context, const comp__graph *graph,
-                         const comp_matrix *points, const comp_umap_options *options) {
+                         const comp_matrix *points, const comp__umap_options *options) {
   const size_t n = graph->n, dims = options->dimensions;
   int32_t *component = NULL;
   comp_status status;
@@ -144,8 +129,8 @@ static comp_status check_layout(const float *layout, size_t n) {
   return COMP_OK;
 }
 
-comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
-                          const comp_umap_options *options) {
+comp_status comp__umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
+                           const comp__umap_options *options) {
   const size_t n = comp_matrix_rows(points);
   comp_umap_info local;
   comp__graph graph = {0};
@@ -154,7 +139,7 @@ comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context 
   *out = NULL;
   if (!info) info = &local;
   *info = (comp_umap_info){.recall = 1.0};
-  COMP__TRY(comp_umap_options_check(options));
+  COMP__TRY(comp__options_check(&comp__umap_kind, options));
   if (n < 2) COMP__FAIL(COMP_ERR_DATA, "%zu points have no neighbours", n);
   COMP__TRY(choose_curve(info, options));
   info->epochs = options->epochs ? options->epochs : n <= SMALL ? 500 : 200;
@@ -188,17 +173,17 @@ done:
 /* Edges from new points to old ones; `start` gets the weighted means of their ends. */
 static comp_status make_bridge(comp__graph *out, float *positions, comp_umap_info *info, comp_context *context,
                                const comp_matrix *points, const comp_matrix *layout, const comp_matrix *queries,
-                               const comp_umap_options *options) {
+                               const comp__umap_options *options) {
   const size_t m = comp_matrix_rows(queries), n = comp_matrix_rows(points), dims = comp_matrix_cols(layout);
   const float *old = comp_matrix_const_values(layout);
-  comp_neighbors_options search = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options search = comp__neighbors_defaults();
   search.k = options->neighbors < n ? options->neighbors : n;
   search.metric = options->metric;
   search.search = options->search;
   const size_t k = search.k;
   comp_neighbors *neighbors = NULL;
   comp_status status;
-  COMP__TRY(comp_neighbors_query(&neighbors, context, points, queries, &search));
+  COMP__TRY(comp__neighbors_query(&neighbors, context, points, queries, &search));
   info->recall = comp_neighbors_recall(neighbors);
   out->n = m;
   COMP__TRY(comp__alloc(&out->indptr, m + 1, sizeof *out->indptr));
@@ -221,9 +206,9 @@ done:
   return status;
 }
 
-comp_status comp_umap_transform(comp_matrix **out, comp_umap_info *info, comp_context *context,
-                                const comp_matrix *points, const comp_matrix *layout, const comp_matrix *queries,
-                                const comp_umap_options *options) {
+comp_status comp__umap_transform(comp_matrix **out, comp_umap_info *info, comp_context *context,
+                                 const comp_matrix *points, const comp_matrix *layout, const comp_matrix *queries,
+                                 const comp__umap_options *options) {
   const size_t n = comp_matrix_rows(points), m = comp_matrix_rows(queries), dims = comp_matrix_cols(layout);
   comp_umap_info local;
   comp__graph graph = {0};
@@ -233,7 +218,7 @@ comp_status comp_umap_transform(comp_matrix **out, comp_umap_info *info, comp_co
   *out = NULL;
   if (!info) info = &local;
   *info = (comp_umap_info){.recall = 1.0};
-  COMP__TRY(comp_umap_options_check(options));
+  COMP__TRY(comp__options_check(&comp__umap_kind, options));
   if (comp_matrix_get_kind(layout) != COMP_DENSE || dims < 1 || dims > MOST_DIMENSIONS)
     COMP__FAIL(COMP_ERR_ARGUMENT, "layout: a dense matrix of 1 to %d columns is needed", MOST_DIMENSIONS);
   if (comp_matrix_rows(layout) != n)
@@ -266,4 +251,21 @@ done:
   comp__graph_release(&graph);
   comp_matrix_free(result);
   return status;
+}
+
+comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
+                          const comp_options *options) {
+  comp__umap_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__umap_kind, options);
+  return status == COMP_OK ? comp__umap_run(out, info, context, points, &plain) : status;
+}
+
+comp_status comp_umap_transform(comp_matrix **out, comp_umap_info *info, comp_context *context,
+                                const comp_matrix *points, const comp_matrix *layout, const comp_matrix *queries,
+                                const comp_options *options) {
+  comp__umap_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__umap_kind, options);
+  return status == COMP_OK ? comp__umap_transform(out, info, context, points, layout, queries, &plain) : status;
 }

@@ -3,14 +3,15 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "diagnose/options.h"
 
 struct comp_diagnosis {
   comp__findings findings;
   char *json;
 };
 
-comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
-                          const comp_model *const *models, size_t n_models, const comp_diagnose_options *options) {
+comp_status comp__diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
+                           const comp_model *const *models, size_t n_models, const comp__diagnose_options *options) {
   comp_status status;
   comp_diagnosis *diagnosis = NULL;
   comp__results results = {0};
@@ -27,6 +28,16 @@ done:
   comp__results_release(&results);
   if (status != COMP_OK) comp_diagnosis_free(diagnosis);
   return status;
+}
+
+comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
+                          const comp_model *const *models, size_t n_models, const comp_model *against,
+                          const comp_options *options) {
+  comp__diagnose_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__diagnose_kind, options);
+  plain.against = against;
+  return status == COMP_OK ? comp__diagnose(out, context, dataset, models, n_models, &plain) : status;
 }
 
 void comp_diagnosis_free(comp_diagnosis *diagnosis) {

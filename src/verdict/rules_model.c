@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "train/options.h"
 #include "verdict/diagnosis.h"
 
 #define DEPENDENCE_SAID 0.2 /* |correlation| of the squares of two components: above it is said */
@@ -275,7 +276,7 @@ static void judge_symmetry(judge *j) {
 
 /* Whether training had a penalty. */
 static bool penalised(const judge *j) {
-  const comp_model_options *o = comp_model_get_options(j->r->model);
+  const comp__model_options *o = comp__model_get_options(j->r->model);
   return o->penalty != COMP_PENALTY_NONE && o->gamma > 0;
 }
 

@@ -63,7 +63,7 @@ static void put_orders(const char *value, size_t n, uint64_t seed) {
 }
 
 static void put_anchors(const char *path, comp_context *context, const comp_dataset *dataset,
-                        const comp_baseline_options *o) {
+                        const comp__baseline_options *o) {
   comp__anchors anchors;
   must(comp__seurat_anchors(&anchors, context, dataset, o));
   double *all = malloc((3 * anchors.n + 1) * sizeof *all);
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
   comp_context_options co = COMP_CONTEXT_OPTIONS_INIT;
   co.log = show;
   co.log_level = COMP_LOG_DEBUG;
-  comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
+  comp__baseline_options o = comp__baseline_defaults();
   comp_context *context;
   comp_dataset *dataset, *results;
   comp_matrix *centroids = NULL;
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
   must(comp_baseline_find(&method, argv[2]));
   struct timespec from, to;
   clock_gettime(CLOCK_MONOTONIC, &from);
-  must(comp_baseline_run(&results, context, dataset, argv[2], &o));
+  must(comp__baseline_method(&results, context, dataset, argv[2], &o));
   clock_gettime(CLOCK_MONOTONIC, &to);
   comp_matrix *embedding = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
   put(argv[4], comp_matrix_values(embedding), comp_matrix_nnz(embedding) * sizeof(float));

@@ -1,7 +1,9 @@
 /* test_baseline.c: what must hold of every method, shown on data whose truth is known, and what each refuses. */
 #include "testing.h"
 
+#include "baseline/options.h"
 #include "core/rng.h"
+#include "train/options.h"
 
 enum { GENES = 60, TYPES = 4, PER_TYPE = 60, NEAR = 25 };
 
@@ -42,8 +44,8 @@ static comp_dataset *make_data(bool lone) {
   return dataset;
 }
 
-static comp_baseline_options plain(void) {
-  comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
+static comp__baseline_options plain(void) {
+  comp__baseline_options o = comp__baseline_defaults();
   o.condition = "set";
   o.components = 10;
   return o;
@@ -111,9 +113,9 @@ static double same_type(const comp_dataset *dataset, const comp_matrix *z, int32
 
 /* A small vae, for scgen. */
 static comp_model *make_model(comp_context *context, const comp_dataset *dataset, const char *kind) {
-  comp_train_options t;
+  comp__train_options t;
   comp_model *model;
-  assert_ok(comp_train_options_init(&t, kind, NULL));
+  assert_ok(comp__train_options_init(&t, kind, NULL));
   t.condition = "set";
   t.model.n_hidden = 1;
   t.model.hidden[0] = 32;
@@ -121,19 +123,19 @@ static comp_model *make_model(comp_context *context, const comp_dataset *dataset
   t.epochs = 150;
   t.batch = 64;
   t.rate = 5e-3;
-  assert_ok(comp_train(&model, context, dataset, &t));
+  assert_ok(comp__train(&model, context, dataset, &t));
   return model;
 }
 
 static comp_dataset *run(comp_context *context, const comp_dataset *dataset, const char *method) {
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   comp_dataset *results;
   comp_model *model = strcmp(method, "scgen") == 0 ? make_model(context, dataset, "vae") : NULL;
   o.model = model;
   o.label = "type";
   o.reference = "a";
   if (strcmp(method, "celligner") == 0 && !test_has_module("leiden")) o.clusters = TYPES; /* k-means in its place */
-  assert_ok(comp_baseline_run(&results, context, dataset, method, &o));
+  assert_ok(comp__baseline_method(&results, context, dataset, method, &o));
   comp_model_free(model);
   return results;
 }
@@ -310,11 +312,11 @@ static void sparse_is_dense(void **state) {
 
 /* ---- Refusals ---- */
 
-static void refuse(const comp_dataset *dataset, const char *method, const comp_baseline_options *o, comp_status status,
+static void refuse(const comp_dataset *dataset, const char *method, const comp__baseline_options *o, comp_status status,
                    const char *text) {
   comp_context *context = test_context(1);
   comp_dataset *results = (comp_dataset *)1;
-  assert_error(comp_baseline_run(&results, context, dataset, method, o), status, text);
+  assert_error(comp__baseline_method(&results, context, dataset, method, o), status, text);
   assert_null(results);
   comp_context_free(context);
 }
@@ -324,7 +326,7 @@ static void unfit_data_is_refused(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *dataset = make_data(false), *one, *five, *flat;
   size_t some[5] = {0, 100, 200, 300, 400};
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   assert_ok(comp_dataset_select(&one, context, dataset, NULL, 0, NULL, 0));
   int32_t *same = calloc(comp_dataset_samples(dataset), sizeof *same);
   assert_ok(comp_table_add_categorical(comp_dataset_obs(one), "set", same, (const char *const[]){"a"}, 1));
@@ -368,7 +370,7 @@ static void unfit_data_is_refused(void **state) {
 static void wrong_options_are_refused(void **state) {
   (void)state;
   comp_dataset *dataset = make_data(false);
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   refuse(dataset, "harmny", &o, COMP_ERR_ARGUMENT, "did you mean 'harmony'");
   o.covariates = (const char *const[]){"set"};
   o.n_covariates = 1;

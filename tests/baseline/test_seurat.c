@@ -35,8 +35,8 @@ static comp_dataset *make_sets(const size_t *sizes, size_t n_sets, double shift)
   return dataset;
 }
 
-static comp_baseline_options plain(void) {
-  comp_baseline_options o = COMP_BASELINE_OPTIONS_INIT;
+static comp__baseline_options plain(void) {
+  comp__baseline_options o = comp__baseline_defaults();
   o.condition = "set";
   o.components = 10;
   return o;
@@ -46,7 +46,7 @@ static comp_baseline_options plain(void) {
 static void copies_are_anchors(void **state) {
   (void)state;
   comp_context *context = test_context(2);
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   comp__anchors anchors;
   comp_dataset *dataset = make_sets((const size_t[]){240, 240}, 2, 0.0);
   assert_ok(comp__seurat_anchors(&anchors, context, dataset, &o));
@@ -63,7 +63,7 @@ static void anchors_join_types(void **state) {
   (void)state;
   static const size_t sizes[][2] = {{240, 330}, {330, 240}, {100, 330}, {31, 45}};
   comp_context *context = test_context(2);
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     comp__anchors anchors;
     comp_dataset *dataset = make_sets(sizes[k], 2, 0.8);
@@ -100,9 +100,9 @@ static void smaller_sets_move_to_the_largest(void **state) {
   (void)state;
   static const size_t sizes[] = {220, 400, 260}, starts[] = {0, 220, 620};
   comp_context *context = test_context(2);
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   comp_dataset *dataset = make_sets(sizes, 3, 0.8), *results;
-  assert_ok(comp_baseline_run(&results, context, dataset, "seurat-cca", &o));
+  assert_ok(comp__baseline_method(&results, context, dataset, "seurat-cca", &o));
   const float *x = comp_matrix_const_values(comp_dataset_x(dataset));
   const float *y = comp_matrix_const_values(comp_dataset_get(results, COMP_SLOT_LAYERS, "seurat_cca"));
   assert_memory_equal(x + starts[1] * GENES, y + starts[1] * GENES, sizes[1] * GENES * sizeof *x);
@@ -120,17 +120,17 @@ static void smaller_sets_move_to_the_largest(void **state) {
   comp_context_free(context);
 }
 
-static void refuse(const comp_dataset *dataset, const comp_baseline_options *o, const char *text) {
+static void refuse(const comp_dataset *dataset, const comp__baseline_options *o, const char *text) {
   comp_context *context = test_context(1);
   comp_dataset *results = (comp_dataset *)1;
-  assert_error(comp_baseline_run(&results, context, dataset, "seurat-cca", o), COMP_ERR_DATA, text);
+  assert_error(comp__baseline_method(&results, context, dataset, "seurat-cca", o), COMP_ERR_DATA, text);
   assert_null(results);
   comp_context_free(context);
 }
 
 static void small_or_flat_sets_are_refused(void **state) {
   (void)state;
-  comp_baseline_options o = plain();
+  comp__baseline_options o = plain();
   comp_dataset *few = make_sets((const size_t[]){100, 5}, 2, 0.5), *edge = make_sets((const size_t[]){100, 30}, 2, 0.5);
   refuse(few, &o, "'b' has 5 samples, and anchors need more than 30");
   refuse(few, &o, "comp prep --keep");

@@ -13,18 +13,19 @@ dist          core
 prep          core io
 model         core nn
 train         core nn model dist io
-task          core nn model train
+task          core nn model train neighbors
 linalg        core nn
 neighbors     core nn
 cluster       core nn neighbors linalg
 umap          core nn neighbors linalg
-metrics       core nn neighbors linalg cluster
-baseline      core nn neighbors linalg cluster
+metrics       core prep nn neighbors linalg cluster
+baseline      core nn neighbors linalg cluster model train task
 diagnose      core nn neighbors linalg cluster metrics model train task
-verdict       core diagnose
+verdict       core diagnose train
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose verdict
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
 modules       core cluster metrics report
+options       core prep neighbors linalg umap model train task baseline diagnose
 cli
 '
 

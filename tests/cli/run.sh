@@ -4,6 +4,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 COMP=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 export COMP
+SAMPLES=$here/../samples
+export SAMPLES
 LC_ALL=C
 export LC_ALL
 shift

@@ -4,9 +4,11 @@
 
 #include "core/rng.h"
 #include "diagnose/correction.h"
+#include "diagnose/options.h"
 #include "diagnose/predict.h"
 #include "diagnose/results.h"
 #include "diagnose/stability.h"
+#include "train/options.h"
 #include "verdict/diagnosis.h"
 
 static double normal(uint64_t row, uint64_t column) {
@@ -154,9 +156,9 @@ static comp_dataset *make_dataset(size_t rows, size_t features, uint64_t seed) {
 }
 
 static comp_model *make_model(comp_context *context, const comp_dataset *d, uint64_t seed, double gamma) {
-  comp_train_options o;
+  comp__train_options o;
   comp_model *model;
-  assert_ok(comp_train_options_init(&o, "comp", NULL));
+  assert_ok(comp__train_options_init(&o, "comp", NULL));
   o.condition = "stim";
   o.model.latent = 3;
   o.model.n_hidden = 1;
@@ -165,7 +167,7 @@ static comp_model *make_model(comp_context *context, const comp_dataset *d, uint
   o.epochs = 20;
   o.batch = 64;
   o.seed = seed;
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   return model;
 }
 
@@ -175,14 +177,14 @@ static void whole(void **state) {
   comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
   comp_model *models[3];
   for (uint64_t m = 0; m < 3; m++) models[m] = make_model(first_context, d, m, m == 2 ? 0 : 5);
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   o.label = "type";
   o.against = models[2];
   char *first = NULL;
   for (int t = 0; t < TEST_THREADS_COUNT; t++) {
     comp_context *context = test_context(TEST_THREADS[t]);
     comp_diagnosis *diagnosis;
-    assert_ok(comp_diagnose(&diagnosis, context, d, (const comp_model *const *)models, 2, &o));
+    assert_ok(comp__diagnose(&diagnosis, context, d, (const comp_model *const *)models, 2, &o));
     size_t not_checked = 0;
     for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
       const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
@@ -207,10 +209,10 @@ static void whole(void **state) {
 static void agreements(double out[2], comp_context *context, const comp_dataset *d, const comp_model *const *models,
                        size_t n) {
   static const char *const checks[] = {"counterfactuals", "single-samples"};
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   comp_diagnosis *diagnosis;
   o.label = "type";
-  assert_ok(comp_diagnose(&diagnosis, context, d, models, n, &o));
+  assert_ok(comp__diagnose(&diagnosis, context, d, models, n, &o));
   for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++)
     for (size_t c = 0; c < 2; c++)
       if (strcmp(comp_diagnosis_finding(diagnosis, i)->id, checks[c]) == 0)
@@ -257,7 +259,7 @@ static comp_model *judged_model(comp_context *context, double gamma) {
 /* Numbers of a faultless model; 500 samples of each of two conditions. */
 static comp__results good_results(const comp_model *model, size_t *counts) {
   counts[0] = counts[1] = 500;
-  comp__results r = {.options = COMP_DIAGNOSE_OPTIONS_INIT, .model = model, .n = 1000, .dims = 3, .models = 1};
+  comp__results r = {.options = comp__diagnose_defaults(), .model = model, .n = 1000, .dims = 3, .models = 1};
   r.conditions = 2;
   r.counts = counts;
   r.features = FEATURES;
@@ -363,11 +365,11 @@ static void settings(void **state) {
   for (int many = 0; many < 40; many++) comp__settings_compare(&s, a, b, "'b.comp'");
   assert_int_equal(s.differences, 41);
   assert_string_equal(s.text + strlen(s.text) - 9, " and more");
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   for (int differ = 0; differ < 2; differ++) {
     comp_diagnosis *diagnosis;
     const char *said = NULL;
-    assert_ok(comp_diagnose(&diagnosis, context, d, (const comp_model *const[]){a, differ ? b : c}, 2, &o));
+    assert_ok(comp__diagnose(&diagnosis, context, d, (const comp_model *const[]){a, differ ? b : c}, 2, &o));
     for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
       const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
       if (strcmp(f->id, "settings") == 0 && f->level == COMP_LEVEL_CAUTION) said = f->text;
@@ -545,13 +547,13 @@ static void floors(void **state) {
   for (size_t i = 0; i < ROWS; i += 2)
     for (size_t g = 0; g < FEATURES; g++) comp_matrix_values(x)[i * FEATURES + g] += 4;
   const comp_model *model = make_model(context, d, 0, 0);
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   o.permutations = 19;
   const double alphas[] = {0.05, 0.01, 0.0005};
   for (size_t a = 0; a < 3; a++) {
     o.alpha = alphas[a];
     comp_diagnosis *diagnosis;
-    assert_ok(comp_diagnose(&diagnosis, context, d, &model, 1, &o));
+    assert_ok(comp__diagnose(&diagnosis, context, d, &model, 1, &o));
     for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
       const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
       if (strcmp(f->id, "prediction") == 0 && f->level != COMP_LEVEL_PROBLEM)
@@ -575,34 +577,35 @@ static void wrong_models(void **state) {
   comp_model *a = make_model(context, d, 0, 5), *again = make_model(context, d, 0, 5);
   comp_model *bare = make_model(context, d, 1, 0), *elsewhere = make_model(context, other, 1, 5);
   comp_model *fewer = make_model(context, part, 1, 5);
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   const char *const names[] = {"first.comp", "second.comp"};
   comp_diagnosis *out;
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, a}, 2, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a, a}, 2, &o), COMP_ERR_ARGUMENT,
                "model 1 and model 2 are the same model");
   o.names = names;
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, again}, 2, &o), COMP_ERR_ARGUMENT,
+  o.n_names = 2;
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a, again}, 2, &o), COMP_ERR_ARGUMENT,
                "'first.comp' and 'second.comp' are the same model");
   again->params[0] += 1;
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, again}, 2, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a, again}, 2, &o), COMP_ERR_ARGUMENT,
                "the same seed and settings");
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, elsewhere}, 2, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a, elsewhere}, 2, &o), COMP_ERR_ARGUMENT,
                "were trained on different data: the mean of '0' was");
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a, fewer}, 2, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a, fewer}, 2, &o), COMP_ERR_ARGUMENT,
                "'first.comp' was trained on 240 samples, 'second.comp' on 120");
   o.against = elsewhere;
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_ARGUMENT,
                "different data");
   o.against = again;
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_ARGUMENT,
                "trained with a penalty (gamma 5)");
   o.against = bare;
   o.against_name = "bare.comp";
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){bare}, 1, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){bare}, 1, &o), COMP_ERR_ARGUMENT,
                "'bare.comp' and 'first.comp' are the same model");
   o.against = NULL;
   o.label = "stim";
-  assert_error(comp_diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_DATA,
+  assert_error(comp__diagnose(&out, context, d, (const comp_model *const[]){a}, 1, &o), COMP_ERR_DATA,
                "'stim' is the condition of the model");
   comp_model *all[] = {a, again, bare, elsewhere, fewer};
   for (int m = 0; m < 5; m++) comp_model_free(all[m]);
@@ -617,9 +620,9 @@ static void one_model(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
   const comp_model *model = make_model(context, d, 0, 5);
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   comp_diagnosis *diagnosis;
-  assert_ok(comp_diagnose(&diagnosis, context, d, &model, 1, &o));
+  assert_ok(comp__diagnose(&diagnosis, context, d, &model, 1, &o));
   size_t stable = 0;
   for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
     const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
@@ -641,29 +644,29 @@ static void bad_input(void **state) {
   comp_dataset *d = make_dataset(ROWS, FEATURES, 1), *wide = make_dataset(ROWS, FEATURES + 1, 1), *few;
   comp_model *models[2] = {make_model(context, d, 0, 5), make_model(context, wide, 0, 5)};
   const comp_model *const *both = (const comp_model *const *)models;
-  comp_diagnose_options o = COMP_DIAGNOSE_OPTIONS_INIT;
+  comp__diagnose_options o = comp__diagnose_defaults();
   comp_diagnosis *out;
-  assert_error(comp_diagnose(&out, context, d, both, 0, &o), COMP_ERR_ARGUMENT, "no model");
-  assert_error(comp_diagnose(&out, context, d, both, 2, &o), COMP_ERR_ARGUMENT, "models of different data");
+  assert_error(comp__diagnose(&out, context, d, both, 0, &o), COMP_ERR_ARGUMENT, "no model");
+  assert_error(comp__diagnose(&out, context, d, both, 2, &o), COMP_ERR_ARGUMENT, "models of different data");
   assert_null(out);
   o.against = models[1];
-  assert_error(comp_diagnose(&out, context, d, both, 1, &o), COMP_ERR_ARGUMENT,
+  assert_error(comp__diagnose(&out, context, d, both, 1, &o), COMP_ERR_ARGUMENT,
                "the model to compare with has 13 features");
   o.against = NULL;
   size_t rows[] = {0, 1, 2, 3};
   assert_ok(comp_dataset_select(&few, context, d, rows, 4, NULL, 0));
-  assert_error(comp_diagnose(&out, context, few, both, 1, &o), COMP_ERR_DATA, "4 samples are too few");
+  assert_error(comp__diagnose(&out, context, few, both, 1, &o), COMP_ERR_DATA, "4 samples are too few");
   comp_dataset_free(few);
   size_t one_side[40];
   for (size_t i = 0; i < 40; i++) one_side[i] = 2 * i;
   assert_ok(comp_dataset_select(&few, context, d, one_side, 40, NULL, 0));
-  assert_error(comp_diagnose(&out, context, few, both, 1, &o), COMP_ERR_DATA, "'yes' has 0 samples");
+  assert_error(comp__diagnose(&out, context, few, both, 1, &o), COMP_ERR_DATA, "'yes' has 0 samples");
   comp_dataset_free(few);
   o.label = "typ";
-  assert_error(comp_diagnose(&out, context, d, both, 1, &o), COMP_ERR_DATA, "type");
+  assert_error(comp__diagnose(&out, context, d, both, 1, &o), COMP_ERR_DATA, "type");
   o.label = NULL;
   o.alpha = 0;
-  assert_error(comp_diagnose(&out, context, d, both, 1, &o), COMP_ERR_ARGUMENT, "alpha");
+  assert_error(comp__diagnose(&out, context, d, both, 1, &o), COMP_ERR_ARGUMENT, "alpha");
   for (int m = 0; m < 2; m++) comp_model_free(models[m]);
   comp_dataset_free(d);
   comp_dataset_free(wide);

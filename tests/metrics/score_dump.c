@@ -18,6 +18,7 @@
 #include "cluster/kmeans.h"
 #include "comp/comp.h"
 #include "metrics/neighborhood.h"
+#include "neighbors/options.h"
 
 static void require(comp_status status) {
   if (status == COMP_OK) return;
@@ -31,11 +32,11 @@ static void dump_tail(void) {
 }
 
 static comp_neighbors *find(comp_context *context, const comp_matrix *points, size_t k) {
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   comp_neighbors *neighbors;
   options.k = k;
   options.search = COMP_SEARCH_EXACT;
-  require(comp_neighbors_find(&neighbors, context, points, &options));
+  require(comp__neighbors_find(&neighbors, context, points, &options));
   return neighbors;
 }
 

@@ -16,6 +16,7 @@
 #include "io/safetensors.h"
 #include "nn/vecmath.h"
 #include "train/optimiser.h"
+#include "train/options.h"
 #include "train/trained.h"
 
 enum { ROWS = 96, FEATURES = 130, LATENT = 6, STEPS = 10 };
@@ -26,8 +27,8 @@ static void need(comp_status status) {
   exit(1);
 }
 
-static void choose(comp_train_options *o, size_t *conditions, bool *bf16, int argc, char **argv) {
-  comp_model_options *m = &o->model;
+static void choose(comp__train_options *o, size_t *conditions, bool *bf16, int argc, char **argv) {
+  comp__model_options *m = &o->model;
   m->latent = LATENT;
   m->n_hidden = 2;
   m->hidden[0] = 96;
@@ -54,7 +55,7 @@ static void choose(comp_train_options *o, size_t *conditions, bool *bf16, int ar
   }
 }
 
-static comp_matrix *make_data(const comp_model_options *m, float *library) {
+static comp_matrix *make_data(const comp__model_options *m, float *library) {
   comp_matrix *x;
   need(comp_matrix_new_dense(&x, ROWS, FEATURES));
   comp__rng rng = comp__rng_at(5, COMP__RNG_TEST, 0, 0);
@@ -82,14 +83,14 @@ static size_t list(comp__array *out, const comp__layout *layout, const float *va
 
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
-  comp_train_options o;
+  comp__train_options o;
   comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
   comp_context *context;
   comp_model *model;
   comp__work *work;
   size_t conditions = 2, start[16], count = 0;
   bool bf16 = false;
-  need(comp_train_options_init(&o, argv[2], "default"));
+  need(comp__train_options_init(&o, argv[2], "default"));
   choose(&o, &conditions, &bf16, argc, argv);
   need(comp_context_new(&context, &context_options));
   need(comp__model_new(&model, &o.model, FEATURES, conditions));

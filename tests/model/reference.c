@@ -22,7 +22,7 @@ static size_t condition_of(const size_t *start, size_t row) {
   return k;
 }
 
-double reference_comp(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                       const size_t *start, const double *z, const double *mean, const double *scale, int p0) {
   (void)conditions;
   double total = 0, *own = numbers(rows), *other = numbers(rows);
@@ -47,7 +47,7 @@ double reference_comp(const comp_model_options *options, size_t rows, size_t dim
   return total / (double)rows;
 }
 
-static double kernel(const comp_model_options *options, double d2) {
+static double kernel(const comp__model_options *options, double d2) {
   static const double scales[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1,   5,   10, 15,
                                   20,   25,   30,   35,   100,  1e3,  1e4, 1e5, 1e6};
   if (!options->multi_scale) return exp(-d2 / (2 * options->mmd_scale * options->mmd_scale));
@@ -56,7 +56,7 @@ static double kernel(const comp_model_options *options, double d2) {
   return sum;
 }
 
-static double mean_kernel(const comp_model_options *options, size_t dims, const size_t *start, const double *x,
+static double mean_kernel(const comp__model_options *options, size_t dims, const size_t *start, const double *x,
                           size_t a, size_t b) {
   double sum = 0;
   for (size_t i = start[a]; i < start[a + 1]; i++)
@@ -68,7 +68,7 @@ static double mean_kernel(const comp_model_options *options, size_t dims, const 
   return sum / (double)(start[a + 1] - start[a]) / (double)(start[b + 1] - start[b]);
 }
 
-double reference_mmd(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+double reference_mmd(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                      const size_t *start, const double *x) {
   (void)rows;
   double sum = 0, pairs = 0;
@@ -193,7 +193,7 @@ static double negative_binomial(const comp__network *n, const double *params, co
 
 double reference_loss(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
                       const float *eps, comp__pull pull) {
-  const comp_model_options *o = &n->options;
+  const comp__model_options *o = &n->options;
   size_t rows = batch->rows, count = rows * o->latent;
   double *x = input_of(n, batch), *input = encoder_input(n, buffers, batch, x), *first = NULL;
   double *h = through(n->encoder, o->n_hidden, params, batch, input, NULL);
@@ -218,7 +218,7 @@ double reference_loss(const comp__network *n, const double *params, const float 
     loss += pull.gamma * reference_mmd(o, rows, at_z ? o->latent : n->decoder[0].dense.out, n->conditions, batch->start,
                                        at_z ? z : first);
   } else if (o->penalty != COMP_PENALTY_NONE) {
-    comp_model_options wide = *o;
+    comp__model_options wide = *o;
     wide.scale = hypot(o->scale, pull.blur);
     for (size_t i = 0; i < count; i++) {
       if (scale) scale[i] = hypot(scale[i], pull.blur);

@@ -6,6 +6,7 @@
 #define TESTS_MODEL_REFERENCE_H
 
 #include "model/network.h"
+#include "model/options.h"
 
 /* The loss of a batch with parameters `params` (doubles, laid out as the network's). `buffers` has the means that a
  * centred encoder takes off; `eps` [rows, latent] is the noise. */
@@ -13,9 +14,9 @@ double reference_loss(const comp__network *network, const double *params, const 
                       const comp__batch *batch, const float *eps, comp__pull pull);
 
 /* The parts on their own, for tests of penalties. */
-double reference_comp(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                       const size_t *start, const double *z, const double *mean, const double *scale, int p0);
-double reference_mmd(const comp_model_options *options, size_t rows, size_t dims, size_t conditions,
+double reference_mmd(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                      const size_t *start, const double *x);
 
 #endif

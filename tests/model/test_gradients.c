@@ -21,17 +21,17 @@ typedef struct problem {
   float library[ROWS], eps[ROWS * LATENT];
 } problem;
 
-static comp_model_options base_options(void) {
-  return (comp_model_options){.latent = LATENT,
-                              .hidden = {7, 5},
-                              .n_hidden = 2,
-                              .encoder_sees_condition = true,
-                              .decoder_sees_condition = true,
-                              .scale = 0.5,
-                              .beta = 0.7,
-                              .penalty = COMP_PENALTY_COMP,
-                              .include_self = true,
-                              .mmd_scale = 2.0};
+static comp__model_options base_options(void) {
+  return (comp__model_options){.latent = LATENT,
+                               .hidden = {7, 5},
+                               .n_hidden = 2,
+                               .encoder_sees_condition = true,
+                               .decoder_sees_condition = true,
+                               .scale = 0.5,
+                               .beta = 0.7,
+                               .penalty = COMP_PENALTY_COMP,
+                               .include_self = true,
+                               .mmd_scale = 2.0};
 }
 
 static void make_batch(problem *p, comp_context *context, size_t conditions, bool sparse, bool counts) {
@@ -58,7 +58,7 @@ static void make_batch(problem *p, comp_context *context, size_t conditions, boo
   p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library, NULL};
 }
 
-static void setup(problem *p, comp_context *context, const comp_model_options *options, size_t conditions,
+static void setup(problem *p, comp_context *context, const comp__model_options *options, size_t conditions,
                   bool sparse) {
   memset(p, 0, sizeof *p);
   assert_ok(comp__network_init(&p->network, options, FEATURES, conditions));
@@ -119,7 +119,7 @@ static void compare_gradients(problem *p, comp__pull pull, const char *what) {
   free(params);
 }
 
-static void check_blurred(const comp_model_options *options, size_t conditions, double blur, const char *what) {
+static void check_blurred(const comp__model_options *options, size_t conditions, double blur, const char *what) {
   const comp__pull pull = {1.3, blur};
   for (int sparse = 0; sparse < 2; sparse++) {
     float *first = NULL;
@@ -148,7 +148,7 @@ static void check_blurred(const comp_model_options *options, size_t conditions, 
   }
 }
 
-static void check(const comp_model_options *options, size_t conditions, const char *what) {
+static void check(const comp__model_options *options, size_t conditions, const char *what) {
   check_blurred(options, conditions, 0, what);
 }
 
@@ -156,7 +156,7 @@ static void comp_penalty(void **state) {
   (void)state;
   for (size_t conditions = 2; conditions <= 5; conditions += conditions == 3 ? 2 : 1)
     for (int variant = 0; variant < 8; variant++) {
-      comp_model_options o = base_options();
+      comp__model_options o = base_options();
       o.learn_scale = variant & 1;
       o.include_self = !(variant & 2);
       o.penalty = variant & 4 ? COMP_PENALTY_COMP_P0 : COMP_PENALTY_COMP;
@@ -173,7 +173,7 @@ static void mmd_penalty(void **state) {
   (void)state;
   for (size_t conditions = 2; conditions <= 5; conditions += conditions == 3 ? 2 : 1)
     for (int variant = 0; variant < 8; variant++) {
-      comp_model_options o = base_options();
+      comp__model_options o = base_options();
       o.penalty = COMP_PENALTY_MMD;
       o.learn_scale = variant & 1;
       o.place = variant & 2 ? COMP_PLACE_HIDDEN : COMP_PLACE_Z;
@@ -188,7 +188,7 @@ static void mmd_penalty(void **state) {
 static void plain_models(void **state) {
   (void)state;
   for (int variant = 0; variant < 8; variant++) {
-    comp_model_options o = base_options();
+    comp__model_options o = base_options();
     o.penalty = COMP_PENALTY_NONE;
     o.encoder_sees_condition = o.decoder_sees_condition = !(variant & 1);
     o.learn_scale = variant & 2;
@@ -200,7 +200,7 @@ static void plain_models(void **state) {
 static void count_models(void **state) {
   (void)state;
   for (int variant = 0; variant < 2; variant++) {
-    comp_model_options o = base_options();
+    comp__model_options o = base_options();
     o.likelihood = COMP_LIKELIHOOD_NB;
     o.learn_scale = variant;
     check(&o, 3, "negative binomial");
@@ -210,7 +210,7 @@ static void count_models(void **state) {
 static void centred_encoders(void **state) {
   (void)state;
   for (int variant = 0; variant < 4; variant++) {
-    comp_model_options o = base_options();
+    comp__model_options o = base_options();
     o.centred = true;
     o.encoder_sees_condition = variant & 1;
     o.likelihood = variant & 2 ? COMP_LIKELIHOOD_NB : COMP_LIKELIHOOD_GAUSSIAN;
@@ -220,7 +220,7 @@ static void centred_encoders(void **state) {
 
 static void other_shapes(void **state) {
   (void)state;
-  comp_model_options o = base_options();
+  comp__model_options o = base_options();
   o.n_hidden = 1;
   o.hidden[0] = 70;
   check(&o, 2, "one wide layer");

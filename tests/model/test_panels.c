@@ -28,16 +28,16 @@ typedef struct problem {
 
 static void setup(problem *p, size_t width, bool counts) {
   memset(p, 0, sizeof *p);
-  comp_model_options o = {.latent = LATENT,
-                          .hidden = {width, width},
-                          .n_hidden = 2,
-                          .encoder_sees_condition = true,
-                          .decoder_sees_condition = true,
-                          .scale = 0.5,
-                          .beta = 0.7,
-                          .penalty = COMP_PENALTY_COMP,
-                          .include_self = true,
-                          .likelihood = counts ? COMP_LIKELIHOOD_NB : COMP_LIKELIHOOD_GAUSSIAN};
+  comp__model_options o = {.latent = LATENT,
+                           .hidden = {width, width},
+                           .n_hidden = 2,
+                           .encoder_sees_condition = true,
+                           .decoder_sees_condition = true,
+                           .scale = 0.5,
+                           .beta = 0.7,
+                           .penalty = COMP_PENALTY_COMP,
+                           .include_self = true,
+                           .likelihood = counts ? COMP_LIKELIHOOD_NB : COMP_LIKELIHOOD_GAUSSIAN};
   assert_ok(comp__network_init(&p->network, &o, FEATURES, 2));
   size_t n = p->network.params.size;
   assert_ok(comp__calloc(&p->state.params, n, sizeof(float)));

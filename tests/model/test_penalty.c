@@ -37,7 +37,7 @@ static void free_sample(sample *s) {
 }
 
 static double run(comp_context *context, const sample *s, double scale, bool gradient) {
-  comp_model_options options = {.scale = scale, .include_self = true};
+  comp__model_options options = {.scale = scale, .include_self = true};
   comp__penalty_input input = {s->rows, s->dims, 2, s->start, s->z, s->mean, NULL, scale};
   comp__penalty_gradient out = {gradient ? s->d_z : NULL, gradient ? s->d_mean : NULL, NULL};
   const comp__penalty *penalty = comp__penalty_find(COMP_PENALTY_COMP);
@@ -111,7 +111,7 @@ static void theorem_1(void **state) {
 static void memory_grows_linearly(void **state) {
   (void)state;
   const comp__penalty *penalty = comp__penalty_find(COMP_PENALTY_COMP);
-  comp_model_options options = {.scale = 0.1};
+  comp__model_options options = {.scale = 0.1};
   size_t base = penalty->scratch(&options, 10000, 40, 2);
   for (size_t k = 2; k <= 8; k *= 2) {
     double ratio = (double)penalty->scratch(&options, 10000 * k, 40, 2) / (double)base;
@@ -131,7 +131,7 @@ static void same_bytes_and_large_batches(void **state) {
     if (t == 0) {
       double *z = malloc(ROWS * DIMS * sizeof *z), *mean = malloc(ROWS * DIMS * sizeof *mean);
       for (size_t i = 0; i < ROWS * DIMS; i++) z[i] = s.z[i], mean[i] = s.mean[i];
-      comp_model_options options = {.scale = 0.1, .include_self = true};
+      comp__model_options options = {.scale = 0.1, .include_self = true};
       assert_near(value, reference_comp(&options, ROWS, DIMS, 2, s.start, z, mean, NULL, 0), 1e-5);
       free(z), free(mean);
       first = malloc(2 * ROWS * DIMS * sizeof *first);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "comp/comp.h"
+#include "neighbors/options.h"
 
 static double seconds(void) {
   struct timespec now;
@@ -32,7 +33,7 @@ static comp_matrix *read_matrix(const char *path) {
 int main(int argc, char **argv) {
   if (argc < 7) return 2;
   comp_matrix *points = read_matrix(argv[1]), *queries = argc > 7 ? read_matrix(argv[7]) : NULL;
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   options.k = (size_t)atol(argv[2]);
   options.metric = strcmp(argv[3], "cosine") ? COMP_METRIC_EUCLIDEAN : COMP_METRIC_COSINE;
   options.search = !strcmp(argv[4], "exact")         ? COMP_SEARCH_EXACT
@@ -45,8 +46,8 @@ int main(int argc, char **argv) {
   comp_status status = comp_context_new(&context, &context_options);
   double start = seconds();
   if (status == COMP_OK)
-    status = queries ? comp_neighbors_query(&neighbors, context, points, queries, &options)
-                     : comp_neighbors_find(&neighbors, context, points, &options);
+    status = queries ? comp__neighbors_query(&neighbors, context, points, queries, &options)
+                     : comp__neighbors_find(&neighbors, context, points, &options);
   if (status != COMP_OK) {
     fprintf(stderr, "%s\n", comp_error_message());
     return 1;

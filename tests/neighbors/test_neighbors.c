@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "core/rng.h"
+#include "neighbors/options.h"
 
 static comp_matrix *random_points(size_t n, size_t dims, uint64_t seed) {
   comp_matrix *matrix;
@@ -70,9 +71,9 @@ static void check_rows(const comp_neighbors *found, const comp_matrix *points, c
 
 static comp_neighbors *find(const comp_matrix *points, size_t k, comp_metric metric, comp_search search, int threads) {
   comp_context *context = test_context(threads);
-  comp_neighbors_options options = {k, metric, search};
+  comp__neighbors_options options = {k, metric, search};
   comp_neighbors *found;
-  assert_ok(comp_neighbors_find(&found, context, points, &options));
+  assert_ok(comp__neighbors_find(&found, context, points, &options));
   comp_context_free(context);
   return found;
 }
@@ -158,9 +159,9 @@ static void test_query(void **state) {
   for (size_t dims = 9; dims <= 90; dims += 81) {
     comp_matrix *points = random_points(300, dims, 1), *queries = random_points(40, dims, 2);
     memcpy(comp_matrix_values(queries), comp_matrix_values(points), dims * sizeof(float));
-    comp_neighbors_options options = {300, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_EXACT};
+    comp__neighbors_options options = {300, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_EXACT};
     comp_neighbors *found;
-    assert_ok(comp_neighbors_query(&found, context, points, queries, &options));
+    assert_ok(comp__neighbors_query(&found, context, points, queries, &options));
     check_rows(found, points, queries, false, COMP_METRIC_EUCLIDEAN);
     assert_int_equal(comp_neighbors_indices(found)[0], 0);
     assert_true(comp_neighbors_distances(found)[0] == 0.0f);
@@ -213,26 +214,27 @@ static void test_bad(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_matrix *points = random_points(10, 3, 1), *narrow = random_points(10, 2, 1), *sparse;
-  comp_neighbors_options options = COMP_NEIGHBORS_OPTIONS_INIT;
+  comp__neighbors_options options = comp__neighbors_defaults();
   comp_neighbors *found;
   options.k = 10;
-  assert_error(comp_neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT, "10 neighbours of 10 points");
+  assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT,
+               "10 neighbours of 10 points");
   options.k = 0;
-  assert_error(comp_neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT, "k: 0");
+  assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_ARGUMENT, "k: 0");
   options.k = 11;
-  assert_error(comp_neighbors_query(&found, context, points, points, &options), COMP_ERR_ARGUMENT, "k: 11");
+  assert_error(comp__neighbors_query(&found, context, points, points, &options), COMP_ERR_ARGUMENT, "k: 11");
   options.k = 3;
-  assert_error(comp_neighbors_query(&found, context, points, narrow, &options), COMP_ERR_ARGUMENT, "2 columns");
+  assert_error(comp__neighbors_query(&found, context, points, narrow, &options), COMP_ERR_ARGUMENT, "2 columns");
   comp_matrix_values(points)[3 * 4 + 2] = NAN;
-  assert_error(comp_neighbors_find(&found, context, points, &options), COMP_ERR_DATA, "row 5, column 3 is not finite");
-  assert_error(comp_neighbors_query(&found, context, narrow, points, &options), COMP_ERR_DATA, "queries: row 5");
+  assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_DATA, "row 5, column 3 is not finite");
+  assert_error(comp__neighbors_query(&found, context, narrow, points, &options), COMP_ERR_DATA, "queries: row 5");
   comp_matrix_values(points)[3 * 4 + 2] = -1e30f;
-  assert_error(comp_neighbors_find(&found, context, points, &options), COMP_ERR_DATA, "too large");
+  assert_error(comp__neighbors_find(&found, context, points, &options), COMP_ERR_DATA, "too large");
   assert_null(found);
   assert_ok(comp_matrix_to_csr(&sparse, context, narrow));
-  assert_error(comp_neighbors_find(&found, context, sparse, &options), COMP_ERR_ARGUMENT, "sparse");
+  assert_error(comp__neighbors_find(&found, context, sparse, &options), COMP_ERR_ARGUMENT, "sparse");
   comp_context_interrupt(context);
-  assert_error(comp_neighbors_find(&found, context, narrow, &options), COMP_ERR_INTERRUPTED, "interrupted");
+  assert_error(comp__neighbors_find(&found, context, narrow, &options), COMP_ERR_INTERRUPTED, "interrupted");
   comp_matrix_free(points);
   comp_matrix_free(narrow);
   comp_matrix_free(sparse);

@@ -16,6 +16,7 @@
 #include "comp/prep.h"
 #include "core/strings.h"
 #include "prep/loess.h"
+#include "prep/options.h"
 
 enum { LIST_MAX = 64 };
 
@@ -210,7 +211,7 @@ static double number(const char *name, double otherwise) {
 
 static void run_prep(comp_context *context) {
   comp_dataset *d = read_dataset("");
-  comp_prep_options o = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options o = comp__prep_defaults();
   list keep, drop;
   all(&keep, "keep");
   all(&drop, "drop_genes");
@@ -226,11 +227,11 @@ static void run_prep(comp_context *context) {
   o.normalize = one("normalize") != NULL;
   o.target_sum = number("normalize", 0);
   o.log1p = one("log1p") != NULL;
-  if (one("hvg")) must(comp_hvg_parse(&o.hvg, one("hvg")));
+  if (one("hvg")) must(comp__hvg_parse(&o.hvg, one("hvg")));
   o.hvg.batch = one("batch");
   o.keep_all_genes = one("all_genes") != NULL;
   o.force = one("force") != NULL;
-  must(comp_prep(&d, context, &o));
+  must(comp__prep(&d, context, &o));
   write_dataset(d);
   comp_dataset_free(d);
 }
@@ -247,7 +248,7 @@ static void run_apply(comp_context *context) {
 
 static void run_de(comp_context *context) {
   comp_dataset *d = read_dataset("");
-  comp_de_options o = COMP_DE_OPTIONS_INIT;
+  comp__de_options o = comp__de_defaults();
   o.groupby = one("groupby");
   o.target = one("target");
   o.reference = one("reference");
@@ -256,7 +257,7 @@ static void run_de(comp_context *context) {
   o.tie_correct = one("tie_correct") != NULL;
   comp_de *de;
   comp_table *table;
-  must(comp_de_run(&de, context, d, &o));
+  must(comp__de_run(&de, context, d, &o));
   must(comp_de_table(&table, de, d, 0));
   write_table("out_de.tsv", table, NULL, NULL);
   comp_table_free(table);
@@ -266,7 +267,7 @@ static void run_de(comp_context *context) {
 
 static void run_tabular(comp_context *context) {
   list inputs, obs, drop, features, merge;
-  comp_tabular_options o = COMP_TABULAR_OPTIONS_INIT;
+  comp__tabular_options o = comp__tabular_defaults();
   comp_table *tables[LIST_MAX] = {NULL}, *table;
   all(&inputs, "table");
   for (size_t i = 0; i < inputs.n; i++) tables[i] = read_table(inputs.items[i]);
@@ -287,7 +288,7 @@ static void run_tabular(comp_context *context) {
   o.missing = one("missing") ? COMP_MISSING_DROP : COMP_MISSING_REFUSE;
   o.raw = one("raw") != NULL;
   comp_dataset *d, *again;
-  must(comp_tabular_encode(&d, context, table, &o));
+  must(comp__tabular_encode(&d, context, table, &o));
   must(comp_tabular_apply(&again, context, table, comp_dataset_record(d)));
   write_matrix("again_x.bin", comp_dataset_x(again));
   write_dataset(d);

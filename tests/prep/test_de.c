@@ -1,4 +1,5 @@
 /* test_de.c: rank sums worked by hand, ties, labels, threads, and mistakes. The oracle is tests/oracle/test_de.py. */
+#include "prep/options.h"
 #include "prep_testing.h"
 
 static comp_dataset *two_groups(void) {
@@ -19,12 +20,12 @@ static void ranks_by_hand(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = two_groups();
-  comp_de_options o = COMP_DE_OPTIONS_INIT;
+  comp__de_options o = comp__de_defaults();
   comp_de *de;
   o.groupby = "stim";
   o.target = "S";
   o.reference = "C";
-  assert_ok(comp_de_run(&de, context, d, &o));
+  assert_ok(comp__de_run(&de, context, d, &o));
   assert_int_equal(comp_de_labels(de), 1);
   assert_string_equal(comp_de_label(de, 0), "");
   assert_int_equal(comp_de_target_samples(de, 0), 3);
@@ -48,11 +49,11 @@ static void ranks_by_hand(void **state) {
   comp_de_free(de);
 
   o.reference = NULL; /* the rest: row 6, too */
-  assert_ok(comp_de_run(&de, context, d, &o));
+  assert_ok(comp__de_run(&de, context, d, &o));
   assert_int_equal(comp_de_reference_samples(de, 0), 4);
   comp_de_free(de);
   o.label = "type";
-  assert_ok(comp_de_run(&de, context, d, &o)); /* b has one S only */
+  assert_ok(comp__de_run(&de, context, d, &o)); /* b has one S only */
   assert_int_equal(comp_de_labels(de), 1);
   assert_string_equal(comp_de_label(de, 0), "a");
   comp_de_free(de);
@@ -67,14 +68,14 @@ static void sparse_is_dense_at_any_thread_count(void **state) {
     for (int sparse = 0; sparse < 2; sparse++) {
       comp_context *context = test_context(TEST_THREADS[t]);
       comp_dataset *d = test_counts(400, 50, sparse);
-      comp_de_options o = COMP_DE_OPTIONS_INIT;
+      comp__de_options o = comp__de_defaults();
       comp_de *de;
       comp_table *table;
       o.groupby = "good";
       o.target = "True";
       o.label = "kind";
       assert_ok(comp_log1p(context, d, false));
-      assert_ok(comp_de_run(&de, context, d, &o));
+      assert_ok(comp__de_run(&de, context, d, &o));
       assert_int_equal(comp_de_labels(de), 3);
       for (size_t l = 0; l < 3; l++)
         for (size_t j = 0; j < 50; j++) {
@@ -97,25 +98,25 @@ static void mistakes_are_explained(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *d = two_groups();
   comp_de *de;
-  comp_de_options o = COMP_DE_OPTIONS_INIT;
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_ARGUMENT, "groupby");
+  comp__de_options o = comp__de_defaults();
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_ARGUMENT, "groupby");
   o.groupby = "stmi";
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_ARGUMENT, "target");
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_ARGUMENT, "target");
   o.target = "S";
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_DATA, "did you mean 'stim'");
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_DATA, "did you mean 'stim'");
   o.groupby = "stim";
   o.reference = "S";
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_ARGUMENT, "the target itself");
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_ARGUMENT, "the target itself");
   o.reference = "othr";
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_DATA, "did you mean 'other'");
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_DATA, "did you mean 'other'");
   o.reference = "other";
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_DATA, "there are not 2 samples");
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_DATA, "there are not 2 samples");
   o.min_samples = 1;
-  assert_ok(comp_de_run(&de, context, d, &o));
+  assert_ok(comp__de_run(&de, context, d, &o));
   comp_de_free(de);
   o.min_samples = 5;
   o.label = "type";
-  assert_error(comp_de_run(&de, context, d, &o), COMP_ERR_DATA, "no label has 5 samples");
+  assert_error(comp__de_run(&de, context, d, &o), COMP_ERR_DATA, "no label has 5 samples");
   comp_dataset_free(d);
   comp_context_free(context);
 }

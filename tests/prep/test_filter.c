@@ -1,18 +1,19 @@
 /* test_filter.c: leaving out samples and genes, and what happens when nothing is left. */
+#include "prep/options.h"
 #include "prep_testing.h"
 
-static comp_status filter(comp_dataset **d, const char *keep, const char *drop, comp_filter_options o) {
+static comp_status filter(comp_dataset **d, const char *keep, const char *drop, comp__filter_options o) {
   comp_context *context = test_context(2);
   o.keep = &keep;
   o.n_keep = keep ? 1 : 0;
   o.drop_genes = &drop;
   o.n_drop_genes = drop ? 1 : 0;
-  comp_status status = comp_filter(d, context, &o);
+  comp_status status = comp__filter(d, context, &o);
   comp_context_free(context);
   return status;
 }
 
-static const comp_filter_options none = COMP_FILTER_OPTIONS_INIT;
+static const comp__filter_options none = {0};
 
 static void samples_by_value(void **state) {
   (void)state;
@@ -42,7 +43,7 @@ static void genes_by_name(void **state) {
 static void genes_and_cells_by_counts(void **state) {
   (void)state;
   comp_dataset *d = test_counts(30, 20, false), *whole = test_counts(30, 20, false);
-  comp_filter_options o = COMP_FILTER_OPTIONS_INIT;
+  comp__filter_options o = comp__filter_defaults();
   o.drop_empty_genes = true;
   o.min_cell_counts = 1.0;
   assert_ok(filter(&d, NULL, NULL, o));
@@ -62,7 +63,7 @@ static void thresholds_are_inclusive(void **state) {
   assert_ok(comp_matrix_new_dense(&x, 3, 3));
   memcpy(comp_matrix_values(x), (float[]){1, 2, 0, 0, 3, 0, 0, 0, 7}, 9 * sizeof(float));
   assert_ok(comp_dataset_new(&d, x, NULL, NULL));
-  comp_filter_options o = COMP_FILTER_OPTIONS_INIT;
+  comp__filter_options o = comp__filter_defaults();
   o.min_gene_counts = 5.0;
   o.min_gene_cells = 1;
   assert_ok(filter(&d, NULL, NULL, o));
@@ -85,12 +86,12 @@ static void mistakes_are_explained(void **state) {
   assert_error(filter(&d, NULL, "(", none), COMP_ERR_ARGUMENT, "not a regular expression");
   assert_error(filter(&d, NULL, "", none), COMP_ERR_ARGUMENT, "every gene");
   assert_error(filter(&d, NULL, ".", none), COMP_ERR_DATA, "leaves none of 20 genes");
-  comp_filter_options o = COMP_FILTER_OPTIONS_INIT;
+  comp__filter_options o = comp__filter_defaults();
   o.min_cell_counts = 1e9;
   assert_error(filter(&d, NULL, NULL, o), COMP_ERR_DATA, "leaves none of 30 samples");
   o = none;
   o.min_gene_counts = NAN;
-  assert_error(filter(&d, NULL, NULL, o), COMP_ERR_ARGUMENT, "min_gene_counts");
+  assert_error(filter(&d, NULL, NULL, o), COMP_ERR_ARGUMENT, "min-gene-counts");
   assert_ptr_equal(d, before);
   comp_dataset_free(d);
 }

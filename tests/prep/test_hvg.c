@@ -3,6 +3,7 @@
 #include "prep_testing.h"
 
 #include "prep/loess.h"
+#include "prep/options.h"
 
 static FILE *open_data(const char *name) {
   const char *folder = getenv("COMP_TEST_DATA");
@@ -72,12 +73,12 @@ static void vst_is_that_of_seurat(void **state) {
   free(batch);
   comp_dataset *merged;
   assert_ok(comp_dataset_select(&merged, context, d, NULL, 0, NULL, 0));
-  comp_hvg_options o = COMP_HVG_OPTIONS_INIT;
+  comp__hvg_options o = comp__hvg_defaults();
   o.flavor = COMP_HVG_VST;
   o.n = 30;
-  assert_ok(comp_hvg(context, d, &o));
+  assert_ok(comp__hvg_run(context, d, &o));
   o.batch = "batch";
-  assert_ok(comp_hvg(context, merged, &o));
+  assert_ok(comp__hvg_run(context, merged, &o));
   size_t norm = comp_table_find(comp_dataset_var(d), "variances_norm");
   for (size_t j = 0; j < genes; j++) {
     assert_near(comp_table_number(comp_dataset_var(d), norm, j), next(file), 1e-10);
@@ -99,10 +100,10 @@ static void a_gene_alone_in_its_bin(void **state) {
   assert_ok(comp_matrix_new_dense(&x, 4, 3));
   memcpy(comp_matrix_values(x), (float[]){0.1f, 1, 3, 0.2f, 2, 4, 0.1f, 1, 4, 0.3f, 2.5f, 3}, 12 * sizeof(float));
   assert_ok(comp_dataset_new(&d, x, NULL, NULL));
-  comp_hvg_options o = COMP_HVG_OPTIONS_INIT;
+  comp__hvg_options o = comp__hvg_defaults();
   o.flavor = COMP_HVG_SEURAT;
   o.n = 2;
-  assert_ok(comp_hvg(context, d, &o));
+  assert_ok(comp__hvg_run(context, d, &o));
   size_t c = comp_table_find(comp_dataset_var(d), "dispersions_norm");
   for (size_t j = 0; j < 3; j++) {
     assert_near(comp_table_number(comp_dataset_var(d), c, j), 1.0, 1e-12);
@@ -124,12 +125,12 @@ static void every_flavor_is_the_same_at_any_thread_count(void **state) {
     for (int t = 0; t < TEST_THREADS_COUNT; t++) {
       comp_context *context = test_context(TEST_THREADS[t]);
       comp_dataset *d = test_counts(300, 60, true);
-      comp_prep_options o = COMP_PREP_OPTIONS_INIT;
+      comp__prep_options o = comp__prep_defaults();
       o.normalize = o.log1p = true;
       o.hvg.flavor = cases[k].flavor;
       o.hvg.batch = cases[k].batch;
       o.hvg.n = 20;
-      assert_ok(comp_prep(&d, context, &o));
+      assert_ok(comp__prep(&d, context, &o));
       if (cases[k].flavor == COMP_HVG_VARIANCE)
         assert_in_range(comp_dataset_features(d), 20, 40);
       else
@@ -150,11 +151,11 @@ static void more_genes_than_vary(void **state) {
   for (int flavor = COMP_HVG_SEURAT; flavor <= COMP_HVG_VARIANCE; flavor++)
     for (int batch = 0; batch < 2; batch++) {
       comp_dataset *d = test_counts(60, 40, true);
-      comp_prep_options o = COMP_PREP_OPTIONS_INIT;
+      comp__prep_options o = comp__prep_defaults();
       o.normalize = o.log1p = true;
       o.hvg.flavor = (comp_hvg_flavor)flavor;
       o.hvg.batch = batch ? "kind" : NULL;
-      assert_ok(comp_prep(&d, context, &o));
+      assert_ok(comp__prep(&d, context, &o));
       assert_int_equal(comp_dataset_features(d), 39); /* never the empty one */
       comp_dataset_free(d);
     }
@@ -165,22 +166,22 @@ static void the_wrong_data_is_refused(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = test_counts(60, 40, true);
-  comp_hvg_options o = COMP_HVG_OPTIONS_INIT;
+  comp__hvg_options o = comp__hvg_defaults();
   o.flavor = COMP_HVG_SEURAT;
-  assert_error(comp_hvg(context, d, &o), COMP_ERR_DATA, "log data");
+  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_DATA, "log data");
   comp_matrix_values(comp_dataset_x(d))[0] = 2000.0f;
   o.force = true;
-  assert_error(comp_hvg(context, d, &o), COMP_ERR_NUMERIC, "overflows");
+  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_NUMERIC, "overflows");
   o.force = false;
   o.flavor = COMP_HVG_VST;
   o.batch = "knid";
-  assert_error(comp_hvg(context, d, &o), COMP_ERR_DATA, "did you mean 'kind'");
+  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_DATA, "did you mean 'kind'");
   o.batch = COMP_LIBRARY_SIZE;
   assert_ok(comp_library_sizes(context, d));
-  assert_error(comp_hvg(context, d, &o), COMP_ERR_DATA, "single sample");
+  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_DATA, "single sample");
   o.batch = NULL;
   assert_ok(comp_log1p(context, d, false));
-  assert_error(comp_hvg(context, d, &o), COMP_ERR_DATA, "needs counts");
+  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_DATA, "needs counts");
   assert_error(comp_hvg_subset(&d, context), COMP_ERR_DATA, "highly_variable");
   comp_dataset_free(d);
   comp_context_free(context);
@@ -188,22 +189,22 @@ static void the_wrong_data_is_refused(void **state) {
 
 static void names_of_flavors_are_read(void **state) {
   (void)state;
-  comp_hvg_options o = COMP_HVG_OPTIONS_INIT;
-  assert_ok(comp_hvg_parse(&o, "vst:1500"));
+  comp__hvg_options o = comp__hvg_defaults();
+  assert_ok(comp__hvg_parse(&o, "vst:1500"));
   assert_int_equal(o.flavor, COMP_HVG_VST);
   assert_int_equal(o.n, 1500);
-  assert_ok(comp_hvg_parse(&o, "seurat"));
+  assert_ok(comp__hvg_parse(&o, "seurat"));
   assert_int_equal(o.n, 1500);
-  assert_error(comp_hvg_parse(&o, "vst:"), COMP_ERR_ARGUMENT, "number of genes");
-  assert_error(comp_hvg_parse(&o, "vst:-3"), COMP_ERR_ARGUMENT, "number of genes");
-  assert_error(comp_hvg_parse(&o, "vst:12x"), COMP_ERR_ARGUMENT, "number of genes");
-  assert_error(comp_hvg_parse(&o, "seur"), COMP_ERR_ARGUMENT, "seurat, vst or variance");
+  assert_error(comp__hvg_parse(&o, "vst:"), COMP_ERR_ARGUMENT, "number of genes");
+  assert_error(comp__hvg_parse(&o, "vst:-3"), COMP_ERR_ARGUMENT, "number of genes");
+  assert_error(comp__hvg_parse(&o, "vst:12x"), COMP_ERR_ARGUMENT, "number of genes");
+  assert_error(comp__hvg_parse(&o, "seur"), COMP_ERR_ARGUMENT, "seurat, vst or variance");
   o.span = 0.0;
-  assert_error(comp_hvg_options_check(&o), COMP_ERR_ARGUMENT, "hvg.span");
-  o = (comp_hvg_options)COMP_HVG_OPTIONS_INIT;
+  assert_error(comp__hvg_check(&o), COMP_ERR_ARGUMENT, "hvg.span");
+  o = comp__hvg_defaults();
   o.flavor = COMP_HVG_SEURAT;
   o.n = 0;
-  assert_error(comp_hvg_options_check(&o), COMP_ERR_ARGUMENT, "hvg.n");
+  assert_error(comp__hvg_check(&o), COMP_ERR_ARGUMENT, "hvg.n");
 }
 
 int main(void) {

@@ -1,4 +1,5 @@
 /* test_normalize.c: the look of data, totals, logs, and refusing what is done already. */
+#include "prep/options.h"
 #include "prep_testing.h"
 
 static comp_dataset *of_values(const float *values, size_t rows, size_t cols) {
@@ -45,10 +46,10 @@ static void nan_goes_no_further(void **state) {
   comp_context *context = test_context(2);
   for (int i = 0; i < 2; i++) {
     comp_dataset *d = of_values((float[]){1, 2, 3, i ? NAN : INFINITY}, 2, 2);
-    comp_prep_options prep = COMP_PREP_OPTIONS_INIT;
+    comp__prep_options prep = comp__prep_defaults();
     comp_data_look look;
     assert_error(comp_data_look_at(&look, context, comp_dataset_x(d)), COMP_ERR_DATA, "row 2, column 2");
-    assert_error(comp_prep(&d, context, &prep), COMP_ERR_DATA, "row 2, column 2");
+    assert_error(comp__prep(&d, context, &prep), COMP_ERR_DATA, "row 2, column 2");
     assert_error(comp_log1p(context, d, true), COMP_ERR_DATA, "not a finite number");
     assert_error(comp_normalize_total(context, d, 0.0, true, NULL), COMP_ERR_DATA, "not a finite number");
     comp_dataset_free(d);
@@ -73,21 +74,21 @@ static void totals_become_the_median(void **state) {
 static void sparse_and_dense_agree_at_any_thread_count(void **state) {
   (void)state;
   comp_dataset *reference = test_counts(700, 40, true);
-  comp_prep_options o = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options o = comp__prep_defaults();
   o.normalize = o.log1p = o.keep_counts = true;
   o.hvg.flavor = COMP_HVG_SEURAT;
   o.hvg.n = 12;
   comp_context *context = test_context(1);
-  assert_ok(comp_prep(&reference, context, &o));
+  assert_ok(comp__prep(&reference, context, &o));
   assert_int_equal(comp_dataset_features(reference), 12);
   assert_non_null(comp_dataset_get(reference, COMP_SLOT_LAYERS, "counts"));
   comp_context_free(context);
   for (int t = 0; t < TEST_THREADS_COUNT; t++) {
     context = test_context(TEST_THREADS[t]);
     comp_dataset *sparse = test_counts(700, 40, true), *dense = test_counts(700, 40, false);
-    assert_ok(comp_prep(&sparse, context, &o));
+    assert_ok(comp__prep(&sparse, context, &o));
     assert_same_datasets(sparse, reference);
-    assert_ok(comp_prep(&dense, context, &o));
+    assert_ok(comp__prep(&dense, context, &o));
     assert_same_tables(comp_dataset_var(dense), comp_dataset_var(reference));
     for (size_t i = 0; i < 700; i++)
       for (size_t j = 0; j < 12; j++)
@@ -103,9 +104,9 @@ static void library_sizes_are_kept(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = test_counts(30, 20, true), *raw = test_counts(30, 20, true);
-  comp_prep_options o = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options o = comp__prep_defaults();
   o.normalize = true;
-  assert_ok(comp_prep(&d, context, &o));
+  assert_ok(comp__prep(&d, context, &o));
   size_t c = comp_table_find(comp_dataset_obs(d), COMP_LIBRARY_SIZE);
   assert_true(c != COMP_NOT_FOUND);
   for (size_t i = 0; i < 30; i++) {

@@ -1,16 +1,17 @@
 /* test_record.c: a preparation repeated on new data; features in another order, or lacking. */
+#include "prep/options.h"
 #include "prep_testing.h"
 
 static comp_dataset *prepared(comp_context *context) {
   comp_dataset *d = test_counts(60, 40, true);
-  comp_prep_options o = COMP_PREP_OPTIONS_INIT;
+  comp__prep_options o = comp__prep_defaults();
   const char *drop = "^MT-";
   o.filter.drop_genes = &drop;
   o.filter.n_drop_genes = 1;
   o.normalize = o.log1p = true;
   o.hvg.flavor = COMP_HVG_VST;
   o.hvg.n = 15;
-  assert_ok(comp_prep(&d, context, &o));
+  assert_ok(comp__prep(&d, context, &o));
   assert_int_equal(comp_dataset_features(d), 15);
   return d;
 }

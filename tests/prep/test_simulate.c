@@ -3,13 +3,13 @@
 
 #include <unistd.h>
 
-#include "comp/simulate.h"
 #include "core/matrix.h"
 #include "prep/simulate.h"
 #include "prep/simulate_cell.h"
+#include "prep/simulate_options.h"
 
-static comp_simulate_options small_options(void) {
-  comp_simulate_options options = COMP_SIMULATE_OPTIONS_INIT;
+static comp__simulate_options small_options(void) {
+  comp__simulate_options options = comp__simulate_defaults();
   options.cells = 300;
   options.genes = 123;
   options.conditions = 3;
@@ -19,7 +19,7 @@ static comp_simulate_options small_options(void) {
   return options;
 }
 
-static comp_dataset *make(const comp_simulate_options *options, int threads, size_t block_cells) {
+static comp_dataset *make(const comp__simulate_options *options, int threads, size_t block_cells) {
   comp_context *context = test_context(threads);
   comp_dataset *dataset = NULL;
   assert_ok(comp__simulate_dataset(&dataset, context, options, block_cells));
@@ -58,7 +58,7 @@ static void assert_same_dataset(const comp_dataset *a, const comp_dataset *b) {
 static void same_bytes_at_any_threads_and_blocks(void **state) {
   (void)state;
   const size_t blocks[] = {0, 1, 7, 64, 299};
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_dataset *first = make(&options, 1, 0);
   for (int t = 0; t < TEST_THREADS_COUNT; t++)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
@@ -78,7 +78,7 @@ static void same_bytes_at_any_threads_and_blocks(void **state) {
 /* Without truth layers the counts are the same. */
 static void truth_is_only_an_addition(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_dataset *with = make(&options, 2, 0);
   options.truth = COMP_TRUTH_OFF;
   comp_dataset *without = make(&options, 2, 0);
@@ -91,7 +91,7 @@ static void truth_is_only_an_addition(void **state) {
 
 static void large_truth_is_left_out(void **state) {
   (void)state;
-  comp_simulate_options options = COMP_SIMULATE_OPTIONS_INIT;
+  comp__simulate_options options = comp__simulate_defaults();
   options.cells = 20000;
   options.genes = 20000;
   comp__sim_world world;
@@ -119,7 +119,7 @@ static char *slurp(const char *path, size_t *size) {
   return bytes;
 }
 
-static char *simulate_to_bytes(const comp_simulate_options *options, const char *path, int threads, size_t block_cells,
+static char *simulate_to_bytes(const comp__simulate_options *options, const char *path, int threads, size_t block_cells,
                                size_t *size) {
   comp_context *context = test_context(threads);
   assert_ok(comp__simulate(context, path, options, 1, block_cells));
@@ -131,7 +131,7 @@ static void same_file_at_any_threads_and_blocks(void **state) {
   (void)state;
   char path[] = "/tmp/comp-simulate-XXXXXX";
   close(mkstemp(path));
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   const size_t blocks[] = {0, 1, 97};
   size_t size, other_size;
   char *first = simulate_to_bytes(&options, path, 1, 0, &size);
@@ -149,11 +149,11 @@ static void the_file_holds_what_memory_holds(void **state) {
   (void)state;
   char path[] = "/tmp/comp-simulate-XXXXXX";
   close(mkstemp(path));
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_context *context = test_context(2);
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   comp_dataset *in_memory = make(&options, 2, 0), *on_disk = NULL;
-  assert_ok(comp_simulate(context, path, &options, 4));
+  assert_ok(comp__simulate(context, path, &options, 4, 0));
   assert_ok(comp_dataset_read(&on_disk, context, path, &read));
   assert_same_dataset(in_memory, on_disk);
   assert_string_equal(comp_dataset_obs_name(on_disk, 299), "cell300");
@@ -169,17 +169,17 @@ static void failure_leaves_the_old_file(void **state) {
   char path[] = "/tmp/comp-simulate-XXXXXX", byte = 'x';
   close(mkstemp(path));
   assert_ok(comp_file_write(path, &byte, 1));
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_context *context = test_context(2);
   comp_context_interrupt(context);
-  assert_error(comp_simulate(context, path, &options, 4), COMP_ERR_INTERRUPTED, "");
+  assert_error(comp__simulate(context, path, &options, 4, 0), COMP_ERR_INTERRUPTED, "");
   options.effect = -1;
-  assert_error(comp_simulate(context, path, &options, 4), COMP_ERR_ARGUMENT, "effect");
+  assert_error(comp__simulate(context, path, &options, 4, 0), COMP_ERR_ARGUMENT, "effect");
   size_t size;
   free(slurp(path, &size));
   assert_int_equal(size, 1);
-  assert_error(comp_simulate(context, "/no/such/folder/x.h5ad", &(comp_simulate_options)COMP_SIMULATE_OPTIONS_INIT, 4),
-               COMP_ERR_IO, "/no/such/folder");
+  const comp__simulate_options good = comp__simulate_defaults();
+  assert_error(comp__simulate(context, "/no/such/folder/x.h5ad", &good, 4, 0), COMP_ERR_IO, "/no/such/folder");
   comp_context_free(context);
   remove(path);
 }
@@ -188,7 +188,7 @@ static void failure_leaves_the_old_file(void **state) {
 
 static void parts_are_named(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_dataset *dataset = make(&options, 2, 0);
   comp_context *context = test_context(1);
   assert_ok(comp_matrix_check(context, comp_dataset_x(dataset)));
@@ -211,7 +211,7 @@ static void parts_are_named(void **state) {
 
 static void looks_like_droplet_data(void **state) {
   (void)state;
-  comp_simulate_options options = COMP_SIMULATE_OPTIONS_INIT;
+  comp__simulate_options options = comp__simulate_defaults();
   options.genes = 2000;
   options.cells = 2000;
   options.truth = COMP_TRUTH_OFF;
@@ -230,7 +230,7 @@ static size_t cells_of(const comp__sim_world *world, int32_t condition, int32_t 
 
 static void groups_have_exact_sizes(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp__sim_world world;
   assert_ok(comp__sim_world_init(&world, &options));
   for (int k = 0; k < 3; k++)
@@ -258,7 +258,7 @@ static void groups_have_exact_sizes(void **state) {
 /* Labels are shared out alike by default, and not with `composition`. */
 static void composition_differs_on_request(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   options.cells = 3000;
   options.composition = 0.5;
   comp__sim_world world;
@@ -279,7 +279,7 @@ typedef struct moments {
 /* Draws counts of one mean for many cells and genes. */
 static moments count_moments(double mean, double dispersion, size_t cells) {
   enum { GENES = 64 };
-  comp_simulate_options options = COMP_SIMULATE_OPTIONS_INIT;
+  comp__simulate_options options = comp__simulate_defaults();
   options.cells = cells;
   options.genes = GENES;
   options.library = 1;
@@ -326,7 +326,7 @@ static void counts_are_negative_binomial(void **state) {
 
 /* The formula of comp/simulate.h in double precision. */
 static void expected_profile(double *out, const comp__sim_world *world, size_t cell, const float *s, size_t condition) {
-  const comp_simulate_options *o = &world->options;
+  const comp__simulate_options *o = &world->options;
   size_t label = (size_t)world->labels[cell];
   double sum = 0;
   for (size_t g = 0; g < o->genes; g++) {
@@ -346,7 +346,7 @@ static void expected_profile(double *out, const comp__sim_world *world, size_t c
 
 static void truth_is_the_formula(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_dataset *dataset = make(&options, 2, 0);
   comp__sim_world world;
   assert_ok(comp__sim_world_init(&world, &options));
@@ -372,7 +372,7 @@ static void truth_is_the_formula(void **state) {
 /* The sum of counts over all cells against the sum of their means, gene by gene, in standard errors. */
 static void counts_follow_the_truth(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   options.cells = 6000;
   comp_dataset *dataset = make(&options, 2, 0);
   const comp_table *obs = comp_dataset_obs(dataset);
@@ -436,7 +436,7 @@ static void effect_moments(double *mean, double *sd, const comp_dataset *dataset
 
 static void effect_depends_on_label_and_state(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   options.conditions = 2;
   options.labels = 2;
   double mean[2], sd[2];
@@ -464,7 +464,7 @@ static void effect_depends_on_label_and_state(void **state) {
 
 static void no_effect_no_difference(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   options.effect = 0;
   comp_dataset *dataset = make(&options, 2, 0);
   assert_same_matrix(comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_control"),
@@ -496,7 +496,7 @@ static void shape_moments(double *skewness, double *kurtosis, const comp_dataset
 
 static void states_are_not_gaussian(void **state) {
   (void)state;
-  comp_simulate_options options = COMP_SIMULATE_OPTIONS_INIT;
+  comp__simulate_options options = comp__simulate_defaults();
   options.cells = 8000;
   options.genes = 10;
   options.labels = 2;
@@ -522,55 +522,54 @@ static void states_are_not_gaussian(void **state) {
 
 static void bad_options_are_named(void **state) {
   (void)state;
-  const comp_simulate_options good = COMP_SIMULATE_OPTIONS_INIT;
-  assert_ok(comp_simulate_check(&good));
-  comp_simulate_options o;
+  const comp__simulate_options good = comp__simulate_defaults();
+  assert_ok(comp__options_check(&comp__simulate_kind, &good));
+  comp__simulate_options o;
 #define REFUSED(field, value, text)                                                                                    \
   do {                                                                                                                 \
     o = good;                                                                                                          \
     o.field = value;                                                                                                   \
-    assert_error(comp_simulate_check(&o), COMP_ERR_ARGUMENT, text);                                                    \
+    assert_error(comp__options_check(&comp__simulate_kind, &o), COMP_ERR_ARGUMENT, text);                              \
   } while (0)
-  REFUSED(cells, 0, "cells must be from 1");
+  REFUSED(cells, 0, "cells: 0 is out of range: 1 to");
   REFUSED(cells, 9, "at least conditions x labels = 10");
   REFUSED(genes, 0, "genes");
-  REFUSED(conditions, 1, "conditions must be from 2");
+  REFUSED(conditions, 1, "conditions: 1 is out of range: 2 to");
   REFUSED(labels, 0, "labels");
   REFUSED(programs, 0, "programs");
-  REFUSED(effect, -1, "effect must be from 0 to 5, not -1");
+  REFUSED(effect, -1, "effect: -1 is out of range: 0 to 5");
   REFUSED(effect, NAN, "effect");
-  REFUSED(effect_genes, 1.5, "effect_genes");
+  REFUSED(effect_genes, 1.5, "effect-genes");
   REFUSED(separation, -0.1, "separation");
   REFUSED(specific, 2, "specific");
   REFUSED(heterogeneity, -1, "heterogeneity");
   REFUSED(library, -5, "library");
   REFUSED(library, INFINITY, "library");
-  REFUSED(library_sd, 10, "library_sd");
+  REFUSED(library_sd, 10, "library-sd");
   REFUSED(dispersion, -0.1, "dispersion");
   REFUSED(imbalance, 1, "imbalance");
   REFUSED(composition, -1, "composition");
-  REFUSED(truth, (comp_simulate_truth)7, "truth");
   REFUSED(absent, "type1", "LABEL:CONDITION");
   REFUSED(absent, "type9:treated", "no label 'type9'; the labels are type1 .. type5");
   REFUSED(absent, "type1:stim", "no condition 'stim'");
   o = good;
   o.labels = 1;
   o.absent = "type1:treated";
-  assert_error(comp_simulate_check(&o), COMP_ERR_ARGUMENT, "without cells");
+  assert_error(comp__options_check(&comp__simulate_kind, &o), COMP_ERR_ARGUMENT, "without cells");
   comp_context *context = test_context(1);
   comp_dataset *dataset;
-  assert_error(comp_simulate_dataset(&dataset, context, &o), COMP_ERR_ARGUMENT, "without cells");
+  assert_error(comp__simulate_dataset(&dataset, context, &o, 0), COMP_ERR_ARGUMENT, "without cells");
   assert_null(dataset);
   comp_context_free(context);
 }
 
 static void can_be_interrupted(void **state) {
   (void)state;
-  comp_simulate_options options = small_options();
+  comp__simulate_options options = small_options();
   comp_context *context = test_context(2);
   comp_dataset *dataset;
   comp_context_interrupt(context);
-  assert_error(comp_simulate_dataset(&dataset, context, &options), COMP_ERR_INTERRUPTED, "");
+  assert_error(comp__simulate_dataset(&dataset, context, &options, 0), COMP_ERR_INTERRUPTED, "");
   assert_null(dataset);
   comp_context_free(context);
 }

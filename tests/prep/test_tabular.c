@@ -1,4 +1,5 @@
 /* test_tabular.c: tables below each other, one-hot encoding, merging, missing values, new rows. */
+#include "prep/options.h"
 #include "prep_testing.h"
 
 static comp_table *people(void) {
@@ -15,8 +16,8 @@ static comp_table *people(void) {
 
 static const char *const obs[] = {"sex"}, *const merge[] = {"role=Wife,Husband:spouse"};
 
-static comp_tabular_options usual(void) {
-  comp_tabular_options o = COMP_TABULAR_OPTIONS_INIT;
+static comp__tabular_options usual(void) {
+  comp__tabular_options o = comp__tabular_defaults();
   o.obs = obs;
   o.n_obs = 1;
   o.merge = merge;
@@ -30,10 +31,10 @@ static void columns_become_features(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_table *t = people();
-  comp_tabular_options o = usual();
+  comp__tabular_options o = usual();
   comp_dataset *d;
   o.raw = true;
-  assert_ok(comp_tabular_encode(&d, context, t, &o));
+  assert_ok(comp__tabular_encode(&d, context, t, &o));
   const char *const names[] = {"age", "member", "role_Own", "role_spouse", "land_B", "land_Z"};
   const float values[4][6] = {{20, 1, 0, 1, 1, 0}, {30, 0, 1, 0, 0, 1}, {40, 0, 0, 1, 1, 0}, {50, 1, 1, 0, 1, 0}};
   assert_int_equal(comp_dataset_features(d), 6);
@@ -48,7 +49,7 @@ static void columns_become_features(void **state) {
   comp_dataset_free(d);
 
   o.raw = false;
-  assert_ok(comp_tabular_encode(&d, context, t, &o));
+  assert_ok(comp__tabular_encode(&d, context, t, &o));
   for (size_t j = 0; j < 6; j++) {
     double sum = 0.0, squares = 0.0;
     for (size_t i = 0; i < 4; i++) {
@@ -67,9 +68,9 @@ static void new_rows_are_encoded_the_same(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_table *t = people(), *fresh;
-  comp_tabular_options o = usual();
+  comp__tabular_options o = usual();
   comp_dataset *d, *again;
-  assert_ok(comp_tabular_encode(&d, context, t, &o));
+  assert_ok(comp__tabular_encode(&d, context, t, &o));
   assert_ok(comp_tabular_apply(&again, context, t, comp_dataset_record(d)));
   assert_same_datasets(d, again);
   comp_dataset_free(again);
@@ -105,38 +106,38 @@ static void mistakes_are_explained(void **state) {
   comp_context *context = test_context(1);
   comp_table *t = people();
   comp_dataset *d;
-  comp_tabular_options o = usual();
+  comp__tabular_options o = usual();
   o.missing = COMP_MISSING_REFUSE;
-  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "row 5 has no value in column 'role'");
+  assert_error(comp__tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "row 5 has no value in column 'role'");
   o = usual();
   const char *wrong[] = {"land_C"};
   o.drop_features = wrong;
   o.n_drop_features = 1;
-  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "did you mean 'land_");
+  assert_error(comp__tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "did you mean 'land_");
   o = usual();
   wrong[0] = "rol";
   o.drop = wrong;
   o.n_drop = 1;
-  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "drop: there is no column 'rol'");
+  assert_error(comp__tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "drop: there is no column 'rol'");
   wrong[0] = "role"; /* what a dropped column lacks does not count */
   o.missing = COMP_MISSING_REFUSE;
   o.n_merge = 0;
-  assert_ok(comp_tabular_encode(&d, context, t, &o));
+  assert_ok(comp__tabular_encode(&d, context, t, &o));
   assert_int_equal(comp_dataset_samples(d), 5);
   comp_dataset_free(d);
   for (size_t i = 0; i < 4; i++) {
     const char *bad = (const char *const[]){"role", "role=a", "=a:b", "role=a:"}[i];
     o.merge = &bad;
     o.n_merge = 1;
-    assert_error(comp_tabular_options_check(&o), COMP_ERR_ARGUMENT, "COLUMN=V1,V2:NEW");
+    assert_error(comp__tabular_check(&o), COMP_ERR_ARGUMENT, "COLUMN=V1,V2:NEW");
   }
   o.n_merge = 0;
   assert_ok(comp_table_add_numbers(t, "land_B", (double[]){1, 2, 3, 4, 5}, true));
-  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "two features would be called 'land_B'");
+  assert_error(comp__tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "two features would be called 'land_B'");
   o.n_merge = 1;
   const char *number = "age=20:30";
   o.merge = &number;
-  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "holds numbers");
+  assert_error(comp__tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "holds numbers");
   comp_table_free(t);
   comp_context_free(context);
 }
@@ -146,17 +147,17 @@ static void constant_features_become_zero(void **state) {
   comp_context *context = test_context(1);
   comp_table *t;
   comp_dataset *d;
-  comp_tabular_options o = COMP_TABULAR_OPTIONS_INIT;
+  comp__tabular_options o = comp__tabular_defaults();
   assert_ok(comp_table_new(&t, 3));
   assert_ok(comp_table_add_numbers(t, "same", (double[]){0.1, 0.1, 0.1}, false));
   assert_ok(comp_table_add_numbers(t, "big", (double[]){1e9, 1e9 + 1, 1e9 + 2}, false));
-  assert_ok(comp_tabular_encode(&d, context, t, &o));
+  assert_ok(comp__tabular_encode(&d, context, t, &o));
   for (size_t i = 0; i < 3; i++) assert_true(test_at(comp_dataset_x(d), i, 0) == 0.0f);
   assert_near(test_at(comp_dataset_x(d), 2, 1), sqrt(1.5), 1e-6); /* not lost to f32 */
   assert_string_equal(comp_dataset_obs_name(d, 2), "2");
   comp_dataset_free(d);
   assert_ok(comp_table_add_numbers(t, "big", (double[]){1, INFINITY, 2}, false));
-  assert_error(comp_tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "not a finite number");
+  assert_error(comp__tabular_encode(&d, context, t, &o), COMP_ERR_DATA, "not a finite number");
   comp_table_free(t);
   comp_context_free(context);
 }

@@ -1,6 +1,7 @@
 /* test_figure.c: figures of all kinds and formats: nothing is cut off at the edge of the sheet, whatever the names; bad
  * input is refused and leaves no file. */
 #include "report/report_testing.h"
+#include "train/options.h"
 
 #include <cairo.h>
 
@@ -130,15 +131,15 @@ static void training_is_curves(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  comp_train_options options;
-  assert_ok(comp_train_options_init(&options, "comp", "default"));
+  comp__train_options options;
+  assert_ok(comp__train_options_init(&options, "comp", "default"));
   options.condition = "condition";
   options.model.n_hidden = 1;
   options.model.hidden[0] = 8;
   options.model.latent = 2;
   options.epochs = 4;
   comp_model *model;
-  assert_ok(comp_train(&model, context, d, &options));
+  assert_ok(comp__train(&model, context, d, &options));
   assert_ok(comp_figure_history(model, scratch("history.png"), &LOOK));
   assert_margin_is_white(scratch("history.png"));
   comp_model_free(model);

@@ -10,6 +10,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "task/coder.h"
+#include "task/options.h"
 #include "train/loader.h"
 #include "train/trained.h"
 
@@ -54,9 +55,9 @@ static comp_dataset *make_data(comp_context *context, size_t n, size_t features,
 }
 
 static comp_model *make_model(comp_context *context, const comp_dataset *d, const char *name, bool nb, bool learned) {
-  comp_train_options o;
+  comp__train_options o;
   comp_model *model;
-  assert_ok(comp_train_options_init(&o, name, "default"));
+  assert_ok(comp__train_options_init(&o, name, "default"));
   o.condition = "c";
   o.model.latent = 3;
   o.model.n_hidden = 2;
@@ -67,7 +68,7 @@ static comp_model *make_model(comp_context *context, const comp_dataset *d, cons
   o.batch = 64;
   o.epochs = 2;
   o.precision = COMP_PRECISION_F32;
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   return model;
 }
 
@@ -110,9 +111,9 @@ static void blocks_give_what_one_batch_gives(void **state) {
         comp_context *context = test_context(TEST_THREADS[t]);
         comp_dataset *d = make_data(context, N, 20, sparse);
         comp_model *model = make_model(context, d, comp_model_name(m), nb, sparse);
-        comp_embed_options options = COMP_EMBED_OPTIONS_INIT;
+        comp__embed_options options = comp__embed_defaults();
         comp_matrix *z, *scale;
-        assert_ok(comp_embed(&z, &scale, context, model, d, &options));
+        assert_ok(comp__embed(&z, &scale, context, model, d, &options));
         if (t == 0) {
           float *mean = malloc(N * 3 * sizeof *mean), *sd = malloc(N * 3 * sizeof *sd);
           encode_at_once(mean, sd, context, model, d);
@@ -177,19 +178,19 @@ static void draws_are_summarised(void **state) {
   comp_dataset *d = make_data(context, N, G, true);
   comp_model *model = make_model(context, d, "comp", true, true);
   comp_matrix *mean, *scale;
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
+  comp__embed_options embed = comp__embed_defaults();
   comp__coder *coder;
-  assert_ok(comp_embed(&mean, &scale, context, model, d, &embed));
+  assert_ok(comp__embed(&mean, &scale, context, model, d, &embed));
   assert_ok(comp__coder_new(&coder, context, model, COMP_PRECISION_F32));
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
     size_t n = numbers[k], sample = 17;
-    comp_counterfactual_options o = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+    comp__counterfactual_options o = comp__counterfactual_defaults();
     comp_prediction p;
     o.to = "b";
     o.samples = n;
     o.seed = 9;
     o.interval = 0.7;
-    assert_ok(comp_counterfactual(&p, context, model, d, &o));
+    assert_ok(comp__counterfactual(&p, context, model, d, &o));
     assert_int_equal(p.n_predicted, N);
     float *z = malloc(n * 3 * sizeof *z), *out = malloc(n * G * sizeof *out), *library = malloc(n * sizeof *library);
     float *column = malloc(n * sizeof *column), total = 0;
@@ -251,20 +252,20 @@ static bool use_model(comp_context *context, const comp_dataset *d, const char *
   comp_model *model;
   comp_prediction p;
   comp_matrix *z;
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
-  comp_counterfactual_options o = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+  comp__embed_options embed = comp__embed_defaults();
+  comp__counterfactual_options o = comp__counterfactual_defaults();
   o.to = "b";
   o.samples = 2;
   if (comp_model_load(&model, path) != COMP_OK) {
     assert_string_not_equal(comp_error_message(), "");
     return false;
   }
-  if (comp_embed(&z, NULL, context, model, d, &embed) == COMP_OK) {
+  if (comp__embed(&z, NULL, context, model, d, &embed) == COMP_OK) {
     for (size_t i = 0; i < comp_matrix_nnz(z); i++) assert_true(isfinite(z->values[i]));
     comp_matrix_free(z);
   } else
     assert_null(z);
-  if (comp_counterfactual(&p, context, model, d, &o) == COMP_OK) {
+  if (comp__counterfactual(&p, context, model, d, &o) == COMP_OK) {
     for (size_t i = 0; i < comp_matrix_nnz(p.upper); i++) assert_true(isfinite(p.upper->values[i]));
     comp_prediction_release(&p);
   } else
@@ -303,13 +304,13 @@ static void damaged_model_files(void **state) {
   free(longer);
   free(bytes);
   /* Weights that are finite, but lead beyond: an error, never NaN. */
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
+  comp__embed_options embed = comp__embed_defaults();
   comp_matrix *z;
   for (size_t i = 0; i < model->network.params.size; i++) model->params[i] = 3e38f;
   assert_ok(comp_model_save(model, "b.comp"));
   comp_model_free(model);
   assert_ok(comp_model_load(&model, "b.comp"));
-  assert_error(comp_embed(&z, NULL, context, model, d, &embed), COMP_ERR_NUMERIC, "not finite");
+  assert_error(comp__embed(&z, NULL, context, model, d, &embed), COMP_ERR_NUMERIC, "not finite");
   comp_model_free(model);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -320,49 +321,49 @@ static void bad_requests(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *d = make_data(context, 30, 6, false), *other;
   comp_model *model = make_model(context, d, "comp", false, false), *vae = make_model(context, d, "vae", false, false);
-  comp_counterfactual_options o = COMP_COUNTERFACTUAL_OPTIONS_INIT;
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
+  comp__counterfactual_options o = comp__counterfactual_defaults();
+  comp__embed_options embed = comp__embed_defaults();
   comp_prediction p;
   comp_matrix *x, *z;
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "to:");
+  assert_error(comp__counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "to:");
   o.to = "B";
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "did you mean 'b'?");
+  assert_error(comp__counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "did you mean 'b'?");
   o.to = "b";
   o.from = "zebra";
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "it knows 'a', 'b', 'c'");
+  assert_error(comp__counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "it knows 'a', 'b', 'c'");
   o.from = NULL;
   o.samples = 1;
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "samples:");
+  assert_error(comp__counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "samples:");
   o.samples = 2;
   o.interval = NAN;
-  assert_error(comp_counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "interval:");
+  assert_error(comp__counterfactual(&p, context, model, d, &o), COMP_ERR_ARGUMENT, "interval:");
   embed.precision = (comp_precision)9;
-  assert_error(comp_embed(&z, NULL, context, model, d, &embed), COMP_ERR_ARGUMENT, "precision:");
+  assert_error(comp__embed(&z, NULL, context, model, d, &embed), COMP_ERR_ARGUMENT, "precision:");
   embed.precision = COMP_PRECISION_F32;
   comp_dataset_x(d)->values[8] = NAN;
-  assert_error(comp_embed(&z, NULL, context, model, d, &embed), COMP_ERR_DATA, "sample '1' (row 2), feature '2'");
+  assert_error(comp__embed(&z, NULL, context, model, d, &embed), COMP_ERR_DATA, "sample '1' (row 2), feature '2'");
   comp_dataset_x(d)->values[8] = 0;
   /* Other names; no conditions, which only some models need; samples without a condition. */
   static const char *const names[] = {"0", "q", "r", "s", "t", "u"};
   assert_ok(comp_matrix_new_dense(&x, 5, 6));
   assert_ok(comp_dataset_new(&other, x, NULL, names));
-  assert_error(comp_embed(&z, NULL, context, model, other, &embed), COMP_ERR_DATA, "there is no column 'c'");
-  assert_error(comp_embed(&z, NULL, context, vae, other, &embed), COMP_ERR_DATA, "only 1 of the model's 6 features");
+  assert_error(comp__embed(&z, NULL, context, model, other, &embed), COMP_ERR_DATA, "there is no column 'c'");
+  assert_error(comp__embed(&z, NULL, context, vae, other, &embed), COMP_ERR_DATA, "only 1 of the model's 6 features");
   comp_dataset_free(other);
   assert_ok(comp_matrix_new_dense(&x, 5, 6));
   assert_ok(comp_dataset_new(&other, x, NULL, NULL));
-  assert_ok(comp_embed(&z, NULL, context, vae, other, &embed));
+  assert_ok(comp__embed(&z, NULL, context, vae, other, &embed));
   comp_matrix_free(z);
   assert_ok(comp_table_add_categorical(comp_dataset_obs(other), "c", (int32_t[]){0, 1, -1, 0, 0}, LEVELS, 3));
-  assert_error(comp_embed(&z, NULL, context, model, other, &embed), COMP_ERR_DATA, "1 of 5 samples have no value");
+  assert_error(comp__embed(&z, NULL, context, model, other, &embed), COMP_ERR_DATA, "1 of 5 samples have no value");
   o.interval = 0.9;
   o.from = "a";
-  assert_ok(comp_counterfactual(&p, context, model, other, &o));
+  assert_ok(comp__counterfactual(&p, context, model, other, &o));
   assert_int_equal(p.n_predicted, 3);
   assert_int_equal(p.predicted[2], 0);
   comp_prediction_release(&p);
   o.from = "c";
-  assert_error(comp_counterfactual(&p, context, model, other, &o), COMP_ERR_DATA, "no sample has the value 'c'");
+  assert_error(comp__counterfactual(&p, context, model, other, &o), COMP_ERR_DATA, "no sample has the value 'c'");
   comp_dataset_free(other);
   comp_model_free(model), comp_model_free(vae);
   comp_dataset_free(d);

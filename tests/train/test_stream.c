@@ -7,6 +7,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "train/loader.h"
+#include "train/options.h"
 #include "train/trained.h"
 
 enum { ROWS = 1003, COLS = 7 };
@@ -146,8 +147,8 @@ static void a_model_from_disk(void **state) {
   (void)state;
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   read.skip_x = true;
-  comp_train_options o;
-  assert_ok(comp_train_options_init(&o, "comp", "default"));
+  comp__train_options o;
+  assert_ok(comp__train_options_init(&o, "comp", "default"));
   o.condition = "c";
   o.model.latent = 2;
   o.model.n_hidden = 1;
@@ -166,7 +167,7 @@ static void a_model_from_disk(void **state) {
     comp_model *model;
     assert_ok(comp_dataset_read(&d, context, "sparse.h5ad", &read));
     assert_null(comp_dataset_x(d));
-    assert_ok(comp_train(&model, context, d, &o));
+    assert_ok(comp__train(&model, context, d, &o));
     assert_ok(comp_model_save(model, t == 0 ? "a.comp" : "b.comp"));
     const float *centres = model->buffers + model->network.centre;
     assert_memory_equal(centres, expected, sizeof expected);
@@ -178,10 +179,10 @@ static void a_model_from_disk(void **state) {
     }
     comp_model_free(model);
     o.stream = "dense.h5ad"; /* the same numbers in another form, but this data set's file is the one that is read */
-    assert_ok(comp_train(&model, context, d, &o));
+    assert_ok(comp__train(&model, context, d, &o));
     comp_model_free(model);
     o.stream = "missing.h5ad";
-    assert_int_not_equal(comp_train(&model, context, d, &o), COMP_OK);
+    assert_int_not_equal(comp__train(&model, context, d, &o), COMP_OK);
     assert_null(model);
     o.stream = "sparse.h5ad";
     comp_dataset_free(d);

@@ -10,6 +10,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "train/loader.h"
+#include "train/options.h"
 #include "train/trained.h"
 
 static char folder[] = "/tmp/comp-test-train-XXXXXX";
@@ -56,9 +57,9 @@ static comp_dataset *make_data(comp_context *context, const size_t *sizes, size_
   return d;
 }
 
-static comp_train_options small_options(const char *model) {
-  comp_train_options o;
-  assert_ok(comp_train_options_init(&o, model, "default"));
+static comp__train_options small_options(const char *model) {
+  comp__train_options o;
+  assert_ok(comp__train_options_init(&o, model, "default"));
   o.condition = "c";
   o.model.latent = 3;
   o.model.n_hidden = 2;
@@ -98,9 +99,9 @@ static void assert_same_files(const char *a, const char *b) {
   free(x), free(y);
 }
 
-static void train_to(const char *path, comp_context *context, const comp_dataset *d, const comp_train_options *o) {
+static void train_to(const char *path, comp_context *context, const comp_dataset *d, const comp__train_options *o) {
   comp_model *model;
-  assert_ok(comp_train(&model, context, d, o));
+  assert_ok(comp__train(&model, context, d, o));
   assert_ok(comp_model_save(model, path));
   comp_model_free(model);
 }
@@ -109,7 +110,7 @@ static void same_bytes_at_any_thread_count(void **state) {
   (void)state;
   for (size_t m = 0; m < comp_model_count(); m++)
     for (int sparse = 0; sparse < 2; sparse++) {
-      comp_train_options o = small_options(comp_model_name(m));
+      comp__train_options o = small_options(comp_model_name(m));
       o.model.learn_scale = sparse;
       for (int t = 0; t < TEST_THREADS_COUNT; t++) {
         comp_context *context = test_context(TEST_THREADS[t]);
@@ -163,7 +164,7 @@ static void assert_log_is_whole(const char *path, int epochs) {
 static void check_resumed(comp_select select) {
   comp_context *context = test_context(2);
   comp_dataset *d = make_data(context, (size_t[]){70, 45}, 2, 24, true);
-  comp_train_options o = small_options("comp");
+  comp__train_options o = small_options("comp");
   /* What changes from step to step: gamma in one, the blur in the other. */
   if (select == COMP_SELECT_LAST) o.kl_target = 0.3;
   if (select == COMP_SELECT_AVERAGE) o.blur_from = 2, o.blur_to = 0.1, o.model.centred = true;
@@ -180,7 +181,7 @@ static void check_resumed(comp_select select) {
     comp_context_options options = {3, COMP_LOG_WARNING, NULL, on_progress, &s};
     assert_ok(comp_context_new(&s.context, &options));
     comp_model *model = NULL;
-    comp_status status = comp_train(&model, s.context, d, &o);
+    comp_status status = comp__train(&model, s.context, d, &o);
     comp_context_free(s.context);
     if (status == COMP_OK) {
       assert_ok(comp_model_save(model, "b.comp"));
@@ -199,7 +200,7 @@ static void check_resumed(comp_select select) {
   /* Another run's checkpoint is refused. */
   o.seed = 1;
   comp_model *model;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "belongs to a run with other data or options");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "belongs to a run with other data or options");
   assert_null(model);
   /* And one that was damaged. */
   o.seed = 0;
@@ -207,7 +208,7 @@ static void check_resumed(comp_select select) {
   char *bytes = file_bytes("run.checkpoint", &size);
   bytes[size - 9] = (char)(bytes[size - 9] ^ 4);
   write_file("run.checkpoint", bytes, size);
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_FORMAT, "changed or damaged since it was written");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_FORMAT, "changed or damaged since it was written");
   assert_null(model);
   free(bytes);
   remove("run.checkpoint");
@@ -228,7 +229,7 @@ static void averages_are_means_of_the_last_weights(void **state) {
   enum { STEPS = 8, TAIL = 3, SAMPLES = 90, FEATURES = 11 }; /* after 6, 7 and 8 of 8 steps */
   comp_dataset *d = NULL;
   comp_model *average[TEST_THREADS_COUNT], *one;
-  comp_train_options o = small_options("comp");
+  comp__train_options o = small_options("comp");
   o.schedule = COMP_SCHEDULE_CONSTANT;
   o.batch = 1000; /* a step an epoch */
   o.validation = 0;
@@ -238,7 +239,7 @@ static void averages_are_means_of_the_last_weights(void **state) {
     comp_dataset_free(d);
     d = make_data(context, (size_t[]){50, 40}, 2, FEATURES, false);
     o.select = COMP_SELECT_AVERAGE;
-    assert_ok(comp_train(&average[t], context, d, &o));
+    assert_ok(comp__train(&average[t], context, d, &o));
     comp_context_free(context);
   }
   comp_context *context = test_context(2);
@@ -247,7 +248,7 @@ static void averages_are_means_of_the_last_weights(void **state) {
   for (size_t last = STEPS - TAIL + 1; last <= STEPS; last++) {
     o.epochs = last;
     o.select = COMP_SELECT_LAST;
-    assert_ok(comp_train(&one, context, d, &o));
+    assert_ok(comp__train(&one, context, d, &o));
     for (size_t i = 0; i < n->params.size; i++) mean[i] += (double)one->params[i] / TAIL;
     comp_model_free(one);
   }
@@ -322,29 +323,29 @@ static void models_know_their_recipe(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = make_data(context, (size_t[]){40, 30}, 2, 12, true);
-  comp_train_options o = small_options("comp");
+  comp__train_options o = small_options("comp");
   comp_model *model;
   o.blur_from = 2, o.blur_to = 0.3; /* changes `select` and `patience` */
   o.epochs = 0, o.steps = 40;       /* left to the data */
   o.precision = COMP_PRECISION_AUTO;
   train_to("a.comp", context, d, &o);
   assert_ok(comp_model_load(&model, "a.comp"));
-  assert_true(comp_model_follows(model, &o));
-  comp_train_options other = o;
+  assert_true(comp__model_follows(model, &o));
+  comp__train_options other = o;
   other.blur_to = 0.2;
-  assert_false(comp_model_follows(model, &other));
+  assert_false(comp__model_follows(model, &other));
   other = o;
   other.model.latent = 4;
-  assert_false(comp_model_follows(model, &other));
+  assert_false(comp__model_follows(model, &other));
   other = o;
   other.model.centred = true;
-  assert_false(comp_model_follows(model, &other));
+  assert_false(comp__model_follows(model, &other));
   other = o;
   other.seed = 1;
-  assert_false(comp_model_follows(model, &other));
+  assert_false(comp__model_follows(model, &other));
   other = o;
   other.epochs = 1;
-  assert_false(comp_model_follows(model, &other));
+  assert_false(comp__model_follows(model, &other));
   comp_model_free(model);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -354,11 +355,11 @@ static void files_bring_the_model_back(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = make_data(context, (size_t[]){40, 30}, 2, 10, false);
-  comp_train_options o = small_options("trvae");
+  comp__train_options o = small_options("trvae");
   o.log = "log.jsonl";
   comp_model *model, *back;
   assert_ok(comp_dataset_set_record(d, "{\"steps\":[]}"));
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   assert_ok(comp_model_save(model, "a.comp"));
   assert_ok(comp_model_load(&back, "a.comp"));
   assert_memory_equal(back->params, model->params, model->network.params.size * sizeof(float));
@@ -410,7 +411,7 @@ static void damaged_model_files(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false);
-  comp_train_options o = small_options("cvae");
+  comp__train_options o = small_options("cvae");
   o.epochs = 1;
   o.model.hidden[0] = o.model.hidden[1] = 3;
   train_to("a.comp", context, d, &o);
@@ -476,9 +477,9 @@ static bool all_finite(const comp_model *m) {
 }
 
 /* Trains; a run that works must leave finite weights, one that fails must say what is wrong. */
-static void survive(comp_context *context, comp_dataset *d, const comp_train_options *o) {
+static void survive(comp_context *context, comp_dataset *d, const comp__train_options *o) {
   comp_model *model = NULL;
-  comp_status status = comp_train(&model, context, d, o);
+  comp_status status = comp__train(&model, context, d, o);
   if (model) assert_true(all_finite(model));
   if (status != COMP_OK) assert_true(strlen(comp_error_message()) > 20);
   comp_model_free(model);
@@ -490,7 +491,7 @@ static void hard_data(void **state) {
   comp_context *context = test_context(2);
   const char *models[] = {"comp", "trvae", "vfae"};
   for (int m = 0; m < 3; m++) {
-    comp_train_options o = small_options(models[m]);
+    comp__train_options o = small_options(models[m]);
     survive(context, make_data(context, (size_t[]){60, 1}, 2, 8, true), &o); /* a condition of one */
     survive(context, make_data(context, (size_t[]){60, 2}, 2, 8, true), &o);
     survive(context, make_data(context, (size_t[]){1, 1}, 2, 8, false), &o);
@@ -519,39 +520,39 @@ static void bad_input_is_named(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false),
                *one = make_data(context, (size_t[]){20}, 1, 5, false);
-  comp_train_options o = small_options("comp");
+  comp__train_options o = small_options("comp");
   comp_model *model = NULL;
-  assert_error(comp_train(&model, context, one, &o), COMP_ERR_DATA, "only one value, 'a'");
+  assert_error(comp__train(&model, context, one, &o), COMP_ERR_DATA, "only one value, 'a'");
   o.condition = "cc";
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "did you mean 'c'?");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "did you mean 'c'?");
   o = small_options("comp");
   o.model.latent = 0;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "latent: 0");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "latent: 0");
   o = small_options("comp");
   o.rate = -1;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "rate: -1");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "lr: -1");
   o = small_options("comp");
   o.batch = 1;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "batch: 1");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "batch: 1");
   o = small_options("vae");
   o.kl_target = 1;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no penalty");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no penalty");
   o = small_options("vfae");
   o.blur_from = o.blur_to = 1;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no mixture of posteriors");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no mixture of posteriors");
   o = small_options("comp");
   o.blur_from = 1;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_ARGUMENT, "blur: 1 and 0");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "blur: 1 and 0");
   o = small_options("comp");
   o.model.likelihood = COMP_LIKELIHOOD_NB;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "not a whole number");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "not a whole number");
   o = small_options("comp");
   comp_dataset_x(d)->values[7] = 2e6f;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "as large as 2e+06");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "as large as 2e+06");
   comp_dataset_x(d)->values[7] = NAN;
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_DATA, "sample 2, feature 3");
-  assert_error(comp_train_options_init(&o, "cmop", NULL), COMP_ERR_ARGUMENT, "did you mean comp");
-  assert_error(comp_train_options_init(&o, "comp", "paper-kong"), COMP_ERR_ARGUMENT, "did you mean 'paper-kang'");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "sample 2, feature 3");
+  assert_error(comp__train_options_init(&o, "cmop", NULL), COMP_ERR_ARGUMENT, "did you mean comp");
+  assert_error(comp__train_options_init(&o, "comp", "paper-kong"), COMP_ERR_ARGUMENT, "did you mean 'paper-kang'");
   assert_null(model);
   comp_dataset_free(d), comp_dataset_free(one);
   comp_context_free(context);
@@ -559,23 +560,23 @@ static void bad_input_is_named(void **state) {
 
 static void presets_follow_the_paper(void **state) {
   (void)state;
-  comp_train_options o;
+  comp__train_options o;
   for (size_t p = 0; p < comp_preset_count(); p++)
     for (size_t m = 0; m < comp_model_count(); m++) {
-      assert_ok(comp_train_options_init(&o, comp_model_name(m), comp_preset_name(p)));
+      assert_ok(comp__train_options_init(&o, comp_model_name(m), comp_preset_name(p)));
       o.condition = "c";
-      assert_ok(comp_train_options_check(&o));
+      assert_ok(comp__options_check(&comp__train_kind, &o));
     }
-  assert_ok(comp_train_options_init(&o, "comp", "paper-kang"));
+  assert_ok(comp__train_options_init(&o, "comp", "paper-kang"));
   assert_true(o.rate == 1e-6 && o.epochs == 10000 && o.batch == 512 && o.model.beta == 1e-7 && o.model.gamma == 1.0);
-  assert_ok(comp_train_options_init(&o, "vfae", "paper-adult"));
+  assert_ok(comp__train_options_init(&o, "vfae", "paper-adult"));
   assert_true(o.model.n_hidden == 1 && o.model.learn_scale && !o.model.multi_scale && o.model.gamma == 1000.0);
-  assert_ok(comp_train_options_init(&o, "cvae", "paper-tumour"));
+  assert_ok(comp__train_options_init(&o, "cvae", "paper-tumour"));
   assert_true(o.model.penalty == COMP_PENALTY_NONE && o.batch == 5500 && o.model.latent == 16);
-  assert_ok(comp_train_options_init(&o, "comp", "protect"));
+  assert_ok(comp__train_options_init(&o, "comp", "protect"));
   assert_true(o.model.scale == 1.0 && o.model.beta == 1.0 && o.model.gamma == 10.0 && o.patience == 0);
   assert_true(o.steps == 3000 && o.epochs == 0 && o.schedule == COMP_SCHEDULE_COSINE && !o.model.include_self);
-  assert_ok(comp_train_options_init(&o, "comp", "default"));
+  assert_ok(comp__train_options_init(&o, "comp", "default"));
   assert_true(o.model.include_self);
 }
 

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "core/rng.h"
+#include "umap/options.h"
 #include "umap/umap.h"
 
 /* Points around `groups` centres on the axes, `far` from the origin; point i is in group i % groups. */
@@ -63,11 +64,11 @@ static void test_union(void **state) {
   comp__graph_release(&graph);
 }
 
-static comp_matrix *run(const comp_matrix *points, const comp_umap_options *options, comp_umap_info *info,
+static comp_matrix *run(const comp_matrix *points, const comp__umap_options *options, comp_umap_info *info,
                         int threads) {
   comp_context *context = test_context(threads);
   comp_matrix *layout;
-  assert_ok(comp_umap_run(&layout, info, context, points, options));
+  assert_ok(comp__umap_run(&layout, info, context, points, options));
   comp_context_free(context);
   return layout;
 }
@@ -93,7 +94,7 @@ static double purity(const comp_matrix *layout, const comp_matrix *others, size_
   return (double)right / (double)n;
 }
 
-static void check_run(size_t n, size_t groups, float far, comp_umap_options options) {
+static void check_run(size_t n, size_t groups, float far, comp__umap_options options) {
   comp_matrix *points = grouped_points(n, 8, groups, far);
   comp_umap_info info;
   comp_matrix *first = run(points, &options, &info, TEST_THREADS[0]);
@@ -112,7 +113,7 @@ static void check_run(size_t n, size_t groups, float far, comp_umap_options opti
 /* Large enough for the block solver and several chunks a round. */
 static void test_run(void **state) {
   (void)state;
-  comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+  comp__umap_options options = comp__umap_defaults();
   options.epochs = 40;
   check_run(6000, 3, 6.0f, options);
   options.epochs = 100;
@@ -129,7 +130,7 @@ static void test_run(void **state) {
 static void test_fast(void **state) {
   (void)state;
   for (size_t dims = 2; dims <= 3; dims++) {
-    comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+    comp__umap_options options = comp__umap_defaults();
     options.fast = true;
     options.epochs = 60;
     options.dimensions = dims;
@@ -152,7 +153,7 @@ static void test_components(void **state) {
   (void)state;
   for (size_t groups = 2; groups <= 8; groups += 6) {
     comp_matrix *points = grouped_points(80 * groups, 8, groups, 100.0f);
-    comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+    comp__umap_options options = comp__umap_defaults();
     options.epochs = 100;
     comp_umap_info info;
     comp_matrix *layout = run(points, &options, &info, 2);
@@ -166,7 +167,7 @@ static void test_components(void **state) {
 /* Fewer points than neighbours, equal points, one pair. */
 static void test_tiny(void **state) {
   (void)state;
-  comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+  comp__umap_options options = comp__umap_defaults();
   const size_t sizes[] = {2, 3, 4, 7, 20};
   for (size_t s = 0; s < 5; s++)
     for (int kind = 0; kind < 4; kind++) {
@@ -184,7 +185,7 @@ static void test_tiny(void **state) {
 static void test_transform(void **state) {
   (void)state;
   comp_matrix *points = grouped_points(900, 8, 3, 8.0f), *new_points;
-  comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+  comp__umap_options options = comp__umap_defaults();
   comp_matrix *layout = run(points, &options, NULL, 2);
   size_t rows[90];
   for (size_t i = 0; i < 90; i++) rows[i] = i / 3 * 30 + i % 3; /* groups as the order has them */
@@ -195,7 +196,7 @@ static void test_transform(void **state) {
   for (int t = 0; t < TEST_THREADS_COUNT; t++) {
     comp_context *other = test_context(TEST_THREADS[t]);
     comp_matrix *placed;
-    assert_ok(comp_umap_transform(&placed, NULL, other, points, layout, new_points, &options));
+    assert_ok(comp__umap_transform(&placed, NULL, other, points, layout, new_points, &options));
     assert_true(purity(placed, layout, 3, false) > 0.97);
     if (first) assert_memory_equal(comp_matrix_values(first), comp_matrix_values(placed), 180 * sizeof(float));
     if (first)
@@ -205,10 +206,10 @@ static void test_transform(void **state) {
     comp_context_free(other);
   }
   comp_matrix *bad;
-  assert_error(comp_umap_transform(&bad, NULL, context, points, new_points, new_points, &options), COMP_ERR_ARGUMENT,
+  assert_error(comp__umap_transform(&bad, NULL, context, points, new_points, new_points, &options), COMP_ERR_ARGUMENT,
                "90 rows for 900 points");
   comp_matrix_values(layout)[5] = INFINITY;
-  assert_error(comp_umap_transform(&bad, NULL, context, points, layout, new_points, &options), COMP_ERR_DATA, "row 3");
+  assert_error(comp__umap_transform(&bad, NULL, context, points, layout, new_points, &options), COMP_ERR_DATA, "row 3");
   comp_context_free(context);
   comp_matrix_free(first);
   comp_matrix_free(new_points);
@@ -220,23 +221,23 @@ static void test_bad(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_matrix *points = grouped_points(30, 3, 1, 0.0f), *one = grouped_points(1, 3, 1, 0.0f), *layout;
-  comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
-  assert_error(comp_umap_run(&layout, NULL, context, one, &options), COMP_ERR_DATA, "1 points");
+  comp__umap_options options = comp__umap_defaults();
+  assert_error(comp__umap_run(&layout, NULL, context, one, &options), COMP_ERR_DATA, "1 points");
   options.neighbors = 1;
-  assert_error(comp_umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "neighbors");
-  options = (comp_umap_options)COMP_UMAP_OPTIONS_INIT;
+  assert_error(comp__umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "neighbors");
+  options = comp__umap_defaults();
   options.min_dist = 2.0;
-  assert_error(comp_umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "min_dist");
-  options = (comp_umap_options)COMP_UMAP_OPTIONS_INIT;
+  assert_error(comp__umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "min-dist");
+  options = comp__umap_defaults();
   options.a = 1.0;
-  assert_error(comp_umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "a and b");
-  options = (comp_umap_options)COMP_UMAP_OPTIONS_INIT;
+  assert_error(comp__umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "a and b");
+  options = comp__umap_defaults();
   options.dimensions = 4;
   options.init = COMP_UMAP_PCA;
-  assert_error(comp_umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "init");
-  options = (comp_umap_options)COMP_UMAP_OPTIONS_INIT;
+  assert_error(comp__umap_run(&layout, NULL, context, points, &options), COMP_ERR_ARGUMENT, "init");
+  options = comp__umap_defaults();
   comp_matrix_values(points)[7] = NAN;
-  assert_error(comp_umap_run(&layout, NULL, context, points, &options), COMP_ERR_DATA, "row 3");
+  assert_error(comp__umap_run(&layout, NULL, context, points, &options), COMP_ERR_DATA, "row 3");
   assert_null(layout);
   comp_matrix_free(points);
   comp_matrix_free(one);

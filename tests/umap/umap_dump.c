@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "comp/comp.h"
+#include "neighbors/options.h"
+#include "umap/options.h"
 #include "umap/umap.h"
 
 static double seconds(void) {
@@ -46,9 +48,9 @@ static void write_matrix(const char *path, const comp_matrix *matrix) {
 }
 
 static void print_graph(comp_context *context, const comp_matrix *points, size_t neighbors, comp_metric metric) {
-  comp_neighbors_options options = {neighbors - 1, metric, COMP_SEARCH_EXACT};
+  comp__neighbors_options options = {neighbors - 1, metric, COMP_SEARCH_EXACT};
   comp_neighbors *found;
-  must(comp_neighbors_find(&found, context, points, &options) == COMP_OK, "neighbors");
+  must(comp__neighbors_find(&found, context, points, &options) == COMP_OK, "neighbors");
   size_t n = comp_matrix_rows(points), k = options.k;
   float *weights = malloc(n * k * sizeof *weights);
   comp__graph graph;
@@ -72,7 +74,7 @@ int main(int argc, char **argv) {
   if (argc == 12) context_options.threads = atoi(argv[10]);
   comp_context *context;
   must(comp_context_new(&context, &context_options) == COMP_OK, "context");
-  comp_umap_options options = COMP_UMAP_OPTIONS_INIT;
+  comp__umap_options options = comp__umap_defaults();
   if (argc == 4 && !strcmp(argv[1], "curve")) {
     double a, b;
     must(comp_umap_curve(&a, &b, atof(argv[2]), atof(argv[3])) == COMP_OK, "curve");
@@ -95,7 +97,7 @@ int main(int argc, char **argv) {
                                                 : COMP_UMAP_RANDOM;
     options.seed = (uint64_t)atol(argv[9]);
     double start = seconds();
-    must(comp_umap_run(&layout, NULL, context, points, &options) == COMP_OK, "umap");
+    must(comp__umap_run(&layout, NULL, context, points, &options) == COMP_OK, "umap");
     printf("%.6f\n", seconds() - start);
     write_matrix(argv[11], layout);
     comp_matrix_free(points);
@@ -103,7 +105,7 @@ int main(int argc, char **argv) {
   } else if (argc == 7 && !strcmp(argv[1], "new")) {
     comp_matrix *points = read_matrix(argv[2]), *layout = read_matrix(argv[3]), *queries = read_matrix(argv[4]), *moved;
     options.neighbors = (size_t)atol(argv[5]);
-    must(comp_umap_transform(&moved, NULL, context, points, layout, queries, &options) == COMP_OK, "umap");
+    must(comp__umap_transform(&moved, NULL, context, points, layout, queries, &options) == COMP_OK, "umap");
     write_matrix(argv[6], moved);
     comp_matrix_free(points);
     comp_matrix_free(layout);

@@ -1,0 +1,193 @@
+/* options.c: the table of the kind "train": the network, the objective, and how it is trained. */
+#include "train/options.h"
+
+#include <string.h>
+
+#include "core/error.h"
+
+const char *const comp__precision_names[] = {"auto", "f32", "bf16", NULL};
+static const char *const likelihood_names[] = {"gaussian", "nb", NULL};
+static const char *const place_names[] = {"z", "hidden", NULL};
+static const char *const reduction_names[] = {"sum", "mean", NULL};
+static const char *const schedule_names[] = {"constant", "cosine", "plateau", NULL};
+static const char *const select_names[] = {"best", "last", "average", NULL};
+
+#define FIELD(member) COMP__FIELD(comp__train_options, member)
+#define BY_PRESET     .varies = "a preset may change it"
+static const comp_option rows[] = {
+    {"memory", .type = COMP_OPTION_BYTES, FIELD(memory), .metavar = "SIZE", .group = "Files",
+     .unset = "X is read whole",
+     .help = "train from disk: X of an .h5ad is read again each epoch, in shuffled blocks that take at most SIZE (2G)"},
+    {"stream", .type = COMP_OPTION_FILE, FIELD(stream), .metavar = "FILE", .group = "Files",
+     .help = "the .h5ad to read X from while training; needs memory, and data that was read without X"},
+    {"stream-layer", .type = COMP_OPTION_TEXT, FIELD(stream_layer), .metavar = "NAME", .group = "Files",
+     .help = "with stream: the layer to read in place of X"},
+    {"log", .type = COMP_OPTION_FILE, FIELD(log), .metavar = "FILE", .group = "Files",
+     .help = "write one line of JSON an epoch"},
+
+    {"condition", 'c', COMP_OPTION_TEXT, .required = true, FIELD(condition), .metavar = "COL", .group = "Model",
+     .help = "the column that holds the condition: a batch, a treatment, a group"},
+    {"model", .type = COMP_OPTION_CHOICE, FIELD(model_name), .metavar = "NAME", .group = "Model", .value = "comp",
+     .choice_at = comp_model_name, .record = "model", .help = "the model"},
+    {"preset", .type = COMP_OPTION_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .value = "default",
+     .choice_at = comp_preset_name, .record = "preset", .help = "the recipe that all options start from"},
+    {"latent", .type = COMP_OPTION_INT, FIELD(model.latent), .metavar = "D", .group = "Model", .min = 1,
+     .max = COMP_MAX_LATENT, BY_PRESET, .record = "latent", .help = "dimensions of the embedding z"},
+    {"hidden", .type = COMP_OPTION_INTS, COMP__LIST(comp__train_options, model.hidden, model.n_hidden),
+     .metavar = "LIST", .group = "Model", .min = 1, .max = COMP_MAX_WIDTH, BY_PRESET, .record = "hidden",
+     .help = "widths of the encoder's layers, as in 512,512,512; the decoder has them in reverse"},
+    {"scale", .type = COMP_OPTION_REAL, FIELD(model.scale), .metavar = "S", .group = "Model", .min = 0.001, .max = 100,
+     BY_PRESET, .record = "scale", .help = "standard deviation of every posterior"},
+    {"learn-scale", .type = COMP_OPTION_BOOL, FIELD(model.learn_scale), .group = "Model", .record = "learn_scale",
+     .help = "let the encoder give it for each sample instead"},
+    {"likelihood", .type = COMP_OPTION_CHOICE, FIELD(model.likelihood), .metavar = "NAME", .group = "Model",
+     .value = "gaussian", .choices = likelihood_names, .record = "likelihood",
+     .help =
+         "how data is distributed: gaussian for logged or standardised values, nb (negative binomial) for raw counts"},
+    {"encoder-without-condition", .type = COMP_OPTION_BOOL, .invert = true, FIELD(model.encoder_sees_condition),
+     .group = "Model", .record = "encoder_sees_condition", .help = "only the decoder sees the condition"},
+    {"decoder-sees-condition", .type = COMP_OPTION_BOOL, .internal = true, FIELD(model.decoder_sees_condition),
+     .record = "decoder_sees_condition"},
+    {"centre", .type = COMP_OPTION_BOOL, FIELD(model.centred), .group = "Model", .record = "centred",
+     .record_later = true, .help = "subtract each condition's mean before encoding, and add it back after decoding"},
+
+    {"gamma", .type = COMP_OPTION_REAL, FIELD(model.gamma), .metavar = "G", .group = "Objective", .max = 1e9, BY_PRESET,
+     .record = "gamma", .help = "weight of the penalty: more aligns more"},
+    {"beta", .type = COMP_OPTION_REAL, FIELD(model.beta), .metavar = "B", .group = "Objective", .max = 1e9, BY_PRESET,
+     .record = "beta", .help = "weight of the KL divergence from the prior"},
+    {"kl-target", .type = COMP_OPTION_REAL, FIELD(kl_target), .metavar = "L", .group = "Objective", .max = 1e6,
+     .unset = "gamma stays as it is", .record = "training/kl_target",
+     .help = "adjust gamma so that the penalty stays near L"},
+    {"penalty", .type = COMP_OPTION_CHOICE, FIELD(model.penalty), .metavar = "NAME", .group = "Objective",
+     .choice_at = comp__penalty_name, .unset = "as the model has it", .record = "penalty", .help = "the penalty"},
+    {"place", .type = COMP_OPTION_CHOICE, FIELD(model.place), .metavar = "WHERE", .group = "Objective",
+     .choices = place_names, .unset = "as the model has it", .record = "place",
+     .help = "where an mmd penalty attaches: at z, or at the decoder's first hidden layer"},
+    {"leave-self-out", .type = COMP_OPTION_BOOL, .invert = true, FIELD(model.include_self), .group = "Objective",
+     .record = "include_self",
+     .help = "a sample's own posterior is not part of its own mixture (needs wide posteriors, as of scale 1, or a tiny "
+             "learning rate)"},
+    {"blur", .type = COMP_OPTION_REALS, .offset = offsetof(comp__train_options, blur_from), .size = 2 * sizeof(double),
+     .metavar = "FROM,TO", .group = "Objective", .min = 1e-12, .max = 1000, .unset = "none", .record = "training/blur",
+     .help = "add noise of this standard deviation to what the penalty compares. From the first step to the last it "
+             "decreases, as in 1,0.25, so that cell types align before single cells; one number: at all steps"},
+    {"mmd-scale", .type = COMP_OPTION_REAL, FIELD(model.mmd_scale), .metavar = "L", .group = "Objective", .min = 1e-6,
+     .max = 1e6, .unset = "the model's scale, or 19 scales at once", .record = "mmd_scale",
+     .help = "a single kernel scale for mmd"},
+    {"multi-scale", .type = COMP_OPTION_BOOL, .internal = true, FIELD(model.multi_scale), .record = "multi_scale"},
+    {"elbo-reduction", .type = COMP_OPTION_CHOICE, FIELD(model.reduction), .metavar = "HOW", .group = "Objective",
+     .value = "sum", .choices = reduction_names, .record = "reduction",
+     .help = "over features; gamma and beta are on this scale"},
+
+    {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .group = "Training", .value = "0", .max = 9e15,
+     .record = "training/seed", .help = "seed of all random numbers"},
+    {"epochs", .type = COMP_OPTION_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
+     .unset = "by preset and data: some 1,400 steps", .record = "training/epochs", .help = "passes over the data"},
+    {"batch", .type = COMP_OPTION_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9,
+     BY_PRESET, .record = "training/batch", .help = "samples a step"},
+    {"lr", .type = COMP_OPTION_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,
+     BY_PRESET, .record = "training/rate", .help = "learning rate"},
+    {"schedule", .type = COMP_OPTION_CHOICE, FIELD(schedule), .metavar = "NAME", .group = "Training",
+     .choices = schedule_names, BY_PRESET, .record = "training/schedule", .help = "how the learning rate changes"},
+    {"warmup", .type = COMP_OPTION_REAL, FIELD(warmup), .metavar = "SHARE", .group = "Training", .max = 0.99, BY_PRESET,
+     .record = "training/warmup", .help = "share of the steps in which the rate of the cosine schedule rises"},
+    {"weight-decay", .type = COMP_OPTION_REAL, FIELD(weight_decay), .metavar = "W", .group = "Training", .value = "0",
+     .max = 1, .record = "training/weight_decay", .help = "decoupled weight decay"},
+    {"clip", .type = COMP_OPTION_REAL, FIELD(clip), .metavar = "NORM", .group = "Training", .value = "0", .max = 1e30,
+     .record = "training/clip", .help = "largest norm of the gradient; 0 is no limit"},
+    {"patience", .type = COMP_OPTION_INT, FIELD(patience), .metavar = "N", .group = "Training", .max = 1e9, BY_PRESET,
+     .record = "training/patience",
+     .help = "stop after N epochs without a better validation loss; 0 never stops early"},
+    {"max-time", .type = COMP_OPTION_REAL, FIELD(max_seconds), .metavar = "SECONDS", .group = "Training", .min = 0.001,
+     .max = 1e9, .unset = "no limit", .help = "stop after this time"},
+    {"validation", .type = COMP_OPTION_REAL, FIELD(validation), .metavar = "SHARE", .group = "Training", .value = "0.1",
+     .max = 0.5, .record = "training/validation", .help = "share of the samples held out to choose the model"},
+    {"select", .type = COMP_OPTION_CHOICE, FIELD(select), .metavar = "WHICH", .group = "Training",
+     .choices = select_names, BY_PRESET, .record = "training/select",
+     .help = "weights to keep: those of the epoch with the best validation loss, the last, or the average over the "
+             "last quarter of the steps"},
+    {"precision", .type = COMP_OPTION_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .value = "auto",
+     .choices = comp__precision_names, .record = "training/precision",
+     .help = "how matrices are multiplied; auto takes what is faster here"},
+
+    {"checkpoint", .type = COMP_OPTION_FILE, FIELD(checkpoint), .metavar = "FILE", .group = "Interruption",
+     .unset = "none is kept", .help = "where the state of an unfinished run is kept"},
+    {"resume", .type = COMP_OPTION_BOOL, FIELD(resume), .group = "Interruption",
+     .help = "go on from the checkpoint, if it is there, to the same bytes as an unbroken run"},
+    {"checkpoint-epochs", .type = COMP_OPTION_INT, FIELD(checkpoint_epochs), .metavar = "N", .group = "Interruption",
+     .value = "0", .max = 1e9, .help = "save the state of the run every N epochs; 0: not by epochs"},
+    {"checkpoint-minutes", .type = COMP_OPTION_REAL, FIELD(checkpoint_minutes), .metavar = "M", .group = "Interruption",
+     .value = "5", .max = 1e6, .help = "save it every M minutes; 0: not by time"},
+    {0},
+};
+
+static comp_status base(void *out, const comp_options *options) {
+  return comp__train_options_init(out, comp__options_text(options, "model"), comp__options_text(options, "preset"));
+}
+
+static bool is_set(const comp_options *options, const char *name) {
+  const char *text = comp__options_text(options, name);
+  return text && strcmp(text, "false") != 0;
+}
+
+/* An option that was given but has no effect on this model would leave its user in the belief that it had. Says why. */
+static comp_status idle(const char *name, const char *why) {
+  return comp__error(COMP_ERR_ARGUMENT, "%s: %s", name, why);
+}
+
+static comp_status check_idle(const comp__train_options *t, const comp_options *o) {
+  static const char no_penalty[] = "this model has no penalty", blind[] = "no part of this model sees the condition";
+  const comp__model_options *m = &t->model;
+  const bool none = m->penalty == COMP_PENALTY_NONE, mixtures = comp__penalty_has_mixtures(m->penalty);
+  if (none && is_set(o, "gamma")) return idle("gamma", no_penalty);
+  if (none && is_set(o, "kl-target")) return idle("kl-target", no_penalty);
+  if (none && is_set(o, "place")) return idle("place", no_penalty);
+  if (m->penalty != COMP_PENALTY_MMD && is_set(o, "mmd-scale"))
+    return idle("mmd-scale", "this model's penalty is not mmd");
+  if (!mixtures && is_set(o, "blur")) return idle("blur", "this model's penalty is not comp or comp-p0");
+  if (m->penalty != COMP_PENALTY_COMP && is_set(o, "leave-self-out"))
+    return idle("leave-self-out", "this model's penalty is not comp");
+  if (m->learn_scale && is_set(o, "scale") && is_set(o, "learn-scale"))
+    return idle("scale", "with learn-scale the encoder gives it");
+  if (!m->decoder_sees_condition && is_set(o, "encoder-without-condition"))
+    return idle("encoder-without-condition", blind);
+  if (!m->decoder_sees_condition && is_set(o, "centre")) return idle("centre", blind);
+  if (t->schedule != COMP_SCHEDULE_COSINE && is_set(o, "warmup")) return idle("warmup", "the schedule is not cosine");
+  return COMP_OK;
+}
+
+static comp_status finish(void *out, const comp_options *options) {
+  comp__train_options *t = out;
+  if (!options) return COMP_OK;
+  if (is_set(options, "mmd-scale")) t->model.multi_scale = false;
+  return check_idle(t, options);
+}
+
+static comp_status check(const void *values) {
+  const comp__train_options *o = values;
+  comp_status status = comp__model_options_check(&o->model);
+  if (status != COMP_OK) return status;
+  if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
+  if (o->kl_target > 0 && o->model.penalty == COMP_PENALTY_NONE)
+    return comp__error(COMP_ERR_ARGUMENT, "kl-target: the model %s has no penalty to adjust", o->model_name);
+  if ((o->blur_from > 0) != (o->blur_to > 0))
+    return comp__error(COMP_ERR_ARGUMENT, "blur: %g and %g; both are above 0, or both are 0", o->blur_from, o->blur_to);
+  if (o->blur_from > 0 && !comp__penalty_has_mixtures(o->model.penalty))
+    return comp__error(COMP_ERR_ARGUMENT, "blur: the model %s has no mixture of posteriors", o->model_name);
+  if (o->blur_from > 0 && o->model.gamma == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "blur: gamma is 0: there is no penalty to blur");
+  if (o->stream && o->memory < ((size_t)16 << 20))
+    return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
+  if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
+  return COMP_OK;
+}
+
+const comp__options_kind comp__train_kind = {
+    .name = "train",
+    .summary = "the network, the objective, and how it is trained",
+    .size = sizeof(comp__train_options),
+    .rows = rows,
+    .base = base,
+    .finish = finish,
+    .check = check,
+};

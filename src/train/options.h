@@ -1,0 +1,79 @@
+/* options.h: how a model is trained (kind "train"). */
+#ifndef COMP_TRAIN_OPTIONS_H
+#define COMP_TRAIN_OPTIONS_H
+
+#include <stdint.h>
+
+#include "comp/train.h"
+#include "core/options.h"
+#include "model/options.h"
+
+typedef enum comp_schedule {
+  COMP_SCHEDULE_CONSTANT,
+  COMP_SCHEDULE_COSINE, /* linear warm-up, then half a cosine down to nearly 0 */
+  COMP_SCHEDULE_PLATEAU /* halved when the validation loss has not fallen for a while */
+} comp_schedule;
+
+typedef enum comp_precision {
+  COMP_PRECISION_AUTO, /* bf16 where the CPU multiplies it in hardware and the layers are wide, else f32 */
+  COMP_PRECISION_F32,
+  COMP_PRECISION_BF16 /* bf16 factors, f32 sums and master weights */
+} comp_precision;
+
+typedef enum comp_select {
+  COMP_SELECT_BEST,   /* the weights with the lowest loss on the samples held out, of all epochs */
+  COMP_SELECT_LAST,   /* the last ones */
+  COMP_SELECT_AVERAGE /* the mean of those after each step of the last quarter, with statistics of their own; where a
+                       * run ends before that quarter, the last ones */
+} comp_select;
+
+typedef struct comp__train_options {
+  comp__model_options model;
+  char model_name[16];   /* row of the model table */
+  char preset[32];       /* recipe that these options started from */
+  const char *condition; /* obs column */
+  uint64_t seed;
+  size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
+  size_t steps;  /* of little data fewer, lest an epoch is too small a part; without effect where `epochs` is not 0 */
+  size_t batch;  /* samples a step, at most */
+  double rate;   /* learning rate of Adam */
+  comp_schedule schedule;
+  double warmup;       /* share of the steps with a rising rate (cosine) */
+  double weight_decay; /* decoupled; 0: none */
+  double clip;         /* largest norm of a gradient; 0: no limit */
+  size_t patience;     /* epochs without a better validation loss before stopping; 0: never stop early */
+  double max_seconds;  /* stop after this time; 0: no limit */
+  double validation;   /* share of the samples held out, 0 .. 0.5 */
+  comp_precision precision;
+  comp_select select;
+  double kl_target;          /* > 0: gamma is adjusted so that the penalty stays near this value */
+  double blur_from, blur_to; /* > 0: noise of this standard deviation in CoMP's penalty, from the first step to the
+                              * last: mixtures meet roughly before they meet exactly */
+  const char *checkpoint;    /* file for the state of an unfinished run; NULL: none is kept */
+  size_t checkpoint_epochs;  /* how often it is written; 0: not by epochs */
+  double checkpoint_minutes; /* 0: not by time */
+  bool resume;               /* go on from the checkpoint file when there is one */
+  const char *stream; /* the data set has no X: it is read from this file, a part at a time; NULL: X is in memory */
+  const char *stream_layer; /* which layer of it; NULL: X */
+  size_t memory;            /* bytes that the streamed data may take */
+  const char *log;          /* file that gets one line of JSON an epoch; NULL: none */
+} comp__train_options;
+
+extern const comp__options_kind comp__train_kind;
+
+/* Their names, in the order of the enum; they end with NULL. */
+extern const char *const comp__precision_names[];
+
+/* The options of a model (NULL: "comp") in a preset (NULL: "default"). An unknown name is an error that suggests the
+ * nearest. */
+comp_status comp__train_options_init(comp__train_options *out, const char *model, const char *preset);
+
+/* As the public functions, with plain options. */
+comp_status comp__train(comp_model **out, comp_context *context, const comp_dataset *dataset,
+                        const comp__train_options *options);
+bool comp__model_follows(const comp_model *model, const comp__train_options *options);
+
+/* The network's part of the options of a model, owned by it. */
+const comp__model_options *comp__model_get_options(const comp_model *model);
+
+#endif

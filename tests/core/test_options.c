@@ -1,0 +1,243 @@
+/* test_options.c: every option of every kind: set, get, default, description, bad values; JSON and copies. */
+#include "testing.h"
+
+/* Calls `visit` for every option of every kind, with fresh options. */
+static void walk(void (*visit)(comp_options *options, const comp_option *option)) {
+  const char *kind;
+  size_t kinds = 0;
+  for (; (kind = comp_options_kind_at(kinds)); kinds++) {
+    comp_options *options;
+    assert_ok(comp_options_new(&options, kind));
+    assert_string_equal(comp_options_kind(options), kind);
+    const comp_option *option;
+    for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
+      comp_options *fresh;
+      assert_ok(comp_options_new(&fresh, kind));
+      visit(fresh, option);
+      comp_options_free(fresh);
+    }
+    comp_options_free(options);
+  }
+  assert_true(kinds > 0);
+}
+
+static bool is_number(comp_option_type type) {
+  return type == COMP_OPTION_INT || type == COMP_OPTION_REAL || type == COMP_OPTION_BYTES;
+}
+
+/* A good value of the option that is not its default, where there is one. */
+static const char *good_value(char *buffer, size_t size, const comp_option *option) {
+  const double min = comp_option_min(option), max = comp_option_max(option);
+  switch (comp_option_get_type(option)) {
+  case COMP_OPTION_BOOL:
+    return "true";
+  case COMP_OPTION_INT:
+  case COMP_OPTION_BYTES:
+    snprintf(buffer, size, "%.0f", isfinite(min) ? (min + 1 > max ? min : min + 1) : 3.0);
+    return buffer;
+  case COMP_OPTION_REAL:
+    snprintf(buffer, size, "%.17g", isfinite(max) ? (isfinite(min) ? min + (max - min) / 2 : max) : 3.5);
+    return buffer;
+  case COMP_OPTION_CHOICE:
+    return comp_option_choice(option, 1) ? comp_option_choice(option, 1) : comp_option_choice(option, 0);
+  case COMP_OPTION_NAMES:
+    return "x,y";
+  case COMP_OPTION_INTS:
+    return "7,5";
+  case COMP_OPTION_REALS:
+    return "1,0.25";
+  case COMP_OPTION_TEXT:
+  case COMP_OPTION_FILE:
+  case COMP_OPTION_TEXTS:
+    break;
+  }
+  return "x";
+}
+
+static void visit_description(comp_options *options, const comp_option *option) {
+  const char *name = comp_option_name(option), *help = comp_option_help(option);
+  const comp_option_type type = comp_option_get_type(option);
+  assert_ptr_equal(comp_options_find(options, name), option);
+  if (!help || !*help) fail_msg("%s: no help", name);
+  if (help[strlen(help) - 1] == '.') fail_msg("%s: help ends with a full stop", name);
+  assert_non_null(comp_option_type_name(type));
+  if (type != COMP_OPTION_BOOL && !comp_option_metavar(option)) fail_msg("%s: no metavar", name);
+  if (type == COMP_OPTION_CHOICE && !comp_option_choice(option, 0)) fail_msg("%s: no choices", name);
+  assert_true(comp_option_min(option) <= comp_option_max(option));
+  for (const char *c = name; *c; c++)
+    if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789-", *c)) fail_msg("%s: not a name", name);
+}
+
+static void visit_default(comp_options *options, const comp_option *option) {
+  const char *name = comp_option_name(option);
+  char buffer[256], again[256];
+  assert_false(comp_options_given(options, name));
+  const char *value = comp_options_get(options, name, buffer, sizeof buffer);
+  if (!value) return;
+  char text[256];
+  snprintf(text, sizeof text, "%s", value);
+  assert_ok(comp_options_set(options, name, text));
+  assert_true(comp_options_given(options, name));
+  assert_string_equal(comp_options_get(options, name, again, sizeof again), text);
+}
+
+static void visit_set(comp_options *options, const comp_option *option) {
+  const char *name = comp_option_name(option);
+  const comp_option_type type = comp_option_get_type(option);
+  char buffer[64], got[256];
+  const char *text = good_value(buffer, sizeof buffer, option);
+  if (comp_options_set(options, name, text) != COMP_OK) { /* text with a form of its own: the message shows it */
+    assert_int_equal(type, COMP_OPTION_TEXT);
+    if (!strstr(comp_error_message(), name)) fail_msg("%s: '%s'", name, comp_error_message());
+    return;
+  }
+  assert_true(comp_options_given(options, name));
+  size_t count;
+  if (type == COMP_OPTION_TEXTS) {
+    assert_string_equal(comp_options_get_list(options, name, &count)[0], text);
+    assert_int_equal(count, 1);
+    assert_ok(comp_options_add(options, name, "y"));
+    assert_string_equal(comp_options_get_list(options, name, &count)[1], "y");
+  } else {
+    assert_string_equal(comp_options_get(options, name, got, sizeof got), text);
+  }
+  if (type == COMP_OPTION_NAMES) {
+    assert_string_equal(comp_options_get_list(options, name, &count)[1], "y");
+    assert_int_equal(count, 2);
+  }
+  int64_t whole;
+  double number;
+  bool flag;
+  if (type == COMP_OPTION_INT || type == COMP_OPTION_BYTES) assert_ok(comp_options_get_int(options, name, &whole));
+  if (type == COMP_OPTION_INT || type == COMP_OPTION_REAL) assert_ok(comp_options_get_real(options, name, &number));
+  if (type == COMP_OPTION_BOOL) assert_ok(comp_options_get_bool(options, name, &flag));
+  if (type != COMP_OPTION_BOOL) assert_error(comp_options_get_bool(options, name, &flag), COMP_ERR_ARGUMENT, name);
+  assert_ok(comp_options_set(options, name, NULL));
+  assert_false(comp_options_given(options, name));
+}
+
+/* The message names the option, the value and what is allowed. */
+static void check_bad(comp_options *options, const comp_option *option, const char *text, const char *allowed) {
+  const char *name = comp_option_name(option);
+  assert_error(comp_options_set(options, name, text), COMP_ERR_ARGUMENT, text);
+  if (strncmp(comp_error_message(), name, strlen(name)) != 0 || !strstr(comp_error_message(), allowed))
+    fail_msg("%s: '%s' lacks '%s'", name, comp_error_message(), allowed);
+  assert_false(comp_options_given(options, name));
+}
+
+static void visit_bad(comp_options *options, const comp_option *option) {
+  const comp_option_type type = comp_option_get_type(option);
+  char text[64];
+  if (type == COMP_OPTION_INT) check_bad(options, option, "1.5", "a whole number");
+  if (type == COMP_OPTION_REAL) check_bad(options, option, "nan", "a number");
+  if (type == COMP_OPTION_BOOL) check_bad(options, option, "maybe", "true or false");
+  if (type == COMP_OPTION_CHOICE) check_bad(options, option, "zzzzzzz", comp_option_choice(option, 0));
+  if (type == COMP_OPTION_INTS || type == COMP_OPTION_REALS) check_bad(options, option, "1,,2", "a list");
+  if (!is_number(type) || type == COMP_OPTION_BYTES || !isfinite(comp_option_max(option))) return;
+  snprintf(text, sizeof text, "%.0f", comp_option_max(option) * 2 + 1);
+  check_bad(options, option, text, "out of range");
+  snprintf(text, sizeof text, "%.0f", comp_option_min(option) - 1);
+  check_bad(options, option, text, "out of range");
+}
+
+/* Through JSON and a copy the same values come back. */
+static void visit_json(comp_options *options, const comp_option *option) {
+  const char *name = comp_option_name(option);
+  char buffer[64], *before, *after;
+  comp_options *other, *copy;
+  if (comp_options_set(options, name, good_value(buffer, sizeof buffer, option)) != COMP_OK) return;
+  assert_ok(comp_options_to_json(&before, options));
+  assert_ok(comp_options_new(&other, comp_options_kind(options)));
+  assert_ok(comp_options_from_json(other, before));
+  assert_ok(comp_options_to_json(&after, other));
+  assert_string_equal(after, before);
+  free(after);
+  assert_ok(comp_options_copy(&copy, options));
+  assert_ok(comp_options_to_json(&after, copy));
+  assert_string_equal(after, before);
+  free(after);
+  free(before);
+  comp_options_free(copy);
+  comp_options_free(other);
+}
+
+static void test_descriptions(void **state) {
+  (void)state;
+  walk(visit_description);
+}
+
+static void test_defaults(void **state) {
+  (void)state;
+  walk(visit_default);
+}
+
+static void test_set(void **state) {
+  (void)state;
+  walk(visit_set);
+}
+
+static void test_bad_values(void **state) {
+  (void)state;
+  walk(visit_bad);
+}
+
+static void test_json(void **state) {
+  (void)state;
+  walk(visit_json);
+}
+
+static void test_names(void **state) {
+  (void)state;
+  comp_options *options;
+  assert_error(comp_options_new(&options, "umpa"), COMP_ERR_ARGUMENT, "did you mean 'umap'?");
+  assert_null(options);
+  assert_ok(comp_options_new(&options, "umap"));
+  assert_error(comp_options_set(options, "min-dst", "1"), COMP_ERR_ARGUMENT, "did you mean 'min-dist'?");
+  assert_error(comp_options_set(options, "metric", "cosin"), COMP_ERR_ARGUMENT, "did you mean 'cosine'?");
+  assert_error(comp_options_from_json(options, "{\"seeed\": 1}"), COMP_ERR_ARGUMENT, "did you mean 'seed'?");
+  assert_error(comp_options_from_json(options, "[1]"), COMP_ERR_ARGUMENT, "not a JSON object");
+  assert_error(comp_options_add(options, "seed", "1"), COMP_ERR_ARGUMENT, "not a list");
+  comp_options_free(options);
+}
+
+/* Rules of several options, and functions that get options of another kind. */
+static void test_check(void **state) {
+  (void)state;
+  comp_options *options;
+  assert_ok(comp_options_new(&options, "umap"));
+  assert_ok(comp_options_check(options));
+  assert_ok(comp_options_set_real(options, "min-dist", 2.5));
+  assert_error(comp_options_check(options), COMP_ERR_ARGUMENT, "min-dist: 2.5 is not between 0 and spread");
+  comp_matrix *points, *layout;
+  comp_context *context = test_context(1);
+  assert_ok(comp_matrix_new_dense(&points, 4, 2));
+  assert_error(comp_umap_run(&layout, NULL, context, points, options), COMP_ERR_ARGUMENT, "min-dist");
+  comp_neighbors *neighbors;
+  assert_error(comp_neighbors_find(&neighbors, context, points, options), COMP_ERR_ARGUMENT, "kind 'umap'");
+  comp_options_free(options);
+  comp_matrix_free(points);
+  comp_context_free(context);
+}
+
+static void test_document(void **state) {
+  (void)state;
+  char *text;
+  assert_ok(comp_options_describe(&text));
+  const char *kind;
+  for (size_t i = 0; (kind = comp_options_kind_at(i)); i++) {
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "\"name\": \"%s\"", kind);
+    if (!strstr(text, wanted)) fail_msg("no %s", wanted);
+  }
+  assert_non_null(strstr(text, "\"min-dist\""));
+  free(text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_descriptions), cmocka_unit_test(test_defaults), cmocka_unit_test(test_set),
+      cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_json),     cmocka_unit_test(test_names),
+      cmocka_unit_test(test_check),        cmocka_unit_test(test_document),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
