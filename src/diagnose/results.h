@@ -39,7 +39,7 @@ typedef struct comp__results {
 
 /* Makes all checks. It should be released via comp__results_release(), also when it fails. */
 comp_status comp__results_run(comp__results *out, comp_context *context, const comp_dataset *dataset,
-                              const comp_model *const *models, size_t n_models, const comp_diagnose_options *options);
+                              const comp_model *const *models, size_t n_models, const comp__diagnose_options *options);
 void comp__results_release(comp__results *results);
 
 /* The results as JSON text, with the findings (a list, which is taken over) and the worst level in it. It should be

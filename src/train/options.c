@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "nn/matmul.h"
 
 const char *const comp__precision_names[] = {"auto", "f32", "bf16", NULL};
 static const char *const likelihood_names[] = {"gaussian", "nb", NULL};
@@ -179,7 +180,7 @@ static comp_status check(const void *values) {
   if (o->stream && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
-  return COMP_OK;
+  return o->precision == COMP_PRECISION_BF16 ? comp__matmul_bf16_check() : COMP_OK;
 }
 
 const comp__options_kind comp__train_kind = {

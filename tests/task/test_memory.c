@@ -55,9 +55,9 @@ static comp_dataset *wrapped(comp_context *context) {
   return d;
 }
 
-static comp_train_options small_options(void) {
-  comp_train_options o;
-  assert_ok(comp_train_options_init(&o, "comp", "default"));
+static comp__train_options small_options(void) {
+  comp__train_options o;
+  assert_ok(comp__train_options_init(&o, "comp", "default"));
   o.condition = "condition";
   o.model.latent = 3;
   o.model.n_hidden = 2;
@@ -70,9 +70,9 @@ static comp_train_options small_options(void) {
 }
 
 static comp_model *trained(comp_context *context, const comp_dataset *d) {
-  comp_train_options o = small_options();
+  comp__train_options o = small_options();
   comp_model *model;
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   return model;
 }
 
@@ -297,10 +297,10 @@ static void epochs_come_with_numbers(void **state) {
   }
   comp_model_free(model);
 
-  comp_train_options o = small_options();
+  comp__train_options o = small_options();
   o.validation = 0;
   l.count = 0;
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   assert_true(isnan(l.epochs[0].validation.total) && isfinite(l.epochs[0].train.total));
   comp_model_free(model);
   comp_dataset_free(d);
@@ -311,24 +311,24 @@ static void epochs_can_end_a_run(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = wrapped(context);
-  comp_train_options o = small_options();
+  comp__train_options o = small_options();
   listener l = {.context = context, .stop_after = 2};
   comp_model *model, *whole = trained(context, d), *again;
   comp_context_on_epoch(context, hear, &l);
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   assert_int_equal(l.count, 2);
   assert_false(comp_model_finished(model));
   comp_model_free(model);
 
   l = (listener){.context = context, .interrupt_after = 1};
-  assert_error(comp_train(&model, context, d, &o), COMP_ERR_INTERRUPTED, "interrupted");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_INTERRUPTED, "interrupted");
   assert_non_null(model); /* what was reached so far */
   comp_model_free(model);
-  assert_int_equal(comp_train(&model, context, d, &o), COMP_ERR_INTERRUPTED); /* and so it stays, until it is reset */
+  assert_int_equal(comp__train(&model, context, d, &o), COMP_ERR_INTERRUPTED); /* and so it stays, until it is reset */
   comp_model_free(model);
   comp_context_reset(context);
   l = (listener){.context = context};
-  assert_ok(comp_train(&again, context, d, &o));
+  assert_ok(comp__train(&again, context, d, &o));
   assert_int_equal(l.count, 4);
   assert_same_model(whole, again);
   comp_model_free(whole), comp_model_free(again);

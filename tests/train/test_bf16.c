@@ -4,6 +4,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "nn/emulated.h"
+#include "train/options.h"
 #include "train/trained.h"
 
 enum { SAMPLES = 150, FEATURES = 80 };
@@ -30,16 +31,16 @@ static comp_dataset *make_data(void) {
 static comp_model *train(int threads, comp_precision precision) {
   comp_context *context = test_context(threads);
   comp_dataset *d = make_data();
-  comp_train_options o;
+  comp__train_options o;
   comp_model *model;
-  assert_ok(comp_train_options_init(&o, "comp", "default"));
+  assert_ok(comp__train_options_init(&o, "comp", "default"));
   o.condition = "c";
   o.model.n_hidden = 2;
   o.model.hidden[0] = o.model.hidden[1] = 64;
   o.batch = 50;
   o.epochs = 4;
   o.precision = precision;
-  assert_ok(comp_train(&model, context, d, &o));
+  assert_ok(comp__train(&model, context, d, &o));
   comp_dataset_free(d);
   comp_context_free(context);
   return model;
