@@ -35,7 +35,9 @@ COMP_API comp_status comp_module_load(const char **out, const char *name);
 COMP_API const char *comp_cpu_features(void);
 
 /* The kind of CPU that kernels are chosen for: "baseline", "avx2", "avx512", "avx512_bf16" or "amx". It is that of this
- * CPU, or the one that the environment variable COMP_CPU names. */
+ * CPU, or the one that the environment variable COMP_CPU names (read once; empty: none). The first call, and
+ * comp_context_new(), ask Linux for the use of AMX tiles where the CPU has them; after that the system refuses
+ * alternate signal stacks (sigaltstack) that are too small for their state. */
 COMP_API const char *comp_cpu_kind(void);
 
 /* COMP_ERR_ARGUMENT when COMP_CPU names no kind, or one that this CPU is not. comp_context_new() checks it too. */

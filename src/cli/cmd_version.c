@@ -1,5 +1,6 @@
 /* cmd_version.c: `comp version`, also `comp --version`: what this program is made of and what it finds here. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -30,6 +31,7 @@ static const char *bf16_use(void) {
 static int run(cli_session *session, const void *values) {
   (void)values;
   int threads = session->common.threads ? session->common.threads : comp_cpu_count();
+  const char *cap = getenv("COMP_CPU");
   comp_status status = comp_cpu_check();
   if (status != COMP_OK) return cli_fail(session, status);
   printf("comp %s\n", comp_version());
@@ -37,7 +39,7 @@ static int run(cli_session *session, const void *values) {
   print_libraries();
   print_modules();
   printf("CPU features  %s\n", comp_cpu_features());
-  printf("CPU kind      %s (the environment variable COMP_CPU can lower it)\n", comp_cpu_kind());
+  printf("CPU kind      %s%s\n", comp_cpu_kind(), cap && *cap ? " (by the environment variable COMP_CPU)" : "");
   printf("bf16 kernel   %s%s\n", comp_cpu_bf16(), bf16_use());
   printf("threads       %d\n", threads);
   return 0;

@@ -3,8 +3,8 @@
  * on one environment variable alone, never on timing.
  *
  * COMP_CPU=baseline|avx2|avx512|avx512_bf16|amx caps the kind, so that every path can be tested on one machine. It is
- * read once, at the first call. It caps our own kernels and oneDNN's; libraries that choose code of their own
- * (OpenBLAS, libdeflate, ISA-L) are not concerned.
+ * read once, at the first call; an empty value counts as none. It caps our own kernels and oneDNN's; libraries that
+ * choose code of their own (OpenBLAS, libdeflate, ISA-L) are not concerned.
  */
 #ifndef COMP_CORE_CPU_H
 #define COMP_CORE_CPU_H

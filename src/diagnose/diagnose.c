@@ -349,8 +349,8 @@ static comp_status read_labels(comp__results *r, const comp_dataset *dataset) {
   comp_status status = comp_table_require(&column, comp_dataset_obs(dataset), label);
   if (status == COMP_OK) status = comp_table_groups(&r->labels, comp_dataset_obs(dataset), column);
   if (status == COMP_OK && r->labels.n_levels > 1000)
-    status = comp__error(COMP_ERR_DATA, "'%s' has %zu different values; labels are kinds of samples, at most 1000",
-                         label, r->labels.n_levels);
+    status = comp__error(COMP_ERR_DATA, "'%s' has %zu different values; a column of labels has at most 1000", label,
+                         r->labels.n_levels);
   return status;
 }
 

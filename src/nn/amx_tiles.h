@@ -8,6 +8,8 @@
 #ifndef COMP_NN_AMX_TILES_H
 #define COMP_NN_AMX_TILES_H
 
+#if defined(__x86_64__) /* on other CPUs there is nothing of it */
+
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,4 +36,5 @@ _Static_assert(sizeof(tile_config) == 64, "as the CPU reads it");
 /* c += a b of bf16 pairs: per 32 elements of k, one rounding of C. */
 #define tile_dot_bf16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::)
 
+#endif
 #endif

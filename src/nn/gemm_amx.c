@@ -273,8 +273,8 @@ AMX_TARGET static void micro_whole(size_t rows, size_t cols, float *c, size_t ld
 
 /* At most 32 floats. */
 INLINE void copy_row(float *to, const float *from, size_t n) {
-  const __mmask16 low = n >= 16 ? 0xffffu : (__mmask16)((1u << n) - 1u);
-  const __mmask16 high = n >= 32 ? 0xffffu : n > 16 ? (__mmask16)((1u << (n - 16)) - 1u) : 0;
+  const __mmask16 low = (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u);
+  const __mmask16 high = (__mmask16)(n >= 32 ? 0xffffu : n > 16 ? (1u << (n - 16)) - 1u : 0u);
   _mm512_mask_storeu_ps(to, low, _mm512_maskz_loadu_ps(low, from));
   _mm512_mask_storeu_ps(to + 16, high, _mm512_maskz_loadu_ps(high, from + 16));
 }

@@ -230,7 +230,7 @@ static void cap_onednn(void) {
 #if defined(__x86_64__)
   static const dnnl_cpu_isa_t most[COMP__CPU_KINDS] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx512_core,
                                                        dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core};
-  dnnl_set_max_cpu_isa(most[comp__cpu()]);
+  dnnl_set_max_cpu_isa(most[comp__cpu()]); /* refused if the host program has used oneDNN before: it stays as it is */
 #endif
 }
 

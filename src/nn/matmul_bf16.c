@@ -97,5 +97,6 @@ void comp__matmul_name(char *out, size_t size, bool bf16) {
 comp_status comp__matmul_bf16_check(void) {
   if (comp__gemm_bf16_get()) return COMP_OK;
   return comp__error(COMP_ERR_UNAVAILABLE,
-                     "precision: this CPU does not multiply bf16 in hardware (AMX or AVX512_BF16): choose f32");
+                     "precision: there are no bf16 products (AMX or AVX512_BF16) for CPUs of kind %s: choose f32",
+                     comp__cpu_name(comp__cpu()));
 }

@@ -2,6 +2,7 @@
 #include "nn/thread_memory.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
@@ -53,6 +54,6 @@ comp_status comp__thread_memory(void *out, comp__memory_use use, size_t count, s
     if (status != COMP_OK) return status;
     mine->bytes[use] = bytes;
   }
-  *(void **)out = mine->at[use];
+  memcpy(out, &mine->at[use], sizeof mine->at[use]); /* the type of *out is the caller's */
   return COMP_OK;
 }

@@ -86,7 +86,7 @@ static bool choose_bf16(comp_context *context, const comp__train_options *o) {
   comp__info(context, "precision %s (%s)", bf16 ? "bf16" : "f32",
              bf16     ? comp__matmul_bf16_kernel()
              : faster ? "the layers are too narrow for bf16 to be faster"
-                      : "bf16 is not faster on this CPU");
+                      : "bf16 is not faster with this kind of CPU");
   return bf16;
 }
 

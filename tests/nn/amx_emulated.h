@@ -39,9 +39,12 @@ static inline void tile_check(int t) {
 }
 
 static inline void tile_configure(const tile_config *config) {
-  tile_expect(config->palette <= 1);
-  for (int t = 0; t < 16; t++)
-    tile_expect(config->rows[t] <= 16 && config->row_bytes[t] <= 64 && (t < 8 || config->rows[t] == 0));
+  tile_expect(config->palette <= 1 && config->start_row == 0);
+  for (int i = 0; i < 14; i++) tile_expect(config->reserved[i] == 0);
+  for (int t = 0; t < 16; t++) {
+    tile_expect(config->rows[t] <= 16 && config->row_bytes[t] <= 64);
+    tile_expect(!config->rows[t] == !config->row_bytes[t] && (t < 8 || config->rows[t] == 0));
+  }
   memset(&tiles_here, 0, sizeof tiles_here); /* LDTILECFG zeroes the tiles */
   tiles_here.config = *config;
 }

@@ -16,4 +16,7 @@ extern const comp__gemm_bf16 comp__gemm_amx_emulated, comp__gemm_avx512_emulated
 /* This CPU's kernel of a name; NULL: it cannot run it. */
 const comp__gemm_bf16 *test_bf16_real(const char *name);
 
+/* Whether the calling thread has no configured tiles left (of the emulated AMX). */
+bool test_amx_released(void);
+
 #endif

@@ -19,10 +19,10 @@ typedef struct shape {
 
 /* Nothing, single rows and columns, odd sizes, several tiles each way, and long k, which is split. */
 static const shape shapes[] = {
-    {0, 5, 3},      {5, 0, 3},      {5, 3, 0},      {1, 1, 1},      {1, 7, 1},       {7, 1, 1},      {1, 1, 9},
-    {1, 33, 17},    {33, 1, 17},    {2, 3, 5},      {16, 16, 16},   {17, 31, 13},    {63, 65, 64},   {97, 80, 33},
-    {64, 18, 64},   {129, 127, 3},  {200, 515, 40}, {513, 65, 20},  {300, 1030, 7},  {64, 64, 4099}, {18, 64, 3001},
-    {5, 130, 2500}, {96, 128, 100}, {255, 64, 96},  {40, 100, 800}, {66, 70, 800},
+    {0, 5, 3},      {5, 0, 3},      {5, 3, 0},      {1, 1, 1},      {1, 7, 1},      {7, 1, 1},      {1, 1, 9},
+    {1, 33, 17},    {33, 1, 17},    {2, 3, 5},      {16, 16, 16},   {17, 31, 13},   {63, 65, 64},   {97, 80, 33},
+    {64, 18, 64},   {129, 127, 3},  {200, 515, 40}, {513, 65, 20},  {300, 1030, 7}, {64, 64, 4099}, {18, 64, 3001},
+    {5, 130, 2500}, {96, 128, 100}, {255, 64, 96},  {40, 100, 800}, {66, 70, 800},  {140, 270, 70}, {260, 136, 390},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes, ALL_FLAGS = 8 };
 
@@ -164,6 +164,43 @@ static void check_kernel(const comp__gemm_bf16 *emulated) {
   test_bf16_kernel = NULL;
 }
 
+/* Tiles one after the other on this thread, with memory that is exactly as large as the kernel asks for. */
+static void run_exactly(const comp__gemm_bf16 *kernel, problem *p, int threads) {
+  const comp__gemm_cut cut = kernel->cut(p->m, p->n, threads);
+  comp__gemm_factor a = {p->a16, p->lda, p->flags & COMP__TRANS_A, NULL};
+  comp__gemm_factor b = {p->b16, p->ldb, p->flags & COMP__TRANS_B, NULL};
+  const size_t steps = (p->k + COMP__GEMM_STEP - 1) / COMP__GEMM_STEP;
+  uint16_t *packed = room(kernel->packed(cut.share_a ? p->m : p->n, p->k), sizeof *packed);
+  uint16_t *scratch = room(kernel->scratch(&cut), sizeof *scratch);
+  if (cut.share_a)
+    kernel->pack_a(packed, &a, p->m, p->k, 0, steps);
+  else
+    kernel->pack_b(packed, &b, p->n, p->k, 0, steps);
+  *(cut.share_a ? &a.packed : &b.packed) = packed;
+  for (size_t row = 0; row < p->m; row += cut.rows)
+    for (size_t col = 0; col < p->n; col += cut.cols)
+      kernel->tile(p->c + row * p->ldc + col, p->ldc, &a, &b, row, p->m - row < cut.rows ? p->m - row : cut.rows, col,
+                   p->n - col < cut.cols ? p->n - col : cut.cols, p->k, p->flags & COMP__ACCUMULATE, scratch);
+  free(packed), free(scratch);
+}
+
+/* Under the address sanitizer: nothing beyond what a kernel asked for is touched. And tiles are given back. */
+static void test_exact_memory(void **state) {
+  (void)state;
+  const comp__gemm_bf16 *const kernels[] = {&comp__gemm_amx_emulated, &comp__gemm_avx512_emulated};
+  const shape few[] = {{33, 1, 17}, {97, 80, 33}, {40, 100, 800}, {140, 270, 70}, {66, 70, 800}, {70, 132, 400}};
+  for (size_t i = 0; i < 2 * sizeof few / sizeof *few; i++)
+    for (unsigned flags = 0; flags < ALL_FLAGS; flags++)
+      for (int threads = 1; threads <= 7; threads += 6) {
+        problem p = problem_new(few[i / 2], flags);
+        memcpy(p.c, p.c0, p.count_c * sizeof *p.c);
+        run_exactly(kernels[i % 2], &p, threads);
+        assert_solved(&p);
+        assert_true(test_amx_released());
+        problem_free(&p);
+      }
+}
+
 static void test_amx(void **state) {
   (void)state;
   check_kernel(&comp__gemm_amx_emulated);
@@ -217,6 +254,7 @@ static void test_amx_emulation_is_exact(void **state) {
 static void test_overwrites_nan(void **state) {
   (void)state;
   comp_context *context = test_context(2);
+  test_bf16_kernel = &comp__gemm_amx_emulated;
   for (int bf16 = 0; bf16 <= 1; bf16++) {
     for (unsigned flags = 0; flags < COMP__ACCUMULATE; flags++) {
       problem p = problem_new((shape){64, 60, 2100}, flags);
@@ -226,6 +264,7 @@ static void test_overwrites_nan(void **state) {
       problem_free(&p);
     }
   }
+  test_bf16_kernel = NULL;
   comp_context_free(context);
 }
 
@@ -337,6 +376,7 @@ int main(void) {
       cmocka_unit_test(test_f32),
       cmocka_unit_test(test_amx),
       cmocka_unit_test(test_avx512_bf16),
+      cmocka_unit_test(test_exact_memory),
       cmocka_unit_test(test_overwrites_nan),
       cmocka_unit_test(test_inside_loop),
       cmocka_unit_test(test_many_shapes),

@@ -225,7 +225,7 @@ test("names that look like code are only text", () =>
 
 test("a file without maps, scores, labels and model opens and says what would show more", () =>
   withPage("bare.html", { webgl: true }, async (page) => {
-    const text = await page.locator("main").innerText();
+    const text = await page.locator("main").textContent(); /* notes are folded */
     for (const words of ["there are no scores", "comp score", "comp counterfactual", "No condition was named"]) assert.ok(text.includes(words), words);
   }));
 
