@@ -11,9 +11,8 @@ static int32_t batch[SAMPLES];
 int main(void) {
   const char *const batches[] = {"first", "second"};
   comp_context_options threads = COMP_CONTEXT_OPTIONS_INIT;
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
   comp_score_options scoring = COMP_SCORE_OPTIONS_INIT;
-  comp_train_options train;
+  comp_options *train = NULL;
   comp_context *context = NULL;
   comp_matrix *matrix = NULL, *z = NULL;
   comp_dataset *data = NULL;
@@ -23,17 +22,19 @@ int main(void) {
     batch[i / FEATURES] = i / FEATURES % 2; /* a batch effect: the second batch is shifted */
     x[i] = (float)rand() / (float)RAND_MAX + (float)batch[i / FEATURES];
   }
-  int failed = comp_context_new(&context, &threads) || comp_train_options_init(&train, "comp", NULL) ||
+  int failed = comp_context_new(&context, &threads) || comp_options_new(&train, "train") ||
                comp_matrix_wrap_dense(&matrix, context, x, COMP_FLOAT32, SAMPLES, FEATURES, FEATURES, NULL, NULL) ||
                comp_dataset_new(&data, matrix, NULL, NULL) ||
                comp_table_add_categorical(comp_dataset_obs(data), "batch", batch, batches, 2);
-  train.condition = scoring.condition = "batch";
-  train.model.n_hidden = 1, train.model.hidden[0] = 64, train.epochs = 100; /* a small network, to be quick */
-  failed = failed || comp_train(&model, context, data, &train) || comp_embed(&z, NULL, context, model, data, &embed) ||
+  scoring.condition = "batch";
+  failed = failed || comp_options_set(train, "condition", "batch") || comp_options_set(train, "hidden", "64") ||
+           comp_options_set_int(train, "epochs", 100) || /* a small network, to be quick */
+           comp_train(&model, context, data, train) || comp_embed(&z, NULL, context, model, data, NULL) ||
            comp_dataset_set(data, COMP_SLOT_OBSM, "X_comp", z) || comp_score_run(&score, context, data, &scoring);
   if (failed) fprintf(stderr, "%s\n", comp_error_message());
   for (size_t m = 0; !failed && m < comp_score_metrics(score); m++)
     printf("%s %.3f\n", comp_score_metric_at(score, m)->name, comp_score_value(score, m, 0));
-  comp_score_free(score), comp_model_free(model), comp_dataset_free(data), comp_context_free(context);
+  comp_score_free(score), comp_options_free(train), comp_model_free(model), comp_dataset_free(data),
+      comp_context_free(context);
   return failed;
 }

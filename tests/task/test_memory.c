@@ -55,24 +55,26 @@ static comp_dataset *wrapped(comp_context *context) {
   return d;
 }
 
-static comp__train_options small_options(void) {
-  comp__train_options o;
-  assert_ok(comp__train_options_init(&o, "comp", "default"));
-  o.condition = "condition";
-  o.model.latent = 3;
-  o.model.n_hidden = 2;
-  o.model.hidden[0] = 16;
-  o.model.hidden[1] = 12;
-  o.batch = 32;
-  o.epochs = 4;
-  o.precision = COMP_PRECISION_F32;
-  return o;
+static comp_options *options_of(const char *kind, const char *name, const char *value) {
+  comp_options *options;
+  assert_ok(comp_options_new(&options, kind));
+  assert_ok(comp_options_set(options, name, value));
+  return options;
+}
+
+static comp_options *small_options(void) {
+  static const char small[] =
+      "{\"hidden\": [16, 12], \"latent\": 3, \"batch\": 32, \"epochs\": 4, \"precision\": \"f32\"}";
+  comp_options *options = options_of("train", "condition", "condition");
+  assert_ok(comp_options_from_json(options, small));
+  return options;
 }
 
 static comp_model *trained(comp_context *context, const comp_dataset *d) {
-  comp__train_options o = small_options();
+  comp_options *options = small_options();
   comp_model *model;
-  assert_ok(comp__train(&model, context, d, &o));
+  assert_ok(comp_train(&model, context, d, options));
+  comp_options_free(options);
   return model;
 }
 
@@ -143,34 +145,31 @@ static void every_task_runs_without_files(void **state) {
   comp_dataset *d = wrapped(context), *results, *embedded, *aligned;
   comp_model *model = trained(context, d);
   comp_matrix *z, *scales, *layout, *decoded;
-  comp_embed_options embed = COMP_EMBED_OPTIONS_INIT;
-  assert_ok(comp_embed(&z, &scales, context, model, d, &embed));
+  assert_ok(comp_embed(&z, &scales, context, model, d, NULL));
   assert_finite(z, SAMPLES, 3);
   assert_finite(scales, SAMPLES, 3);
   assert_ok(comp_decode(&decoded, context, model, z, "ctrl"));
   assert_finite(decoded, SAMPLES, FEATURES);
 
-  comp_counterfactual_options predict = COMP_COUNTERFACTUAL_OPTIONS_INIT;
+  comp_options *predict = options_of("counterfactual", "to", "stim");
   comp_prediction prediction;
-  predict.to = "stim";
-  predict.from = "ctrl";
-  assert_ok(comp_counterfactual(&prediction, context, model, d, &predict));
+  assert_ok(comp_options_set(predict, "from", "ctrl"));
+  assert_ok(comp_counterfactual(&prediction, context, model, d, predict));
   assert_finite(prediction.values, SAMPLES, FEATURES);
   assert_int_equal(prediction.n_predicted, SAMPLES / 2);
   comp_prediction_release(&prediction);
-  predict.from = NULL; /* correction: all samples as if they were of one condition */
-  assert_ok(comp_counterfactual(&prediction, context, model, d, &predict));
+  assert_ok(comp_options_set(predict, "from", NULL)); /* correction: all samples as if they were of one condition */
+  assert_ok(comp_counterfactual(&prediction, context, model, d, predict));
   assert_int_equal(prediction.n_predicted, SAMPLES);
   comp_prediction_release(&prediction);
+  comp_options_free(predict);
 
-  comp_umap_options umap = COMP_UMAP_OPTIONS_INIT;
-  umap.epochs = 20;
-  assert_ok(comp_umap_run(&layout, NULL, context, z, &umap));
+  comp_options *umap = options_of("umap", "epochs", "20"), *baseline = options_of("baseline", "condition", "condition");
+  assert_ok(comp_umap_run(&layout, NULL, context, z, umap));
   assert_finite(layout, SAMPLES, 2);
-  comp_baseline_options baseline = COMP_BASELINE_OPTIONS_INIT;
-  baseline.condition = "condition";
-  baseline.components = 5;
-  assert_ok(comp_baseline_run(&results, context, d, "harmony", &baseline));
+  assert_ok(comp_options_set_int(baseline, "components", 5));
+  assert_ok(comp_baseline_run(&results, context, d, "harmony", NULL, baseline));
+  comp_options_free(umap), comp_options_free(baseline);
   assert_finite(comp_dataset_get(results, COMP_SLOT_OBSM, "X_harmony"), SAMPLES, 5);
   assert_ok(comp_model_align(&aligned, context, model, d));
   assert_finite(comp_dataset_x(aligned), SAMPLES, FEATURES);
@@ -278,7 +277,9 @@ static void epochs_come_with_numbers(void **state) {
   comp_context_on_epoch(context, hear, &l);
   comp_model *model = trained(context, d);
   assert_int_equal(l.count, 4);
-  const double beta = comp_model_get_options(model)->beta;
+  comp_options *o = small_options();
+  double beta;
+  assert_ok(comp_options_get_real(o, "beta", &beta));
   double best = INFINITY;
   for (size_t e = 0; e < 4; e++) {
     const comp_epoch *epoch = &l.epochs[e];
@@ -297,10 +298,10 @@ static void epochs_come_with_numbers(void **state) {
   }
   comp_model_free(model);
 
-  comp__train_options o = small_options();
-  o.validation = 0;
+  assert_ok(comp_options_set_real(o, "validation", 0));
   l.count = 0;
-  assert_ok(comp__train(&model, context, d, &o));
+  assert_ok(comp_train(&model, context, d, o));
+  comp_options_free(o);
   assert_true(isnan(l.epochs[0].validation.total) && isfinite(l.epochs[0].train.total));
   comp_model_free(model);
   comp_dataset_free(d);
@@ -311,27 +312,28 @@ static void epochs_can_end_a_run(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = wrapped(context);
-  comp__train_options o = small_options();
+  comp_options *o = small_options();
   listener l = {.context = context, .stop_after = 2};
   comp_model *model, *whole = trained(context, d), *again;
   comp_context_on_epoch(context, hear, &l);
-  assert_ok(comp__train(&model, context, d, &o));
+  assert_ok(comp_train(&model, context, d, o));
   assert_int_equal(l.count, 2);
   assert_false(comp_model_finished(model));
   comp_model_free(model);
 
   l = (listener){.context = context, .interrupt_after = 1};
-  assert_error(comp__train(&model, context, d, &o), COMP_ERR_INTERRUPTED, "interrupted");
+  assert_error(comp_train(&model, context, d, o), COMP_ERR_INTERRUPTED, "interrupted");
   assert_non_null(model); /* what was reached so far */
   comp_model_free(model);
-  assert_int_equal(comp__train(&model, context, d, &o), COMP_ERR_INTERRUPTED); /* and so it stays, until it is reset */
+  assert_int_equal(comp_train(&model, context, d, o), COMP_ERR_INTERRUPTED); /* and so it stays, until it is reset */
   comp_model_free(model);
   comp_context_reset(context);
   l = (listener){.context = context};
-  assert_ok(comp__train(&again, context, d, &o));
+  assert_ok(comp_train(&again, context, d, o));
   assert_int_equal(l.count, 4);
   assert_same_model(whole, again);
   comp_model_free(whole), comp_model_free(again);
+  comp_options_free(o);
   comp_dataset_free(d);
   comp_context_free(context);
 }
