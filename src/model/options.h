@@ -11,19 +11,22 @@
 /* The most hidden layers of an encoder or decoder, and their largest width. */
 enum { COMP_MAX_HIDDEN = 8, COMP_MAX_WIDTH = 65536, COMP_MAX_LATENT = 1024 };
 
+/* What a penalty is: penalty.h. */
+#define PENALTY(KIND, name) COMP_PENALTY_##KIND,
 typedef enum comp_penalty_kind {
   COMP_PENALTY_NONE,
-  COMP_PENALTY_COMP,    /* log q(z | c) - log q(z | not c), mixtures of the batch's posteriors */
-  COMP_PENALTY_COMP_P0, /* -log q(z | not c) alone */
-  COMP_PENALTY_MMD      /* maximum mean discrepancy with a Gaussian kernel */
+#include "model/penalties.def"
 } comp_penalty_kind;
+#undef PENALTY
 
 typedef enum comp_penalty_place { COMP_PLACE_Z, COMP_PLACE_HIDDEN } comp_penalty_place;
 
+/* What a likelihood is: likelihood.h. */
+#define LIKELIHOOD(KIND, name) COMP_LIKELIHOOD_##KIND,
 typedef enum comp_likelihood {
-  COMP_LIKELIHOOD_GAUSSIAN, /* one scale a sample */
-  COMP_LIKELIHOOD_NB        /* negative binomial of counts, mean = library size x softmax, one dispersion a feature */
+#include "model/likelihoods.def"
 } comp_likelihood;
+#undef LIKELIHOOD
 
 typedef enum comp_reduction {
   COMP_REDUCTION_SUM, /* sum over features, mean over the batch */
@@ -56,11 +59,5 @@ comp_status comp__model_options_init(comp__model_options *out, const char *model
 
 /* Checks the rules that concern several fields; ranges are in the table of the kind "train". */
 comp_status comp__model_options_check(const comp__model_options *options);
-
-/* The names of penalties, in the order of the enum; NULL past the last. */
-const char *comp__penalty_name(size_t index);
-
-/* Whether the penalty compares mixtures of posteriors. */
-bool comp__penalty_has_mixtures(comp_penalty_kind kind);
 
 #endif

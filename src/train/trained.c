@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "train/precision.h"
 
 comp_status comp__model_new(comp_model **out, const comp__model_options *options, size_t features, size_t conditions) {
   *out = NULL;
@@ -111,7 +112,7 @@ static void leave_open(json_t *root, const comp__train_options *o) {
   json_t *training = json_object_get(root, "training");
   comp__config_complete(root);
   if (o->epochs == 0) json_object_del(training, "epochs");
-  if (o->precision == COMP_PRECISION_AUTO) json_object_del(training, "precision");
+  if (comp__precision_find(o->precision)->choose) json_object_del(training, "precision");
   if (o->kl_target > 0 || o->blur_from > 0) {
     json_object_del(training, "select");
     json_object_del(training, "patience");

@@ -166,7 +166,7 @@ static double *output_of(const comp__network *n, const double *params, const flo
 
 static double gaussian(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
                        const double *x, const double *h) {
-  double *mean = output_of(n, params, buffers, batch, h), *pre = dense(&n->output_scale, params, batch, h), loss = 0;
+  double *mean = output_of(n, params, buffers, batch, h), *pre = dense(&n->sample_layer, params, batch, h), loss = 0;
   for (size_t i = 0; i < batch->rows; i++) {
     double sd = 0.01 + softplus(pre[i]);
     for (size_t g = 0; g < n->features; g++)
@@ -182,7 +182,7 @@ static double negative_binomial(const comp__network *n, const double *params, co
   for (size_t i = 0; i < batch->rows; i++) {
     double norm = log_sum(logits + i * n->features, n->features);
     for (size_t g = 0; g < n->features; g++) {
-      double m = batch->library[i] * exp(logits[i * n->features + g] - norm), t = exp(params[n->dispersion + g]);
+      double m = batch->library[i] * exp(logits[i * n->features + g] - norm), t = exp(params[n->feature_vector + g]);
       double c = x[i * n->features + g];
       loss -= lgamma(c + t) - lgamma(t) - lgamma(c + 1) + t * log(t / (t + m)) + c * log(m / (t + m));
     }
