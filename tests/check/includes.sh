@@ -12,9 +12,9 @@ nn            core
 dist          core
 prep          core
 simulate      core io
-model         core nn
+model         core io nn
 train         core io nn model
-task          core io nn prep neighbors train
+task          core io nn model prep neighbors train
 linalg        core nn
 neighbors     core nn
 cluster       core
@@ -23,11 +23,11 @@ classify      core
 metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
-verdict       core train diagnose
+verdict       core model train diagnose
 report        core prep train task verdict
 options       core prep simulate linalg neighbors umap train task baseline diagnose
 modules       core cluster classify report
-experiment    core io prep umap classify train task metrics baseline
+experiment    core io model prep umap classify train task metrics baseline
 cli           experiment
 '
 

@@ -1,13 +1,11 @@
 /* trained.h: the inner side of a comp_model: the network with its weights, and all that is needed to use it on other
  * data. */
-#ifndef COMP_TRAIN_TRAINED_H
-#define COMP_TRAIN_TRAINED_H
-
-#include <jansson.h>
+#ifndef COMP_MODEL_TRAINED_H
+#define COMP_MODEL_TRAINED_H
 
 #include "core/strings.h"
 #include "model/network.h"
-#include "train/options.h"
+#include "model/options.h"
 
 struct comp_model {
   comp__network network;
@@ -30,11 +28,7 @@ struct comp_model {
 /* An untrained model with empty names. It should be freed via comp_model_free(). */
 comp_status comp__model_new(comp_model **out, const comp__model_options *options, size_t features, size_t conditions);
 
-/* The options as JSON text, and back. The text should be freed via comp__free(). */
-comp_status comp__config_write(char **out, const comp__train_options *options);
+/* The network's options from the JSON text of all options. */
 comp_status comp__config_read(comp__model_options *out, const char *json);
-
-/* Adds what a configuration of an earlier version lacks, with the values that hold there. */
-void comp__config_complete(json_t *root);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "io/safetensors.h"
-#include "train/trained.h"
+#include "model/trained.h"
 
 /* Version 1 had no digest. That of version 2 is required: the name of the digest may itself be what was damaged. */
 static const char FORMAT[] = "comp-model", VERSION[] = "2", WITHOUT_DIGEST[] = "1";
