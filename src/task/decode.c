@@ -3,8 +3,8 @@
 
 #include "core/error.h"
 #include "core/matrix.h"
+#include "model/trained.h"
 #include "task/coder.h"
-#include "train/trained.h"
 
 comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_model *model, const comp_matrix *z,
                         const char *condition) {

@@ -13,6 +13,7 @@
 #include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
+#include "train/config.h"
 #include "train/precision.h"
 #include "train/survey.h"
 
