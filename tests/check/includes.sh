@@ -22,10 +22,11 @@ metrics       core prep nn neighbors linalg cluster
 baseline      core nn neighbors linalg cluster model train task
 diagnose      core nn neighbors linalg cluster metrics model train task
 verdict       core diagnose train
-report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose verdict
-experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
+score         core metrics
+report        core io nn dist prep neighbors linalg cluster model train task umap metrics score baseline diagnose verdict
+experiment    core io nn prep neighbors linalg cluster model train task umap metrics score baseline
 modules       core cluster metrics report
-options       core prep neighbors linalg umap model train task baseline diagnose
+options       core prep neighbors linalg umap model train task baseline diagnose metrics score
 cli
 '
 
