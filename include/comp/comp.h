@@ -21,12 +21,12 @@
  *   neighbors.h nearest neighbours
  *   umap.h      layouts in two dimensions
  *   pca.h       principal components
- *   score.h     how well embeddings mix conditions and keep labels apart
+ *   metrics.h   how well embeddings mix conditions and keep labels apart
+ *   score.h     all scores of a data set: metrics, classifiers, counterfactuals
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
  *   verdict.h   what the numbers mean: findings and advice
- *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
  *   version.h   the version of these headers
@@ -48,12 +48,12 @@
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/diagnose.h"
-#include "comp/experiment.h"
 #include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
+#include "comp/metrics.h"
 #include "comp/model.h"
 #include "comp/neighbors.h"
 #include "comp/options.h"

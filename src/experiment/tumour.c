@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "classify/options.h"
 #include "comp/io.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "experiment/celligner_files.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
-#include "metrics/classify_options.h"
 #include "umap/options.h"
 
 /* From each condition, as the paper's authors choose them. */

@@ -6,7 +6,7 @@
 #define COMP_METRICS_OPTIONS_H
 
 #include "comp/counterfactual_score.h"
-#include "comp/score.h"
+#include "comp/metrics.h"
 #include "neighbors/options.h"
 
 /* Where m_kbet and s_label look for neighbours. */

@@ -2,7 +2,8 @@
 #ifndef COMP_SCORE_OPTIONS_H
 #define COMP_SCORE_OPTIONS_H
 
-#include "metrics/classify_options.h"
+#include "classify/options.h"
+#include "comp/score.h"
 #include "metrics/options.h"
 
 typedef struct comp__scores_options {
