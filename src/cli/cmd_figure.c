@@ -15,7 +15,7 @@ typedef struct figure_options {
 } figure_options;
 
 static const figure_options defaults = {
-    .input = CLI_INPUT_INIT, .effect = COMP_FIGURE_EFFECT_INIT, .n_de = 50, .figure = COMP_FIGURE_OPTIONS_INIT};
+    .effect = COMP_FIGURE_EFFECT_INIT, .n_de = 50, .figure = COMP_FIGURE_OPTIONS_INIT};
 
 static const char *const kinds[] = {"umap", "history", "counterfactual", "strip", "metrics", NULL};
 
@@ -90,14 +90,12 @@ static comp_status draw_map(cli_session *session, const figure_options *o, const
 }
 
 static int draw_data(cli_session *session, const figure_options *o) {
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   bool map = strcmp(o->kind, "umap") == 0;
-  read.skip_x = map;
   comp_figure_effect effect = o->effect;
   effect.n_de = (size_t)o->n_de;
   comp_dataset *dataset = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  comp_status status = cli_input_skip(o->input.read, map, false);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) {
     if (map)
       status = draw_map(session, o, dataset);

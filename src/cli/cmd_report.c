@@ -17,8 +17,7 @@ typedef struct report_options {
   int64_t max_samples, n_de;
 } report_options;
 
-static const report_options defaults = {
-    .input = CLI_INPUT_INIT, .report = COMP_REPORT_OPTIONS_INIT, .max_samples = 100000, .n_de = 50};
+static const report_options defaults = {.report = COMP_REPORT_OPTIONS_INIT, .max_samples = 100000, .n_de = 50};
 
 #define FIELD(member) OPT_FIELD(report_options, member)
 static const opt_spec options[] = {
@@ -83,8 +82,6 @@ static bool replaces_input(const report_options *o) {
 
 static int run(cli_session *session, const void *values) {
   const report_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (replaces_input(o)) return cli_usage_error(session, "--output: it is a file that is read");
   comp_status status = comp_file_check_writable(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
@@ -101,7 +98,7 @@ static int run(cli_session *session, const void *values) {
   if (o->model) status = comp_model_load(&model, o->model);
   report.model = model;
   if (status != COMP_OK) return cli_fail(session, status);
-  status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_report_write(session->context, dataset, o->output, &report);
   comp_dataset_free(dataset);
   comp_model_free(model);

@@ -7,8 +7,7 @@
 #include "cli/run.h"
 #include "cli/sha256.h"
 
-static const run_options defaults = {
-    .input = CLI_INPUT_INIT, .as = "auto", .k = OPT_UNSET_INT, .alpha = 0.1, .figures = "svg"};
+static const run_options defaults = {.as = "auto", .k = OPT_UNSET_INT, .alpha = 0.1, .figures = "svg"};
 
 static const char *const kinds[] = {"auto", "omics", "table", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
@@ -76,7 +75,7 @@ static const cli_example examples[] = {
 };
 
 static int take_digest(run_job *job) {
-  const char *paths[] = {job->options->input.path, job->read.metadata};
+  const char *paths[] = {job->options->input.path, comp_options_get(job->read, "metadata", NULL, 0)};
   sha256 digest;
   sha256_init(&digest);
   for (int i = 0; i < 2 && paths[i]; i++)
@@ -220,9 +219,8 @@ static int run(cli_session *session, const void *values) {
   job->own.hvg = comp_options_get(job->own.prep, "hvg", NULL, 0);
   job->options = &job->own;
   job->lock = -1;
-  int code = cli_input_options(&job->read, &job->options->input)
-                 ? run_all(job)
-                 : cli_usage_error(session, "--comment takes one character");
+  job->read = job->options->input.read;
+  int code = run_all(job);
   run_folder_close(job);
   comp_model_free(job->model);
   comp_dataset_free(job->dataset);

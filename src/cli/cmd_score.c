@@ -21,8 +21,7 @@ typedef struct score_options {
   const char *json;
 } score_options;
 
-static const score_options defaults = {.input = CLI_INPUT_INIT,
-                                       .score = COMP_SCORE_OPTIONS_INIT,
+static const score_options defaults = {.score = COMP_SCORE_OPTIONS_INIT,
                                        .counterfactual = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT,
                                        .predict = {.classifier = "forest", .folds = 5},
                                        .n_de = 50,
@@ -225,8 +224,6 @@ static int check_change(cli_session *session, const score_options *o, const comp
 
 static int run(cli_session *session, const void *values) {
   const score_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->min_label != OPT_UNSET_INT && strcmp(o->small_labels, "shrink") != 0)
     return cli_usage_error(session, "--min-label goes with --small-labels shrink");
   if (o->score.label && strcmp(o->score.label, o->score.condition) == 0)
@@ -242,7 +239,6 @@ static int run(cli_session *session, const void *values) {
   options_predict.seed = o->seed;
   bool counterfactuals = o->layers.count > 0, predictions = cli_predictions_wanted(&options_predict);
   bool embeddings = !counterfactuals || predictions || o->score.embeddings;
-  read.skip_x = !counterfactuals && !comp_score_needs_x(&options_score);
   comp_dataset *dataset = NULL;
   comp_score *score = NULL;
   cli_change *changes = calloc(o->layers.count + 1, sizeof *changes);
@@ -250,7 +246,8 @@ static int run(cli_session *session, const void *values) {
   if (!changes) return cli_error(session, EXIT_FAILED, "out of memory");
   for (size_t i = 0; i < o->layers.count; i++)
     changes[i] = (cli_change){.layer = o->layers.items[i], .from = o->from.items[i], .to = o->to.items[i]};
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  comp_status status = cli_input_skip(o->input.read, !counterfactuals && !comp_score_needs_x(&options_score), false);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) code = cli_predictions_check(session, o->input.path, dataset, &options_predict);
   for (size_t i = 0; status == COMP_OK && !code && i < o->layers.count; i++)
     code = check_change(session, o, dataset, i);

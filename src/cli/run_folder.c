@@ -225,9 +225,12 @@ static comp_dataset *old_data(run_job *job) {
   if (job->old_data_read) return job->old_data;
   job->old_data_read = true;
   if (!job->old || access(run_path(job, "data.h5ad"), F_OK) != 0) return NULL;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
-  read.skip_x = true;
-  if (comp_dataset_read(&job->old_data, job->context, run_path(job, "data.h5ad"), &read) != COMP_OK) return NULL;
+  comp_options *read = NULL;
+  comp_status status = comp_options_new(&read, "read");
+  if (status == COMP_OK) status = cli_input_skip(read, true, false);
+  if (status == COMP_OK) status = comp_dataset_read(&job->old_data, job->context, run_path(job, "data.h5ad"), read);
+  comp_options_free(read);
+  if (status != COMP_OK) return NULL;
   if (comp_dataset_samples(job->old_data) != comp_dataset_samples(job->dataset) ||
       comp_dataset_features(job->old_data) != comp_dataset_features(job->dataset)) {
     comp_dataset_free(job->old_data);

@@ -181,7 +181,8 @@ int run_check_data(run_job *job) {
   if (status != COMP_OK) return cli_fail(job->session, status);
   bool text = strcmp(job->format, "csv") == 0;
   job->table = strcmp(o->as, "table") == 0 ||
-               (strcmp(o->as, "auto") == 0 && text && !job->read.metadata && !job->read.transpose);
+               (strcmp(o->as, "auto") == 0 && text && !comp_options_given(job->read, "metadata") &&
+                !comp_options_given(job->read, "transpose"));
   if (job->table && !text)
     return cli_error(job->session, EXIT_FAILED, "%s: not a text table: --as table is for .csv and .tsv", o->input.path);
   const char *counts = o->hvg ? "--hvg" : o->no_hvg ? "--no-hvg" : o->n_keep ? "--keep" : NULL;
@@ -193,17 +194,18 @@ int run_check_data(run_job *job) {
   int code;
   if (job->table) {
     comp_table *table = NULL;
-    status = comp_table_read(&table, job->context, o->input.path, &job->read);
+    status = comp_table_read(&table, job->context, o->input.path, job->read);
     code = status == COMP_OK ? check_obs(job, table) : cli_fail_in(job->session, status, o->input.path);
     comp_table_free(table);
     return code;
   }
-  comp_read_options read = job->read;
+  comp_options *read = NULL;
   comp_dataset *names = NULL;
-  read.skip_slots = true;
-  read.skip_x = !text; /* a text table is told apart by its values */
-  read.layer = NULL;
-  status = comp_dataset_read(&names, job->context, o->input.path, &read);
+  status = comp_options_copy(&read, job->read);
+  if (status == COMP_OK) status = cli_input_skip(read, !text, true); /* a text table is told apart by its values */
+  if (status == COMP_OK) status = comp_options_set(read, "layer", NULL);
+  if (status == COMP_OK) status = comp_dataset_read(&names, job->context, o->input.path, read);
+  comp_options_free(read);
   comp_table *kept = NULL;
   if (status == COMP_OK) status = keep_rows(&kept, job, comp_dataset_obs(names));
   code = status == COMP_OK ? check_obs(job, kept) : cli_fail_in(job->session, status, o->input.path);
@@ -215,17 +217,17 @@ int run_check_data(run_job *job) {
 /* ---- Preparation ----------------------------------------------------------------------------------------------- */
 
 static void add_input(run_job *job) {
-  const comp_read_options *r = &job->read;
+  const comp_options *r = job->read;
   run_line_own(job, "-i", job->options->input.path);
   run_line_path(job, "-o", "data.h5ad");
-  run_line_own(job, "--metadata", r->metadata); /* its bytes are part of the digest */
-  run_line_text(job, "--layer", r->layer);
-  if (r->raw) run_line_flag(job, "--raw");
-  if (r->transpose) run_line_flag(job, "--transpose");
-  if (r->no_header) run_line_flag(job, "--no-header");
-  run_line_text(job, "--names", r->names);
-  run_line_text(job, "--missing", r->missing);
-  run_line_text(job, "--comment", job->options->input.comment);
+  run_line_own(job, "--metadata", comp_options_get(r, "metadata", NULL, 0)); /* its bytes are part of the digest */
+  run_line_text(job, "--layer", comp_options_get(r, "layer", NULL, 0));
+  if (comp_options_given(r, "raw")) run_line_flag(job, "--raw");
+  if (comp_options_given(r, "transpose")) run_line_flag(job, "--transpose");
+  if (comp_options_given(r, "no-header") || comp_options_given(r, "names")) run_line_flag(job, "--no-header");
+  run_line_text(job, "--names", comp_options_get(r, "names", NULL, 0));
+  run_line_text(job, "--missing", comp_options_get(r, "missing", NULL, 0));
+  run_line_text(job, "--comment", comp_options_get(r, "comment", NULL, 0));
 }
 
 /* Everything that the preparation depends on, as one number. */
@@ -316,7 +318,7 @@ static int encode_table(run_job *job) {
   const run_options *o = job->options;
   comp_options *t = NULL;
   comp_table *table = NULL;
-  comp_status status = comp_table_read(&table, job->context, o->input.path, &job->read);
+  comp_status status = comp_table_read(&table, job->context, o->input.path, job->read);
   if (status == COMP_OK) status = tabular_options(&t, job, table);
   if (status == COMP_OK) {
     run_line_start(job, "prep", "prep");
@@ -392,7 +394,7 @@ static int prepare_counts(run_job *job) {
   const run_options *o = job->options;
   comp_options *p = NULL;
   comp_data_look look;
-  comp_status status = comp_dataset_read(&job->dataset, job->context, o->input.path, &job->read);
+  comp_status status = comp_dataset_read(&job->dataset, job->context, o->input.path, job->read);
   if (status == COMP_OK) status = comp_data_look_at(&look, job->context, comp_dataset_x(job->dataset));
   if (status != COMP_OK) return cli_fail_in(job->session, status, o->input.path);
   char samples[32], features[32];

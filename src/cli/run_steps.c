@@ -368,14 +368,15 @@ bool run_makes(run_job *job, const char *output) {
 }
 
 int run_save_data(run_job *job) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp_options *write = NULL;
   const char *path = run_path(job, "data.h5ad");
-  if (job->reused)
-    write.carry_from = path;
-  else if (strcmp(job->format, "h5ad") == 0 && !job->read.raw)
-    write.carry_from = job->options->input.path;
+  comp_status status = comp_options_new(&write, "write");
+  if (status == COMP_OK)
+    status = job->reused ? comp_options_set(write, "carry-from", path)
+                         : cli_input_carry(write, job->read, job->options->input.path);
   job->data_changed++;
-  comp_status status = comp_dataset_write(job->context, job->dataset, path, &write);
+  if (status == COMP_OK) status = comp_dataset_write(job->context, job->dataset, path, write);
+  comp_options_free(write);
   return status == COMP_OK ? 0 : fail(job, status);
 }
 

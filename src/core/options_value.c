@@ -322,8 +322,9 @@ static const char *text_of(const comp_option *row, const void *field, char *buff
     return comp_option_choice(row, (size_t) * (const int *)field);
   if (row->size == TEXT_FIELD) return *(const char *const *)field;
   if (row->size != 1) return *(const char *)field ? field : NULL;
+  if (!*(const char *)field) return NULL;
   snprintf(buffer, size, "%c", *(const char *)field);
-  return *buffer ? buffer : NULL;
+  return buffer;
 }
 
 const char *comp__option_format(const comp_option *row, const void *values, char *buffer, size_t size) {

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/options.h"
 #include "diagnose/options.h"
+#include "io/options.h"
 #include "linalg/linalg.h"
 #include "neighbors/options.h"
 #include "prep/options.h"
@@ -18,6 +19,8 @@
 
 /* clang-format off */
 static const comp__options_kind *const kinds[] = {
+    &comp__read_kind,
+    &comp__write_kind,
     &comp__simulate_kind,
     &comp__prep_kind,
     &comp__tabular_kind,

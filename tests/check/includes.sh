@@ -13,7 +13,7 @@ dist          core
 prep          core io
 model         core nn
 train         core nn model dist io
-task          core nn model train neighbors
+task          core io nn model train neighbors
 linalg        core nn
 neighbors     core nn
 cluster       core nn neighbors linalg
@@ -25,7 +25,7 @@ verdict       core diagnose train
 report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose verdict
 experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
 modules       core cluster metrics report
-options       core prep neighbors linalg umap model train task baseline diagnose
+options       core io prep report neighbors linalg umap model train task baseline diagnose
 cli
 '
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "comp/comp.h"
+#include "io/options.h"
 
 static void stop(void) {
   printf("error: %s\n", comp_error_message());
@@ -104,10 +105,10 @@ int main(int argc, char **argv) {
   comp_context *context;
   comp_dataset *dataset;
   comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   options.seed = 1;
   MUST(comp_context_new(&context, &context_options));
-  MUST(comp_dataset_read(&dataset, context, argv[1], &read));
+  MUST(comp__dataset_read(&dataset, context, argv[1], &read));
   MUST(comp_classifier_kind_parse(&options.classifier, argv[2]));
   if (strcmp(what, "holdout") == 0) {
     comp_groups groups = groups_of(dataset, argv[4]);
