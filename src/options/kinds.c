@@ -5,6 +5,7 @@
 #include "baseline/options.h"
 #include "comp/machine.h"
 #include "comp/suggest.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/options.h"
 #include "diagnose/options.h"
@@ -19,6 +20,7 @@
 
 /* clang-format off */
 static const comp__options_kind *const kinds[] = {
+    &comp__context_kind,
     &comp__read_kind,
     &comp__write_kind,
     &comp__simulate_kind,

@@ -8,6 +8,7 @@
 
 #include "comp/comp.h"
 #include "comp/io.h"
+#include "core/context.h"
 #include "io/csv.h"
 #include "io/metadata.h"
 #include "io/text.h"
@@ -26,9 +27,9 @@ static void read_all(comp_context *context, const comp__text *text, const comp__
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static comp_context *context;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = 1;
-  if (!context && comp_context_new(&context, &context_options) != COMP_OK) abort();
+  if (!context && comp__context_new(&context, &context_options) != COMP_OK) abort();
   if (size == 0) return 0;
   comp__read_options options = {0};
   options.no_header = data[0] & 1;

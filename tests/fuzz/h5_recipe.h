@@ -18,6 +18,7 @@
 
 #include "comp/comp.h"
 #include "comp/io.h"
+#include "core/context.h"
 #include "io/rows.h"
 
 /* libhdf5 1.10 itself loses a few hundred bytes on some damaged files; ours it must not be. */
@@ -258,9 +259,9 @@ static inline void read_blocks(comp_context *context, const char *path, const co
 /* Reads the file, whole or by blocks. What is read must be sound. */
 static inline void read_recipe(recipe *r, const char *path) {
   static comp_context *context;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = 1;
-  if (!context && comp_context_new(&context, &context_options) != COMP_OK) abort();
+  if (!context && comp__context_new(&context, &context_options) != COMP_OK) abort();
   comp__read_options options = {0};
   unsigned how = take(r);
   options.raw = (how & 7) == 1;

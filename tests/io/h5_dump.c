@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
   bool stats = false;
   comp__read_options options = {0};
   comp__write_options write_options = comp__write_defaults();
-  comp_context_options context_options = {2, COMP_LOG_INFO, on_log, NULL, NULL};
+  comp__context_options context_options = {2, COMP_LOG_INFO};
   for (int i = 1; i < argc; i++) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--raw") == 0)
@@ -168,7 +168,8 @@ int main(int argc, char **argv) {
   }
   comp_context *context = NULL;
   comp_dataset *d = NULL;
-  comp_status status = comp_context_new(&context, &context_options);
+  comp_status status = comp__context_new(&context, &context_options);
+  if (status == COMP_OK) comp_context_on_log(context, on_log, NULL);
   size_t before = comp_peak_memory();
   double start = comp__seconds();
   if (status == COMP_OK && rows > 0)

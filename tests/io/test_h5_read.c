@@ -2,6 +2,7 @@
  */
 #include "io/h5_make.h"
 
+#include "core/context.h"
 #include "core/matrix.h"
 #include "io/rows.h"
 
@@ -363,10 +364,11 @@ static void repeated_names(void **state) {
   put_table(file, "var", 3, (const char *const[]){"g", "g-1", "g"});
   H5Fclose(file);
   char text[4096] = "";
-  comp_context_options options = {1, COMP_LOG_INFO, on_log, NULL, text};
+  comp__context_options options = {1, COMP_LOG_INFO};
   comp_context *context;
   comp_dataset *d;
-  assert_ok(comp_context_new(&context, &options));
+  assert_ok(comp__context_new(&context, &options));
+  comp_context_on_log(context, on_log, text);
   assert_ok(comp_dataset_read(&d, context, path, NULL));
   assert_string_equal(comp_dataset_obs_name(d, 2), "a");
   assert_string_equal(comp_dataset_var_name(d, 2), "g-2");

@@ -147,13 +147,13 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const char *mode = argv[1], *path = argv[2], *stem = argv[3];
   arguments a = parse(argc, argv);
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.log = print_message;
+  comp__context_options options = comp__context_defaults();
   options.log_level = COMP_LOG_INFO;
   options.threads = a.threads;
   comp_context *context;
   comp_dataset *d = NULL;
-  need(comp_context_new(&context, &options));
+  need(comp__context_new(&context, &options));
+  comp_context_on_log(context, print_message, NULL);
   if (strcmp(mode, "table") == 0) {
     comp_table *t;
     double start = comp__seconds();

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "io/options.h"
 
 static void need(comp_status status) {
@@ -19,7 +20,7 @@ static void need(comp_status status) {
 
 int main(int argc, char **argv) {
   if (argc != 8) return 2;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   comp__read_options read = {0};
   comp_counterfactual_score_options o = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
   comp_context *context;
@@ -32,7 +33,7 @@ int main(int argc, char **argv) {
   o.to = argv[4];
   if (strcmp(argv[5], "-") != 0) o.label = argv[5];
   if (strcmp(argv[6], "-") != 0) o.pair = argv[6];
-  need(comp_context_new(&context, &context_options));
+  need(comp__context_new(&context, &context_options));
   need(comp__dataset_read(&dataset, context, argv[1], &read));
   need(comp_counterfactual_score_run(&score, context, dataset, &o));
   need(comp_counterfactual_score_json(&text, score));

@@ -17,6 +17,7 @@
 #include "cluster/connectivity.h"
 #include "cluster/kmeans.h"
 #include "comp/comp.h"
+#include "core/context.h"
 #include "io/options.h"
 #include "metrics/neighborhood.h"
 #include "neighbors/options.h"
@@ -112,11 +113,11 @@ int main(int argc, char **argv) {
           stderr);
     return 2;
   }
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   comp__read_options read = {0};
   comp_context *context;
   comp_dataset *d;
-  require(comp_context_new(&context, &options));
+  require(comp__context_new(&context, &options));
   read.skip_x = true;
   require(comp__dataset_read(&d, context, argv[2], &read));
   const comp_matrix *points = comp_dataset_get(d, COMP_SLOT_OBSM, argv[3]);
