@@ -16,8 +16,8 @@
 #include "core/context.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "model/trained.h"
 #include "task/options.h"
-#include "train/trained.h"
 
 enum { FEATURES = 2000, FILLED = 100 };
 

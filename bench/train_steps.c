@@ -19,11 +19,11 @@
 #include "core/context.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "model/trained.h"
 #include "nn/vecmath.h"
 #include "train/loader.h"
 #include "train/optimiser.h"
 #include "train/options.h"
-#include "train/trained.h"
 
 typedef struct shape {
   const char *name;

@@ -26,7 +26,6 @@
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
  *   verdict.h   what the numbers mean: findings and advice
- *   experiment.h  the experiments of the paper
  *   figure.h    figures for print
  *   report.h    one page that shows what came out
  *   version.h   the version of these headers
@@ -48,7 +47,6 @@
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/diagnose.h"
-#include "comp/experiment.h"
 #include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/seeds.h"
 #include "cli/streams.h"
+#include "experiment/experiment.h"
 
 typedef struct experiment_options {
   const char *name, *data, *output, *models, *baselines, *tables, *preset, *seeds;

@@ -2,7 +2,7 @@
 #ifndef COMP_DIAGNOSE_OPTIONS_H
 #define COMP_DIAGNOSE_OPTIONS_H
 
-#include "comp/diagnose.h"
+#include "comp/model.h"
 #include "core/options.h"
 
 typedef struct comp__diagnose_options {
@@ -20,9 +20,5 @@ typedef struct comp__diagnose_options {
 
 extern const comp__options_kind comp__diagnose_kind;
 comp__diagnose_options comp__diagnose_defaults(void);
-
-/* As the public function, with plain options. */
-comp_status comp__diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
-                           const comp_model *const *models, size_t n_models, const comp__diagnose_options *options);
 
 #endif

@@ -5,7 +5,9 @@
 
 #include <jansson.h>
 
-#include "comp/diagnose.h"
+#include "comp/context.h"
+#include "comp/dataset.h"
+#include "comp/model.h"
 #include "comp/table.h"
 #include "diagnose/correction.h"
 #include "diagnose/identify.h"

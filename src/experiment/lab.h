@@ -6,9 +6,9 @@
 #define COMP_EXPERIMENT_LAB_H
 
 #include "comp/dataset.h"
-#include "comp/experiment.h"
 #include "comp/score.h"
 #include "comp/train.h"
+#include "experiment/experiment.h"
 #include "train/options.h"
 
 /* One run: a model fitted with a seed, or several that belong together. */

@@ -39,7 +39,7 @@ comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t
 
 /* The rows, one file each. */
 extern const comp__format comp__format_h5ad;    /* h5ad.c */
-extern const comp__format comp__format_tenx_h5; /* h5_tenx.c */
+extern const comp__format comp__format_tenx_h5; /* h5/tenx.c */
 extern const comp__format comp__format_mex;     /* mex.c */
 extern const comp__format comp__format_csv;     /* csv.c */
 extern const comp__format comp__format_npy;     /* npy.c */

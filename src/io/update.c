@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "io/format.h"
-#include "io/h5ad_update.h"
+#include "io/h5/h5ad_update.h"
 
 /* Copies a column of a table to another table of as many rows. */
 static comp_status copy_column(comp_table *to, const comp_table *from, size_t column) {

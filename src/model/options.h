@@ -1,5 +1,4 @@
-/* options.h: what a network is, as the code works with it. The table of its options is part of the kind "train"
- * (src/train/options.c). */
+/* options.h: what a network is, as the code works with it. Its options are listed in options.def. */
 #ifndef COMP_MODEL_OPTIONS_H
 #define COMP_MODEL_OPTIONS_H
 
@@ -7,6 +6,7 @@
 #include <stddef.h>
 
 #include "comp/model.h"
+#include "core/options.h"
 
 /* The most hidden layers of an encoder or decoder, and their largest width. */
 enum { COMP_MAX_HIDDEN = 8, COMP_MAX_WIDTH = 65536, COMP_MAX_LATENT = 1024 };
@@ -50,11 +50,19 @@ typedef struct comp__model_options {
   double mmd_scale;         /* MMD with one scale: l in exp(-|a - b|^2 / (2 l^2)) */
 } comp__model_options;
 
+/* Reads the options of a network from a model file. Users set them through the kind "train". */
+extern const comp__options_kind comp__model_kind;
+
+/* Names in the order of the enums; they end with NULL. */
+extern const char *const comp__likelihood_names[], *const comp__place_names[], *const comp__reduction_names[];
+
+#define COMP__BY_PRESET .varies = "a preset may change it"
+
 /* The options of a model by name, with the default recipe's values; an unknown name is an error that suggests the
  * nearest. */
 comp_status comp__model_options_init(comp__model_options *out, const char *model);
 
-/* Checks the rules that concern several fields; ranges are in the table of the kind "train". */
+/* Checks the rules that concern several fields; ranges are in options.def. */
 comp_status comp__model_options_check(const comp__model_options *options);
 
 /* The names of penalties, in the order of the enum; NULL past the last. */
@@ -62,5 +70,8 @@ const char *comp__penalty_name(size_t index);
 
 /* Whether the penalty compares mixtures of posteriors. */
 bool comp__penalty_has_mixtures(comp_penalty_kind kind);
+
+/* The network's part of the options of a model, owned by it. */
+const comp__model_options *comp__model_get_options(const comp_model *model);
 
 #endif

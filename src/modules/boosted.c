@@ -1,5 +1,5 @@
 /* boosted.c: the module `boosted`, the only caller of XGBoost. */
-#include "metrics/boosting.h"
+#include "classify/boosting.h"
 
 #include <xgboost/c_api.h>
 

@@ -13,7 +13,7 @@
 #include "linalg/linalg.h"
 #include "neighbors/options.h"
 #include "prep/options.h"
-#include "prep/simulate_options.h"
+#include "simulate/options.h"
 #include "task/options.h"
 #include "train/options.h"
 #include "umap/options.h"

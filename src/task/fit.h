@@ -3,7 +3,7 @@
 #define COMP_TASK_FIT_H
 
 #include "comp/dataset.h"
-#include "train/trained.h"
+#include "model/trained.h"
 
 /* Zero-initialise to start. Points into the model and, unless it had to be prepared, into the data set. */
 typedef struct comp__fitted {

@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "io/safetensors.h"
+#include "train/config.h"
 #include "train/run.h"
 
 /* Version 2 had no digest. */

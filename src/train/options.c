@@ -7,14 +7,13 @@
 #include "nn/matmul.h"
 
 const char *const comp__precision_names[] = {"auto", "f32", "bf16", NULL};
-static const char *const likelihood_names[] = {"gaussian", "nb", NULL};
-static const char *const place_names[] = {"z", "hidden", NULL};
-static const char *const reduction_names[] = {"sum", "mean", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "plateau", NULL};
 static const char *const select_names[] = {"best", "last", "average", NULL};
 
-#define FIELD(member) COMP__FIELD(comp__train_options, member)
-#define BY_PRESET     .varies = "a preset may change it"
+#define FIELD(member)             COMP__FIELD(comp__train_options, member)
+#define MODEL_FIELD(member)       FIELD(model.member)
+#define MODEL_LIST(member, count) COMP__LIST(comp__train_options, model.member, model.count)
+#define BY_PRESET                 COMP__BY_PRESET
 static const comp_option rows[] = {
     {"memory", .type = COMP_OPTION_BYTES, FIELD(memory), .metavar = "SIZE", .group = "Files",
      .unset = "X is read whole",
@@ -32,53 +31,16 @@ static const comp_option rows[] = {
      .choice_at = comp_model_name, .record = "model", .help = "the model"},
     {"preset", .type = COMP_OPTION_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .value = "default",
      .choice_at = comp_preset_name, .record = "preset", .help = "the recipe that all options start from"},
-    {"latent", .type = COMP_OPTION_INT, FIELD(model.latent), .metavar = "D", .group = "Model", .min = 1,
-     .max = COMP_MAX_LATENT, BY_PRESET, .record = "latent", .help = "dimensions of the embedding z"},
-    {"hidden", .type = COMP_OPTION_INTS, COMP__LIST(comp__train_options, model.hidden, model.n_hidden),
-     .metavar = "LIST", .group = "Model", .min = 1, .max = COMP_MAX_WIDTH, BY_PRESET, .record = "hidden",
-     .help = "widths of the encoder's layers, as in 512,512,512; the decoder has them in reverse"},
-    {"scale", .type = COMP_OPTION_REAL, FIELD(model.scale), .metavar = "S", .group = "Model", .min = 0.001, .max = 100,
-     BY_PRESET, .record = "scale", .help = "standard deviation of every posterior"},
-    {"learn-scale", .type = COMP_OPTION_BOOL, FIELD(model.learn_scale), .group = "Model", .record = "learn_scale",
-     .help = "let the encoder give it for each sample instead"},
-    {"likelihood", .type = COMP_OPTION_CHOICE, FIELD(model.likelihood), .metavar = "NAME", .group = "Model",
-     .value = "gaussian", .choices = likelihood_names, .record = "likelihood",
-     .help =
-         "how data is distributed: gaussian for logged or standardised values, nb (negative binomial) for raw counts"},
-    {"encoder-without-condition", .type = COMP_OPTION_BOOL, .invert = true, FIELD(model.encoder_sees_condition),
-     .group = "Model", .record = "encoder_sees_condition", .help = "only the decoder sees the condition"},
-    {"decoder-sees-condition", .type = COMP_OPTION_BOOL, .internal = true, FIELD(model.decoder_sees_condition),
-     .record = "decoder_sees_condition"},
-    {"centre", .type = COMP_OPTION_BOOL, FIELD(model.centred), .group = "Model", .record = "centred",
-     .record_later = true, .help = "subtract each condition's mean before encoding, and add it back after decoding"},
 
-    {"gamma", .type = COMP_OPTION_REAL, FIELD(model.gamma), .metavar = "G", .group = "Objective", .max = 1e9, BY_PRESET,
-     .record = "gamma", .help = "weight of the penalty: more aligns more"},
-    {"beta", .type = COMP_OPTION_REAL, FIELD(model.beta), .metavar = "B", .group = "Objective", .max = 1e9, BY_PRESET,
-     .record = "beta", .help = "weight of the KL divergence from the prior"},
+#include "model/options.def"
+
     {"kl-target", .type = COMP_OPTION_REAL, FIELD(kl_target), .metavar = "L", .group = "Objective", .max = 1e6,
      .unset = "gamma stays as it is", .record = "training/kl_target",
      .help = "adjust gamma so that the penalty stays near L"},
-    {"penalty", .type = COMP_OPTION_CHOICE, FIELD(model.penalty), .metavar = "NAME", .group = "Objective",
-     .choice_at = comp__penalty_name, .unset = "as the model has it", .record = "penalty", .help = "the penalty"},
-    {"place", .type = COMP_OPTION_CHOICE, FIELD(model.place), .metavar = "WHERE", .group = "Objective",
-     .choices = place_names, .unset = "as the model has it", .record = "place",
-     .help = "where an mmd penalty attaches: at z, or at the decoder's first hidden layer"},
-    {"leave-self-out", .type = COMP_OPTION_BOOL, .invert = true, FIELD(model.include_self), .group = "Objective",
-     .record = "include_self",
-     .help = "a sample's own posterior is not part of its own mixture (needs wide posteriors, as of scale 1, or a tiny "
-             "learning rate)"},
     {"blur", .type = COMP_OPTION_REALS, .offset = offsetof(comp__train_options, blur_from), .size = 2 * sizeof(double),
      .metavar = "FROM,TO", .group = "Objective", .min = 1e-12, .max = 1000, .unset = "none", .record = "training/blur",
      .help = "add noise of this standard deviation to what the penalty compares. From the first step to the last it "
              "decreases, as in 1,0.25, so that cell types align before single cells; one number: at all steps"},
-    {"mmd-scale", .type = COMP_OPTION_REAL, FIELD(model.mmd_scale), .metavar = "L", .group = "Objective", .min = 1e-6,
-     .max = 1e6, .unset = "the model's scale, or 19 scales at once", .record = "mmd_scale",
-     .help = "a single kernel scale for mmd"},
-    {"multi-scale", .type = COMP_OPTION_BOOL, .internal = true, FIELD(model.multi_scale), .record = "multi_scale"},
-    {"elbo-reduction", .type = COMP_OPTION_CHOICE, FIELD(model.reduction), .metavar = "HOW", .group = "Objective",
-     .value = "sum", .choices = reduction_names, .record = "reduction",
-     .help = "over features; gamma and beta are on this scale"},
 
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .group = "Training", .value = "0", .max = 9e15,
      .record = "training/seed", .help = "seed of all random numbers"},
@@ -119,6 +81,7 @@ static const comp_option rows[] = {
      .value = "0", .max = 1e9, .help = "save the state of the run every N epochs; 0: not by epochs"},
     {"checkpoint-minutes", .type = COMP_OPTION_REAL, FIELD(checkpoint_minutes), .metavar = "M", .group = "Interruption",
      .value = "5", .max = 1e6, .help = "save it every M minutes; 0: not by time"},
+
     {0},
 };
 

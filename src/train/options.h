@@ -73,7 +73,4 @@ comp_status comp__train(comp_model **out, comp_context *context, const comp_data
                         const comp__train_options *options);
 bool comp__model_follows(const comp_model *model, const comp__train_options *options);
 
-/* The network's part of the options of a model, owned by it. */
-const comp__model_options *comp__model_get_options(const comp_model *model);
-
 #endif

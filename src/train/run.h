@@ -6,9 +6,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "model/trained.h"
 #include "train/loader.h"
 #include "train/optimiser.h"
-#include "train/trained.h"
+#include "train/options.h"
 
 /* The part of a run that is saved besides the vectors. */
 typedef struct comp__run_numbers {

@@ -14,6 +14,7 @@
 #include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
+#include "train/config.h"
 #include "train/survey.h"
 
 /* Bounds of the epochs that are chosen by the size of the data; the upper one is for 1,400 steps. */

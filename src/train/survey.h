@@ -2,8 +2,8 @@
 #ifndef COMP_TRAIN_SURVEY_H
 #define COMP_TRAIN_SURVEY_H
 
+#include "model/trained.h"
 #include "train/stream.h"
-#include "train/trained.h"
 
 /* One pass over the data, in memory (x) or streamed: are the values good, what are the features' means and, of counts,
  * the median total? *digest tells a checkpoint of other data. */

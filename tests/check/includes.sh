@@ -4,47 +4,68 @@
 set -u
 root=${1:-.}
 
-# room        rooms whose headers it may include, besides its own and the public ones (comp/...)
+# room        rooms whose headers it may include, besides its own: those of src/ROOM and the public ones that belong to the room
 rooms='
 core
 io            core
 nn            core
 dist          core
-prep          core io
-model         core nn
-train         core nn model dist io
-task          core io nn model train neighbors
+prep          core
+simulate      core io
+model         core io nn
+train         core io nn model
+task          core io nn model prep neighbors train
 linalg        core nn
 neighbors     core nn
-cluster       core nn neighbors linalg
-umap          core nn neighbors linalg
-metrics       core prep nn neighbors linalg cluster
-baseline      core nn neighbors linalg cluster model train task
-diagnose      core nn neighbors linalg cluster metrics model train task
-verdict       core diagnose train
-report        core io nn dist prep neighbors linalg cluster model train task umap metrics baseline diagnose verdict
-experiment    core io nn prep neighbors linalg cluster model train task umap metrics baseline
-modules       core cluster metrics report
-options       core io prep report neighbors linalg umap model train task baseline diagnose
-cli
+cluster       core
+umap          core nn linalg neighbors
+classify      core
+metrics       core nn prep neighbors cluster task
+baseline      core nn prep linalg neighbors cluster model train task
+diagnose      core nn linalg neighbors classify model train task
+verdict       core model train diagnose
+report        core prep train task verdict
+options       core io prep simulate linalg neighbors umap train task baseline diagnose
+modules       core cluster classify report
+experiment    core io model prep umap classify train task metrics baseline
+cli           experiment
+'
+
+# room        public headers that belong to it: include/comp/NAME.h. comp.h is all of them.
+headers='
+core          context dataset export file machine matrix options status suggest table version
+io            io
+prep          prep
+simulate      simulate
+model         model
+train         train
+task          task
+linalg        pca
+neighbors     neighbors
+umap          umap
+classify      classify
+metrics       score counterfactual_score
+baseline      baseline
+verdict       diagnose verdict
+report        report figure
 '
 
 # header (a regular expression)           files that may include it
 libraries='
-^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5[^/]*[.][ch]
+^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5/[^/]*[.][ch]
 ^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
 ^cairo                                    src/modules/figures[.]c
 ^lapacke[.]h$                             src/linalg/[^/]*[.]c
 ^cblas[.]h$                               src/(linalg/[^/]*|nn/matmul)[.]c
 ^xgboost/                                 src/modules/boosted[.]c
-^linear[.]h$                              src/metrics/logistic[.]c
+^linear[.]h$                              src/classify/logistic[.]c
 ^hnswlib/                                 src/neighbors/hnsw[.]cpp
 ^igraph                                   src/modules/leiden[.]c
 '
 
 cd "$root" || exit 1
-find src include tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.def' \) 2>/dev/null | sort | awk -v rooms="$rooms" -v libraries="$libraries" '
+find src include tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.def' \) 2>/dev/null | sort | awk -v rooms="$rooms" -v headers="$headers" -v libraries="$libraries" '
   BEGIN {
     n = split(rooms, lines, "\n")
     for (i = 1; i <= n; i++) {
@@ -52,6 +73,12 @@ find src include tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o
       known[words[1]] = 1
       order[++count] = words[1]
       for (k = 2; k in words; k++) allowed[words[1], words[k]] = 1
+      split("", words)
+    }
+    n = split(headers, lines, "\n")
+    for (i = 1; i <= n; i++) {
+      if (split(lines[i], words, " ") == 0) continue
+      for (k = 2; k in words; k++) owner["comp/" words[k] ".h"] = words[1]
       split("", words)
     }
     n = split(libraries, lines, "\n")
@@ -102,7 +129,7 @@ find src include tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o
 
     room = target
     if (!sub(/\/.*/, "", room)) room = ""
-    if (room == "comp") return
+    if (room == "comp") return check_public(target, where)
     if (inside == "public") {
       if (quoted || room in known) problem("public", where target " is not a public header")
     } else if (room in known) {
@@ -110,6 +137,20 @@ find src include tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o
     } else if (quoted) {
       problem("paths", where "\"" target "\" does not name a room")
     }
+  }
+
+  # A public header is one of its room. The program may use all of them.
+  function check_public(target, where,    from) {
+    from = inside
+    if (inside == "public") {
+      if (file == "include/comp/comp.h") return
+      from = substr(file, length("include/") + 1)
+      if (!(from in owner)) return problem("public", file ": in no room: add it to the table of headers in tests/check/includes.sh")
+      from = owner[from]
+    }
+    if (from == "cli" || from == owner[target]) return
+    if (!(target in owner)) problem(inside, where target " is not for the library" )
+    else if (!((from, owner[target]) in allowed)) problem(inside, where from " may not include " target ", which is " owner[target] "\047s")
   }
 
   function problem(rule, message) { found[rule] = found[rule] "# " message "\n" }

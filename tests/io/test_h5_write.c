@@ -8,7 +8,7 @@
 #include "core/dataset.h"
 #include "core/matrix.h"
 #include "core/rng.h"
-#include "io/h5ad_writer.h"
+#include "io/h5/h5ad_writer.h"
 #include "io/options.h"
 
 static comp_matrix *random_csr(size_t rows, size_t cols) {

@@ -17,11 +17,12 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/safetensors.h"
+#include "model/trained.h"
+#include "train/config.h"
 #include "nn/emulated.h"
 #include "nn/vecmath.h"
 #include "train/optimiser.h"
 #include "train/options.h"
-#include "train/trained.h"
 
 enum { ROWS = 96, FEATURES = 130, LATENT = 6, STEPS = 10 };
 

@@ -9,10 +9,10 @@
 
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "model/trained.h"
 #include "task/coder.h"
 #include "task/options.h"
 #include "train/loader.h"
-#include "train/trained.h"
 
 static char folder[] = "/tmp/comp-test-task-XXXXXX";
 

@@ -3,9 +3,9 @@
 
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "model/trained.h"
 #include "nn/emulated.h"
 #include "train/options.h"
-#include "train/trained.h"
 
 enum { SAMPLES = 150, FEATURES = 80 };
 

@@ -7,9 +7,9 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/options.h"
+#include "model/trained.h"
 #include "train/loader.h"
 #include "train/options.h"
-#include "train/trained.h"
 
 enum { ROWS = 1003, COLS = 7 };
 

@@ -9,9 +9,9 @@
 
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "model/trained.h"
 #include "train/loader.h"
 #include "train/options.h"
-#include "train/trained.h"
 
 static char folder[] = "/tmp/comp-test-train-XXXXXX";
 

@@ -1,0 +1,211 @@
+/* convert.c: numbers of any stored kind to the four that are used in memory. */
+#include <math.h>
+#include <string.h>
+
+#include "io/h5/array.h"
+
+size_t comp__as_size(comp__as as) {
+  return as == COMP__AS_F32 || as == COMP__AS_I32 ? 4 : 8;
+}
+
+static float half_to_float(uint16_t half) {
+  uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 0x1fu, mantissa = half & 0x3ffu, bits;
+  if (exponent == 0) { /* zero or subnormal: mantissa x 2^-24 */
+    float value = ldexpf((float)mantissa, -24);
+    return sign ? -value : value;
+  }
+  if (exponent == 31)
+    bits = sign | 0x7f800000u | mantissa << 13;
+  else
+    bits = sign | (exponent + 112) << 23 | mantissa << 13;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* One loop a pair of types, so that each vectorises. `from` has no alignment to rely on, hence the copies. */
+#define CONVERT(from_type, to_type)                                                                                    \
+  for (size_t i = 0; i < n; i++) {                                                                                     \
+    from_type value;                                                                                                   \
+    memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                                               \
+    ((to_type *)to)[i] = (to_type)value;                                                                               \
+  }                                                                                                                    \
+  return n
+
+/* The same where a value may not fit into the integers it becomes: stops there. */
+#define CONVERT_CHECKED(from_type, to_type, fits)                                                                      \
+  bool all_fit = true;                                                                                                 \
+  for (size_t i = 0; i < n; i++) {                                                                                     \
+    from_type value;                                                                                                   \
+    memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                                               \
+    all_fit &= (fits);                                                                                                 \
+    ((to_type *)to)[i] = (to_type)value;                                                                               \
+  }                                                                                                                    \
+  for (size_t i = 0; !all_fit && i < n; i++) {                                                                         \
+    from_type value;                                                                                                   \
+    memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                                               \
+    if (!(fits)) return i;                                                                                             \
+  }                                                                                                                    \
+  return n
+
+/* A kind of number as one value to switch on. */
+#define INT_OF(size)   (COMP__NUMBER_INT * 16 + (size))
+#define UINT_OF(size)  (COMP__NUMBER_UINT * 16 + (size))
+#define FLOAT_OF(size) (COMP__NUMBER_FLOAT * 16 + (size))
+
+static size_t halves_to_f32(float *to, const void *from, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint16_t half;
+    memcpy(&half, (const char *)from + i * sizeof half, sizeof half);
+    to[i] = half_to_float(half);
+  }
+  return n;
+}
+
+static size_t halves_to_f64(double *to, const void *from, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint16_t half;
+    memcpy(&half, (const char *)from + i * sizeof half, sizeof half);
+    to[i] = half_to_float(half);
+  }
+  return n;
+}
+
+static size_t to_f32(void *to, const void *from, unsigned kind, size_t n) {
+  switch (kind) {
+  case INT_OF(1):
+    CONVERT(int8_t, float);
+  case INT_OF(2):
+    CONVERT(int16_t, float);
+  case INT_OF(4):
+    CONVERT(int32_t, float);
+  case INT_OF(8):
+    CONVERT(int64_t, float);
+  case UINT_OF(1):
+    CONVERT(uint8_t, float);
+  case UINT_OF(2):
+    CONVERT(uint16_t, float);
+  case UINT_OF(4):
+    CONVERT(uint32_t, float);
+  case UINT_OF(8):
+    CONVERT(uint64_t, float);
+  case FLOAT_OF(2):
+    return halves_to_f32(to, from, n);
+  case FLOAT_OF(4):
+    CONVERT(float, float);
+  case FLOAT_OF(8):
+    CONVERT(double, float);
+  default:
+    return 0;
+  }
+}
+
+static size_t to_f64(void *to, const void *from, unsigned kind, size_t n) {
+  switch (kind) {
+  case INT_OF(1):
+    CONVERT(int8_t, double);
+  case INT_OF(2):
+    CONVERT(int16_t, double);
+  case INT_OF(4):
+    CONVERT(int32_t, double);
+  case INT_OF(8):
+    CONVERT(int64_t, double);
+  case UINT_OF(1):
+    CONVERT(uint8_t, double);
+  case UINT_OF(2):
+    CONVERT(uint16_t, double);
+  case UINT_OF(4):
+    CONVERT(uint32_t, double);
+  case UINT_OF(8):
+    CONVERT(uint64_t, double);
+  case FLOAT_OF(2):
+    return halves_to_f64(to, from, n);
+  case FLOAT_OF(4):
+    CONVERT(float, double);
+  case FLOAT_OF(8):
+    CONVERT(double, double);
+  default:
+    return 0;
+  }
+}
+
+static size_t to_i32(void *to, const void *from, unsigned kind, size_t n) {
+  switch (kind) {
+  case INT_OF(1):
+    CONVERT(int8_t, int32_t);
+  case INT_OF(2):
+    CONVERT(int16_t, int32_t);
+  case INT_OF(4):
+    CONVERT(int32_t, int32_t);
+  case INT_OF(8): {
+    CONVERT_CHECKED(int64_t, int32_t, value >= INT32_MIN && value <= INT32_MAX);
+  }
+  case UINT_OF(1):
+    CONVERT(uint8_t, int32_t);
+  case UINT_OF(2):
+    CONVERT(uint16_t, int32_t);
+  case UINT_OF(4): {
+    CONVERT_CHECKED(uint32_t, int32_t, value <= INT32_MAX);
+  }
+  case UINT_OF(8): {
+    CONVERT_CHECKED(uint64_t, int32_t, value <= INT32_MAX);
+  }
+  default:
+    return 0;
+  }
+}
+
+static size_t to_i64(void *to, const void *from, unsigned kind, size_t n) {
+  switch (kind) {
+  case INT_OF(1):
+    CONVERT(int8_t, int64_t);
+  case INT_OF(2):
+    CONVERT(int16_t, int64_t);
+  case INT_OF(4):
+    CONVERT(int32_t, int64_t);
+  case INT_OF(8):
+    CONVERT(int64_t, int64_t);
+  case UINT_OF(1):
+    CONVERT(uint8_t, int64_t);
+  case UINT_OF(2):
+    CONVERT(uint16_t, int64_t);
+  case UINT_OF(4):
+    CONVERT(uint32_t, int64_t);
+  case UINT_OF(8): {
+    CONVERT_CHECKED(uint64_t, int64_t, value <= INT64_MAX);
+  }
+  default:
+    return 0;
+  }
+}
+
+size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__number number, size_t n) {
+  if (as == COMP__AS_RAW) {
+    memcpy(to, from, n * number.size);
+    return n;
+  }
+  unsigned kind = (unsigned)number.kind * 16 + (unsigned)number.size;
+  switch (as) {
+  case COMP__AS_F32:
+    return to_f32(to, from, kind, n);
+  case COMP__AS_F64:
+    return to_f64(to, from, kind, n);
+  case COMP__AS_I32:
+    return to_i32(to, from, kind, n);
+  case COMP__AS_I64:
+    return to_i64(to, from, kind, n);
+  case COMP__AS_RAW:
+    break;
+  }
+  return 0;
+}
+
+void comp__numbers_swap(void *numbers, size_t size, size_t n) {
+  unsigned char *p = numbers;
+  for (size_t i = 0; i < n; i++, p += size)
+    for (size_t a = 0, b = size - 1; a < b; a++, b--) {
+      unsigned char byte = p[a];
+      p[a] = p[b];
+      p[b] = byte;
+    }
+}

@@ -1,0 +1,147 @@
+/* h5ad_write.c: writing a data set as .h5ad, and adding results to an .h5ad. */
+#include "io/h5/h5ad_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "io/h5/h5ad.h"
+#include "io/h5/h5ad_update.h"
+
+static comp_status write_matrix(comp_context *context, comp__h5ad_writer *writer, const char *folder, const char *name,
+                                const comp_matrix *matrix) {
+  char path[512];
+  size_t number;
+  if (strchr(name, '/') || strcmp(name, ".") == 0 ||
+      snprintf(path, sizeof path, "%s%s", folder, name) >= (int)sizeof path)
+    return comp__error(COMP_ERR_DATA, "a matrix cannot be called '%s' in an .h5ad file", name);
+  comp_status status = comp__h5ad_writer_add(&number, writer, path, matrix->kind, matrix->cols);
+  return status == COMP_OK ? comp__h5ad_writer_append(context, writer, number, matrix) : status;
+}
+
+comp_status comp__h5ad_write_matrices(comp_context *context, comp__h5ad_writer *writer, const comp_dataset *dataset,
+                                      bool x, bool carrying) {
+  static const char *const folders[2] = {"layers/", "obsm/"};
+  comp_status status = COMP_OK;
+  if (x) COMP__TRY(write_matrix(context, writer, "", "X", dataset->x));
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < dataset->slots[slot].count; i++) {
+      const comp__named_matrix *entry = &dataset->slots[slot].entries[i];
+      if (carrying && entry->from_file) continue; /* it will be copied */
+      COMP__TRY(write_matrix(context, writer, folders[slot], entry->name, entry->matrix));
+    }
+done:
+  return status;
+}
+
+comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
+                             const comp__write_options *options) {
+  (void)name;
+  comp__h5ad_writer *writer = NULL;
+  comp__h5ad_tables tables = {&dataset->obs_names, dataset->obs, &dataset->var_names, dataset->var, dataset->record};
+  comp_status status;
+  COMP__TRY(comp__h5ad_writer_create(&writer, path, dataset->samples, dataset->features, options->compression));
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL, options->carry_from != NULL));
+  if (options->carry_from)
+    COMP__TRY(comp__h5ad_carry(context, comp__h5ad_writer_file(writer), options->carry_from, dataset));
+  COMP__TRY(comp__h5ad_writer_finish(context, writer, &tables));
+done:
+  comp__h5ad_writer_free(writer);
+  return status;
+}
+
+/* Copies a file's bytes: nothing that is in it can get lost or changed by that. */
+static comp_status copy_bytes(int to, int from, const char *from_path) {
+  enum { BLOCK = 1 << 20 };
+  char *block;
+  comp_status status = comp__alloc(&block, BLOCK, 1);
+  if (status != COMP_OK) return status;
+  for (;;) {
+    ssize_t n = read(from, block, BLOCK);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) status = comp__error_errno("cannot read %s", from_path);
+    if (n <= 0) break;
+    for (ssize_t done = 0, wrote; done < n && status == COMP_OK; done += wrote) {
+      wrote = write(to, block + done, (size_t)(n - done));
+      if (wrote < 0 && errno == EINTR) wrote = 0;
+      if (wrote < 0) status = comp__error_errno("cannot write");
+    }
+    if (status != COMP_OK) break;
+  }
+  comp__free(block);
+  return status;
+}
+
+static comp_status copy_file(const char *to_path, const char *from_path) {
+  int from = open(from_path, O_RDONLY | O_CLOEXEC), to = -1;
+  comp_status status = COMP_OK;
+  if (from < 0) return comp__error_errno("cannot open %s", from_path);
+  to = open(to_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (to < 0)
+    status = comp__error_errno("cannot write %s", to_path);
+  else
+    status = copy_bytes(to, from, from_path);
+  close(from);
+  if (to >= 0 && close(to) != 0 && status == COMP_OK) status = comp__error_errno("cannot write %s", to_path);
+  return status;
+}
+
+comp_status comp__h5ad_needs_rewrite(bool *out, const char *path) {
+  comp__h5_file file = COMP__H5_FILE_INIT;
+  comp_status status = comp__h5_open(&file, path, false);
+  *out = false;
+  if (status == COMP_OK)
+    *out = comp__h5ad_is_legacy(file.id, "obs") || comp__h5_find(file.id, "obsm") == COMP__H5_DATASET;
+  comp__h5_close_file(&file);
+  return status;
+}
+
+/* The results must be of the file's samples, in its order, and their layers of its features. */
+static comp_status check_fit(size_t *features, comp_context *context, const comp_dataset *results, const char *path) {
+  comp__h5_file file = COMP__H5_FILE_INIT;
+  comp__strings obs = {0}, var = {0};
+  comp_status status;
+  COMP__TRY(comp__h5_open(&file, path, false));
+  COMP__TRY(comp__h5ad_read_names(&obs, context, file.id, "obs"));
+  COMP__TRY(comp__h5ad_read_names(&var, context, file.id, "var"));
+  *features = var.count;
+  if (obs.count != results->samples)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, obs.count);
+  for (size_t i = 0; i < obs.count; i++)
+    if (strcmp(comp__strings_get(&obs, i), comp__strings_get(&results->obs_names, i)) != 0)
+      COMP__FAIL(COMP_ERR_ARGUMENT, "the results are of other samples: row %zu is '%s' there and '%s' here", i,
+                 comp__strings_get(&results->obs_names, i), comp__strings_get(&obs, i));
+  if (results->slots[COMP_SLOT_LAYERS].count > 0 && results->features != var.count)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "layers of %zu features cannot be added to %zu", results->features, var.count);
+done:
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  comp__h5_close_file(&file);
+  return status;
+}
+
+comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                              const char *out_path) {
+  const comp__write_options defaults = comp__write_defaults();
+  comp__h5ad_writer *writer = NULL;
+  size_t features;
+  comp_status status;
+  COMP__TRY(check_fit(&features, context, results, in_path));
+  COMP__TRY(copy_file(out_path, in_path));
+  COMP__TRY(comp__h5ad_writer_edit(&writer, out_path, results->samples, features, defaults.compression));
+  hid_t file = comp__h5ad_writer_file(writer);
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false, false));
+  COMP__TRY(comp__h5ad_add_columns(context, file, "obs", results->obs, defaults.compression));
+  COMP__TRY(comp__h5ad_write_record(file, results->record));
+  COMP__TRY(comp__h5ad_writer_end(context, writer));
+done:
+  comp__h5ad_writer_free(writer);
+  return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * matrix.h: matrices of HDF5 files, whole or by blocks of rows: dense datasets, and groups of data, indices, indptr.
+ */
+#ifndef COMP_IO_H5_MATRIX_H
+#define COMP_IO_H5_MATRIX_H
+
+#include "comp/matrix.h"
+#include "io/h5/array.h"
+
+/* An open matrix. */
+typedef struct comp__h5_matrix {
+  char where[128]; /* its path, for messages */
+  comp_matrix_kind kind;
+  bool by_column; /* CSC: stored column by column; it can be read whole only */
+  size_t rows;
+  size_t cols;
+  comp__h5_array values;
+  comp__h5_array indices; /* sparse only */
+  int64_t *indptr;        /* sparse only, checked: [rows + 1], or [cols + 1] when by_column */
+} comp__h5_matrix;
+
+#define COMP__H5_MATRIX_INIT                                                                                           \
+  { .values = COMP__H5_ARRAY_INIT, .indices = COMP__H5_ARRAY_INIT }
+
+/* Opens the matrix of an .h5ad at that path: a dataset, or a sparse group of AnnData's layout (also from before 0.7).
+ * It should be closed via comp__h5_matrix_close(), also when it fails. */
+comp_status comp__h5_matrix_open(comp__h5_matrix *out, comp_context *context, hid_t parent, const char *path);
+
+/* Opens data, indices and indptr of a group as a CSR matrix of this shape. It should be closed via
+ * comp__h5_matrix_close(), also when it fails. */
+comp_status comp__h5_matrix_open_csr(comp__h5_matrix *out, comp_context *context, hid_t group, size_t rows,
+                                     size_t cols);
+
+void comp__h5_matrix_close(comp__h5_matrix *matrix);
+
+/* Reads rows begin .. end - 1 (of a by_column matrix: all). Indices of a row that are not ascending are sorted, which
+ * an info message tells; indices out of range or repeated are an error. Values are not looked at. The matrix should be
+ * freed via comp_matrix_free(). */
+comp_status comp__h5_matrix_read(comp_matrix **out, comp_context *context, const comp__h5_matrix *matrix, size_t begin,
+                                 size_t end);
+
+#endif

@@ -1,0 +1,229 @@
+/* model_file.c: a model as a safetensors file: the tensors by name, all else as text in the header. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "io/safetensors.h"
+#include "model/trained.h"
+
+/* Version 1 had no digest. That of version 2 is required: the name of the digest may itself be what was damaged. */
+static const char FORMAT[] = "comp-model", VERSION[] = "2", WITHOUT_DIGEST[] = "1";
+
+/* Of centred models, which programs that know of none must not read as others. */
+static const char VERSION_CENTRED[] = "3";
+
+/* A list of strings as JSON text, to be freed via free(). */
+static char *list_to_json(const comp__strings *strings) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < strings->count; i++) json_array_append_new(list, json_string(comp__strings_get(strings, i)));
+  char *text = json_array_size(list) == strings->count ? json_dumps(list, JSON_COMPACT) : NULL;
+  json_decref(list);
+  return text;
+}
+
+static comp_status list_from_json(comp__strings *out, const char *json, const char *what) {
+  json_error_t error;
+  json_t *list = json ? json_loads(json, 0, &error) : NULL;
+  comp_status status = COMP_OK;
+  if (!json_is_array(list) || json_array_size(list) == 0)
+    status = comp__error(COMP_ERR_FORMAT, "the list of %s is damaged or missing", what);
+  for (size_t i = 0; status == COMP_OK && i < json_array_size(list); i++) {
+    const json_t *entry = json_array_get(list, i);
+    if (!json_is_string(entry))
+      status = comp__error(COMP_ERR_FORMAT, "the list of %s holds something else", what);
+    else
+      status = comp__strings_append(out, json_string_value(entry), json_string_length(entry));
+  }
+  json_decref(list);
+  return status;
+}
+
+size_t comp_model_tensor_count(const comp_model *model) {
+  return model->network.params.count + model->network.buffers.count + 1;
+}
+
+/* The index-th tensor: parameters, running statistics, means of the features. */
+static comp__array nth_array(const comp_model *m, size_t index) {
+  const comp__layout *layouts[] = {&m->network.params, &m->network.buffers};
+  const float *values[] = {m->params, m->buffers};
+  for (int l = 0; l < 2; l++) {
+    if (index < layouts[l]->count) {
+      const comp__tensor *tensor = &layouts[l]->tensors[index];
+      return (comp__array){tensor->name, values[l] + tensor->offset, tensor->rows, tensor->cols};
+    }
+    index -= layouts[l]->count;
+  }
+  return (comp__array){"feature_means", m->feature_means, 1, m->network.features};
+}
+
+const char *comp_model_tensor_name(const comp_model *model, size_t index) {
+  return index < comp_model_tensor_count(model) ? nth_array(model, index).name : NULL;
+}
+
+comp_status comp_model_tensor(const float **out, size_t *rows, size_t *cols, const comp_model *model, size_t index) {
+  *out = NULL;
+  if (index >= comp_model_tensor_count(model))
+    return comp__error(COMP_ERR_ARGUMENT, "there is no tensor %zu: the model has %zu", index,
+                       comp_model_tensor_count(model));
+  const comp__array array = nth_array(model, index);
+  *out = array.values;
+  *rows = array.rows;
+  *cols = array.cols;
+  return COMP_OK;
+}
+
+/* Writes to a path, or to memory when there is none. */
+static comp_status write_model(const comp_model *model, const char *path, char **out, size_t *size) {
+  comp_status status;
+  size_t count = comp_model_tensor_count(model);
+  comp__array *arrays = NULL;
+  char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32];
+  if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  snprintf(target, sizeof target, "%.9g", (double)model->library_target);
+  const comp__text texts[] = {
+      {"format", FORMAT},         {"format_version", model->network.options.centred ? VERSION_CENTRED : VERSION},
+      {"config", model->config},  {"features", features},
+      {"levels", levels},         {"condition", model->condition},
+      {"prep", model->record},    {"history", model->history},
+      {"library_target", target}, {"trained_on", model->trained_on},
+      {"kernel", model->kernel},
+  };
+  const size_t n_texts = sizeof texts / sizeof *texts;
+  COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
+  for (size_t i = 0; i < count; i++) arrays[i] = nth_array(model, i);
+  status = path ? comp__safetensors_write(path, arrays, count, texts, n_texts)
+                : comp__safetensors_encode(out, size, arrays, count, texts, n_texts);
+done:
+  comp__free(arrays);
+  free(features);
+  free(levels);
+  return status;
+}
+
+comp_status comp_model_save(const comp_model *model, const char *path) {
+  return write_model(model, path, NULL, NULL);
+}
+
+comp_status comp_model_to_memory(void **out, size_t *size, const comp_model *model) {
+  char *bytes = NULL;
+  *size = 0;
+  comp_status status = write_model(model, NULL, &bytes, size);
+  *out = bytes;
+  return status;
+}
+
+static comp_status read_layout(float *values, const comp__safetensors *file, const comp__layout *layout) {
+  for (size_t t = 0; t < layout->count; t++) {
+    const comp__tensor *tensor = &layout->tensors[t];
+    comp_status status =
+        comp__safetensors_array(values + tensor->offset, file, tensor->name, tensor->rows, tensor->cols);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+static comp_status check_variances(const comp_model *m) {
+  for (size_t l = 0; l < m->network.options.n_hidden; l++) {
+    const comp__hidden *both[] = {&m->network.encoder[l], &m->network.decoder[l]};
+    for (int b = 0; b < 2; b++)
+      for (size_t c = 0; c < both[b]->dense.out; c++)
+        if (m->buffers[both[b]->running_var + c] < 0.0f)
+          return comp__error(COMP_ERR_FORMAT, "a running variance is negative: the file is damaged");
+  }
+  return COMP_OK;
+}
+
+static comp_status check_different(const comp__strings *names, const char *what) {
+  comp__string_index index = {0};
+  size_t twice;
+  comp_status status = comp__string_index_init(&index, names, &twice);
+  if (status == COMP_OK && twice != SIZE_MAX)
+    status = comp__error(COMP_ERR_FORMAT, "it has the %s '%s' twice", what, comp__strings_get(names, twice));
+  comp__string_index_release(&index);
+  return status;
+}
+
+static comp_status check_format(const comp__safetensors *file) {
+  const char *format = comp__safetensors_text(file, "format"),
+             *version = comp__safetensors_text(file, "format_version");
+  if (format && strncmp(format, "comp-checkpoint", 15) == 0)
+    return comp__error(COMP_ERR_FORMAT, "it is the checkpoint of an unfinished run, not a model; comp train --resume "
+                                        "goes on from it");
+  if (!format || strcmp(format, FORMAT) != 0) return comp__error(COMP_ERR_FORMAT, "it is not a model of this program");
+  if (version && strcmp(version, WITHOUT_DIGEST) == 0) return COMP_OK;
+  if (!version || (strcmp(version, VERSION) != 0 && strcmp(version, VERSION_CENTRED) != 0))
+    return comp__error(COMP_ERR_FORMAT, "its format version is %s; this program reads versions %s to %s",
+                       version ? version : "missing", WITHOUT_DIGEST, VERSION_CENTRED);
+  if (comp__safetensors_digest(file)) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
+}
+
+static comp_status read_model(comp_model **out, const comp__safetensors *file) {
+  comp_status status;
+  comp_model *m = NULL;
+  comp__model_options options;
+  comp__strings features = {0}, levels = {0};
+  const char *condition = comp__safetensors_text(file, "condition"),
+             *target = comp__safetensors_text(file, "library_target");
+  COMP__TRY(check_format(file));
+  if (!condition) COMP__FAIL(COMP_ERR_FORMAT, "the name of the condition column is missing");
+  COMP__TRY(comp__config_read(&options, comp__safetensors_text(file, "config")));
+  COMP__TRY(list_from_json(&features, comp__safetensors_text(file, "features"), "features"));
+  COMP__TRY(list_from_json(&levels, comp__safetensors_text(file, "levels"), "condition levels"));
+  COMP__TRY(check_different(&features, "feature"));
+  COMP__TRY(check_different(&levels, "condition level"));
+  if (levels.count < 2) COMP__FAIL(COMP_ERR_FORMAT, "it has fewer than two condition levels");
+  COMP__TRY(comp__model_new(&m, &options, features.count, levels.count));
+  m->features = features;
+  m->levels = levels;
+  features = levels = (comp__strings){0};
+  COMP__TRY(read_layout(m->params, file, &m->network.params));
+  COMP__TRY(read_layout(m->buffers, file, &m->network.buffers));
+  COMP__TRY(comp__safetensors_array(m->feature_means, file, "feature_means", 1, m->network.features));
+  COMP__TRY(check_variances(m));
+  m->library_target = target ? strtof(target, NULL) : 0.0f;
+  if (options.likelihood == COMP_LIKELIHOOD_NB && !(m->library_target > 0.0f))
+    COMP__FAIL(COMP_ERR_FORMAT, "the library size that counts are scaled to is missing");
+  if (comp__safetensors_digest(file)) COMP__TRY(comp__strdup(&m->digest, comp__safetensors_digest(file)));
+  COMP__TRY(comp__strdup(&m->condition, condition));
+  COMP__TRY(comp__strdup(&m->config, comp__safetensors_text(file, "config")));
+  COMP__TRY(comp__strdup(&m->record, comp__safetensors_text(file, "prep")));
+  COMP__TRY(comp__strdup(&m->history, comp__safetensors_text(file, "history")));
+  COMP__TRY(comp__strdup(&m->trained_on, comp__safetensors_text(file, "trained_on")));
+  COMP__TRY(comp__strdup(&m->kernel, comp__safetensors_text(file, "kernel")));
+  *out = m;
+  m = NULL;
+done:
+  comp__strings_release(&features);
+  comp__strings_release(&levels);
+  comp_model_free(m);
+  return status;
+}
+
+bool comp_model_probe(const char *path) {
+  return comp__safetensors_probe(path);
+}
+
+comp_status comp_model_load(comp_model **out, const char *path) {
+  *out = NULL;
+  comp__safetensors *file;
+  comp_status status = comp__safetensors_read(&file, path);
+  if (status != COMP_OK) return status;
+  status = read_model(out, file);
+  if (status != COMP_OK && !strstr(comp_error_message(), path)) comp__error_context(status, "model file '%s'", path);
+  comp__safetensors_free(file);
+  return status;
+}
+
+comp_status comp_model_from_memory(comp_model **out, const void *bytes, size_t size) {
+  *out = NULL;
+  comp__safetensors *file;
+  comp_status status = comp__safetensors_decode(&file, bytes, size, "model in memory");
+  if (status != COMP_OK) return status;
+  status = read_model(out, file);
+  if (status != COMP_OK) comp__error_context(status, "model in memory");
+  comp__safetensors_free(file);
+  return status;
+}

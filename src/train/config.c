@@ -1,0 +1,53 @@
+/* config.c: the options of a training as JSON: what a model keeps of them, and whether a model was made with others. */
+#include "train/config.h"
+
+#include <stdlib.h>
+
+#include "core/error.h"
+
+comp_status comp__config_write(char **out, const comp__train_options *o) {
+  json_t *root = json_object();
+  comp_status status = root ? comp__options_to_record(root, &comp__train_kind, o) : COMP_ERR_MEMORY;
+  char *text = status == COMP_OK ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(root);
+  if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  status = comp__strdup(out, text);
+  free(text);
+  return status;
+}
+
+void comp__config_complete(json_t *root) {
+  json_t *training = json_object_get(root, "training");
+  if (!json_object_get(training, "blur")) json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
+  if (!json_object_get(root, "centred")) json_object_set_new(root, "centred", json_false());
+}
+
+/* Takes out of a configuration what a run decides by itself: see resolve() in setup.c. */
+static void leave_open(json_t *root, const comp__train_options *o) {
+  json_t *training = json_object_get(root, "training");
+  comp__config_complete(root);
+  if (o->epochs == 0) json_object_del(training, "epochs");
+  if (o->precision == COMP_PRECISION_AUTO) json_object_del(training, "precision");
+  if (o->kl_target > 0 || o->blur_from > 0) {
+    json_object_del(training, "select");
+    json_object_del(training, "patience");
+  }
+}
+
+bool comp_model_follows(const comp_model *model, const comp_options *options) {
+  comp__train_options plain;
+  return comp__options_resolve(&plain, &comp__train_kind, options) == COMP_OK && comp__model_follows(model, &plain);
+}
+
+bool comp__model_follows(const comp_model *model, const comp__train_options *options) {
+  char *text = NULL;
+  if (comp__config_write(&text, options) != COMP_OK) return false;
+  json_t *wanted = json_loads(text, 0, NULL), *found = model->config ? json_loads(model->config, 0, NULL) : NULL;
+  if (wanted) leave_open(wanted, options);
+  if (found) leave_open(found, options);
+  bool same = wanted && found && json_equal(wanted, found);
+  json_decref(wanted);
+  json_decref(found);
+  comp__free(text);
+  return same;
+}
