@@ -590,29 +590,36 @@ static const struct {
                 {"strip", "strip"},
                 {"metrics", "metrics"}};
 
-static comp_status draw(run_job *job, picture kind, const char *path) {
+static comp_status draw_with(run_job *job, picture kind, const char *path, comp_options *f) {
   const run_options *o = job->options;
   const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {o->condition, o->label ? o->label : o->target};
   const char *scores = run_path(job, "scores.json");
-  comp_figure_options f = COMP_FIGURE_OPTIONS_INIT;
-  comp_figure_effect e = COMP_FIGURE_EFFECT_INIT;
-  e.condition = o->condition;
-  e.label = o->label;
-  e.source = job->source;
-  e.target = job->goal;
+  comp_status status = comp_options_set(f, "condition", o->condition);
+  if (status == COMP_OK) status = comp_options_set(f, "label", o->label);
+  if (status == COMP_OK) status = comp_options_set(f, "from", job->source);
+  if (status == COMP_OK) status = comp_options_set(f, "to", job->goal);
+  if (status != COMP_OK) return status;
   switch (kind) {
   case PICTURE_MAP:
-    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, columns[1] ? 2 : 1, &f);
+    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, columns[1] ? 2 : 1, f);
   case PICTURE_HISTORY:
-    return comp_figure_history(job->model, path, &f);
+    return comp_figure_history(job->model, path, f);
   case PICTURE_CHANGE:
-    return comp_figure_counterfactual(job->context, job->dataset, path, &e, &f);
+    return comp_figure_counterfactual(job->context, job->dataset, path, f);
   case PICTURE_STRIP:
-    return comp_figure_strip(job->context, job->dataset, path, &e, &f);
+    return comp_figure_strip(job->context, job->dataset, path, f);
   case PICTURE_METRICS:
-    return comp_figure_metrics(&scores, 1, path, &f);
+    return comp_figure_metrics(&scores, 1, path, f);
   }
   return COMP_OK;
+}
+
+static comp_status draw(run_job *job, picture kind, const char *path) {
+  comp_options *figure = NULL;
+  comp_status status = comp_options_new(&figure, "figure");
+  if (status == COMP_OK) status = draw_with(job, kind, path, figure);
+  comp_options_free(figure);
+  return status;
 }
 
 static int draw_step(run_job *job, picture kind) {
@@ -662,11 +669,29 @@ static const char *now(char *buffer, size_t size) {
   return buffer;
 }
 
+static comp_status write_page(run_job *job, const char *diagnose) {
+  const run_options *o = job->options;
+  const char *scores = run_path(job, "scores.json");
+  char created[64];
+  comp_options *r = NULL;
+  comp_status status = comp_options_new(&r, "report");
+  if (status == COMP_OK) status = comp_options_set(r, "source", o->input.path);
+  if (status == COMP_OK) status = comp_options_set(r, "condition", o->condition);
+  if (status == COMP_OK) status = comp_options_set(r, "label", o->label);
+  if (status == COMP_OK) status = comp_options_set_list(r, "scores", &scores, 1);
+  if (status == COMP_OK) status = comp_options_set(r, "diagnose", diagnose);
+  if (status == COMP_OK) status = comp_options_set(r, "created", now(created, sizeof created));
+  if (status == COMP_OK) status = comp_options_set(r, "before", o->no_umap ? "X_pca" : NULL);
+  if (status == COMP_OK) status = comp_options_set(r, "after", o->no_umap ? "X_comp" : NULL);
+  if (status == COMP_OK)
+    status = comp_report_write(job->context, job->dataset, job->model, run_path(job, "report.html"), r);
+  comp_options_free(r);
+  return status;
+}
+
 static int page(run_job *job) {
   const run_options *o = job->options;
-  const char *list[2], *scores = run_path(job, "scores.json");
-  char created[64];
-  comp_report_options r = COMP_REPORT_OPTIONS_INIT;
+  const char *list[2];
   run_line_start(job, "report", "report");
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-m", "model.safetensors");
@@ -682,16 +707,7 @@ static int page(run_job *job) {
   }
   run_line_path(job, "-o", "report.html");
   if (run_step_needed(job, job->measured, one(list, "report.html"))) {
-    r.source = o->input.path;
-    r.condition = o->condition;
-    r.label = o->label;
-    r.model = job->model;
-    r.scores = &scores;
-    r.n_scores = 1;
-    r.diagnose = checked ? run_path(job, "diagnose.json") : NULL;
-    r.created = now(created, sizeof created);
-    if (o->no_umap) r.before = "X_pca", r.after = "X_comp";
-    comp_status status = comp_report_write(job->context, job->dataset, run_path(job, "report.html"), &r);
+    comp_status status = write_page(job, checked ? run_path(job, "diagnose.json") : NULL);
     if (status != COMP_OK) return fail(job, status);
   }
   return run_step_done(job);

@@ -14,6 +14,7 @@
 #include "neighbors/options.h"
 #include "prep/options.h"
 #include "simulate/options.h"
+#include "report/options.h"
 #include "task/options.h"
 #include "train/options.h"
 #include "umap/options.h"
@@ -35,6 +36,8 @@ static const comp__options_kind *const kinds[] = {
     &comp__neighbors_kind,
     &comp__umap_kind,
     &comp__pca_kind,
+    &comp__figure_kind,
+    &comp__report_kind,
 };
 /* clang-format on */
 enum { KINDS = sizeof kinds / sizeof *kinds };

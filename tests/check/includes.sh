@@ -25,7 +25,7 @@ baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
 verdict       core model train diagnose
 report        core prep train task verdict
-options       core io prep simulate linalg neighbors umap train task baseline diagnose
+options       core io prep simulate linalg neighbors umap train task baseline diagnose report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics baseline
 cli           experiment
