@@ -11,6 +11,7 @@
 #include "comp/comp.h"
 #include "core/context.h"
 #include "io/options.h"
+#include "score/options.h"
 
 static void need(comp_status status) {
   if (status == COMP_OK) return;
@@ -22,7 +23,7 @@ int main(int argc, char **argv) {
   if (argc != 8) return 2;
   comp__context_options context_options = comp__context_defaults();
   comp__read_options read = {0};
-  comp_counterfactual_score_options o = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
+  comp__counterfactual_score_options o = comp__scores_defaults().counterfactual;
   comp_context *context;
   comp_dataset *dataset;
   comp_counterfactual_score *score;
@@ -35,11 +36,11 @@ int main(int argc, char **argv) {
   if (strcmp(argv[6], "-") != 0) o.pair = argv[6];
   need(comp__context_new(&context, &context_options));
   need(comp__dataset_read(&dataset, context, argv[1], &read));
-  need(comp_counterfactual_score_run(&score, context, dataset, &o));
-  need(comp_counterfactual_score_json(&text, score));
+  need(comp__counterfactual_score_run(&score, context, dataset, &o));
+  need(comp__counterfactual_score_json(&text, score));
   puts(text);
   comp_free(text);
-  comp_counterfactual_score_free(score);
+  comp__counterfactual_score_free(score);
   comp_dataset_free(dataset);
   comp_context_free(context);
   return 0;
