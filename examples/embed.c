@@ -28,7 +28,8 @@ int main(void) {
   failed = failed || comp_options_set(train, "condition", "batch") || comp_options_set(train, "hidden", "64") ||
            comp_options_set_int(train, "epochs", 100) || /* a small network, to be quick */
            comp_train(&model, context, data, train) || comp_embed(&z, NULL, context, model, data, NULL) ||
-           comp_dataset_set(data, COMP_SLOT_OBSM, "X_comp", z) || comp_scores_run(&scores, context, data, scoring);
+           comp_dataset_set_matrix(data, COMP_SLOT_OBSM, "X_comp", z) ||
+           comp_scores_run(&scores, context, data, scoring);
   if (failed) fprintf(stderr, "%s\n", comp_error_message());
   const comp_score *score = failed ? NULL : comp_scores_embeddings(scores);
   for (size_t m = 0; !failed && m < comp_score_metric_count(score); m++)

@@ -117,7 +117,7 @@ static json_t *library_value(const opt_spec *spec, const run_options *o) {
   if (comp_options_to_json(&text, set) != COMP_OK) return NULL;
   json_t *all = json_loads(text, 0, NULL), *value = json_incref(json_object_get(all, spec->name));
   json_decref(all);
-  free(text);
+  comp_free(text);
   return value;
 }
 
@@ -214,8 +214,8 @@ static int run(cli_session *session, const void *values) {
   job->own = *(const run_options *)values;
   job->own.condition = comp_options_get(job->own.train, "condition", NULL, 0);
   job->own.model = comp_options_get(job->own.train, "model", NULL, 0);
-  comp_options_get_int(job->own.train, "seed", &job->own.seed);
-  job->own.keep = comp_options_get_list(job->own.prep, "keep", &job->own.n_keep);
+  comp_options_get_int(&job->own.seed, job->own.train, "seed");
+  job->own.keep = comp_options_get_list(&job->own.n_keep, job->own.prep, "keep");
   job->own.hvg = comp_options_get(job->own.prep, "hvg", NULL, 0);
   job->options = &job->own;
   job->lock = -1;

@@ -44,15 +44,15 @@ static void in_place(run_job *job) {
  * does. */
 static bool takes_protect(const run_job *job) {
   enum { LEAST_FEATURES = 20 };
-  bool few = job->dataset && comp_dataset_features(job->dataset) < LEAST_FEATURES;
+  bool few = job->dataset && comp_dataset_feature_count(job->dataset) < LEAST_FEATURES;
   return !comp_options_given(job->options->train, "preset") && job->options->protect && job->encoded && !few;
 }
 
 /* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. */
 static comp_status limit_batch(comp_options *t, const run_job *job) {
   char preset[64];
-  int64_t batch, quarter = job->dataset ? (int64_t)comp_dataset_samples(job->dataset) / 4 : INT64_MAX;
-  comp_status status = comp_options_get_int(t, "batch", &batch);
+  int64_t batch, quarter = job->dataset ? (int64_t)comp_dataset_sample_count(job->dataset) / 4 : INT64_MAX;
+  comp_status status = comp_options_get_int(&batch, t, "batch");
   if (status != COMP_OK || comp_options_given(t, "batch") || batch <= quarter) return status;
   if (strcmp(comp_options_get(t, "preset", preset, sizeof preset), "protect") != 0) return COMP_OK;
   return comp_options_set_int(t, "batch", quarter < 32 ? 32 : quarter);
@@ -111,7 +111,7 @@ static int record_training(run_job *job) {
   comp_status status = comp_training_json(&text, job->model);
   if (status != COMP_OK) return fail(job, status);
   json_object_set_new(job->record, "training", json_loads(text, 0, NULL));
-  comp_text_free(text);
+  comp_free(text);
   return 0;
 }
 
@@ -142,7 +142,8 @@ int run_train(run_job *job) {
 
 /* As many as there can be, up to COMPONENTS. */
 static size_t count_components(const run_job *job) {
-  size_t n = comp_dataset_samples(job->dataset) - 1, f = comp_dataset_features(job->dataset), most = n < f ? n : f;
+  size_t n = comp_dataset_sample_count(job->dataset) - 1, f = comp_dataset_feature_count(job->dataset),
+         most = n < f ? n : f;
   return most < COMPONENTS ? most : COMPONENTS;
 }
 
@@ -173,7 +174,7 @@ static int embed(run_job *job) {
   if (run_step_needed(job, job->trained, one(list, "obsm/X_comp"))) {
     comp_matrix *z;
     comp_status status = comp_embed(&z, NULL, job->context, job->model, job->dataset, NULL);
-    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, "X_comp", z);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, COMP_SLOT_OBSM, "X_comp", z);
     if (status != COMP_OK) return fail(job, status);
   }
   return run_step_done(job);
@@ -194,8 +195,8 @@ static int map(run_job *job, const char *use, const char *key, uint64_t upstream
   if (status == COMP_OK) run_line_options(job, u);
   if (status == COMP_OK && run_step_needed(job, upstream, one(list, output))) {
     comp_matrix *layout;
-    status = comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), u);
-    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, key, layout);
+    status = comp_umap_run(&layout, NULL, job->context, comp_dataset_matrix(job->dataset, COMP_SLOT_OBSM, use), u);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, COMP_SLOT_OBSM, key, layout);
   }
   comp_options_free(u);
   return status == COMP_OK ? run_step_done(job) : fail(job, status);
@@ -205,12 +206,12 @@ static int map(run_job *job, const char *use, const char *key, uint64_t upstream
 static comp_status merge(run_job *job, comp_dataset *results) {
   comp_status status = COMP_OK;
   for (int slot = 0; slot < 2; slot++)
-    for (size_t i = 0; i < comp_dataset_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
-      const char *name = comp_dataset_entry_name(results, (comp_slot)slot, i);
+    for (size_t i = 0; i < comp_dataset_matrix_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
+      const char *name = comp_dataset_matrix_name(results, (comp_slot)slot, i);
       comp_matrix *copy;
-      status =
-          comp_matrix_select(&copy, job->context, comp_dataset_get(results, (comp_slot)slot, name), NULL, 0, NULL, 0);
-      if (status == COMP_OK) status = comp_dataset_set(job->dataset, (comp_slot)slot, name, copy);
+      status = comp_matrix_select(&copy, job->context, comp_dataset_matrix(results, (comp_slot)slot, name), NULL, 0,
+                                  NULL, 0);
+      if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, (comp_slot)slot, name, copy);
     }
   return status;
 }
@@ -320,7 +321,7 @@ static int predict(run_job *job, const char *to, const char *layer, bool correct
     comp_matrix *values = prediction.values;
     prediction.values = NULL;
     comp_prediction_release(&prediction);
-    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_LAYERS, layer, values);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, COMP_SLOT_LAYERS, layer, values);
   }
   comp_options_free(c);
   return status == COMP_OK ? run_step_done(job) : fail(job, status);
@@ -334,7 +335,7 @@ int run_predict(run_job *job) {
     if (g->counts[l] > g->counts[largest]) largest = l;
     if (!job->goal || (job->options->to && strcmp(job->options->to, g->levels[l]) != 0)) continue;
     char layer[COMP_LAYER_NAME_SIZE];
-    comp_counterfactual_layer(layer, g->levels[l]);
+    comp_counterfactual_layer_name(layer, g->levels[l]);
     if (!code) code = predict(job, g->levels[l], layer, false);
   }
   if (!code && job->goal && !job->options->no_correct) code = predict(job, g->levels[largest], "corrected", true);
@@ -352,7 +353,7 @@ bool run_makes(run_job *job, const char *output) {
   if (strcmp(output, "obsm/X_pca") == 0 || strcmp(output, "obsm/X_comp") == 0) return true;
   if (strcmp(output, "layers/corrected") == 0) return job->goal && !o->no_correct;
   for (size_t l = 0; l < g->n_levels && job->goal; l++) {
-    comp_counterfactual_layer(name, g->levels[l]);
+    comp_counterfactual_layer_name(name, g->levels[l]);
     snprintf(layer, sizeof layer, "layers/%s", name);
     if (strcmp(output, layer) == 0) return !o->to || strcmp(o->to, g->levels[l]) == 0;
   }
@@ -385,9 +386,9 @@ int run_write_data(run_job *job) {
   size_t left = 0;
   if (job->old_data && job->data_changed == 0)
     for (int slot = 0; slot < 2; slot++)
-      for (size_t i = 0; i < comp_dataset_count(job->old_data, (comp_slot)slot); i++)
-        if (!comp_dataset_get(job->dataset, (comp_slot)slot,
-                              comp_dataset_entry_name(job->old_data, (comp_slot)slot, i)))
+      for (size_t i = 0; i < comp_dataset_matrix_count(job->old_data, (comp_slot)slot); i++)
+        if (!comp_dataset_matrix(job->dataset, (comp_slot)slot,
+                                 comp_dataset_matrix_name(job->old_data, (comp_slot)slot, i)))
           left++;
   int code = !there || job->data_changed > 0 || left > 0 ? run_save_data(job) : 0;
   comp_dataset_free(job->old_data);
@@ -432,7 +433,7 @@ static void list_changes(change_list *list, const run_job *job) {
           list->left++;
           continue;
         }
-        comp_counterfactual_layer(list->layers[list->n], to);
+        comp_counterfactual_layer_name(list->layers[list->n], to);
         list->from[list->n] = from;
         list->to[list->n++] = to;
       }

@@ -163,7 +163,7 @@ static void bad_input_is_refused_and_leaves_nothing(void **state) {
   assert_ok(comp_options_set(look, "width", "20"));
   assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, look), COMP_ERR_ARGUMENT, "width: 20");
   comp_options_free(look);
-  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_umap"))[7] = NAN;
+  comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_umap"))[7] = NAN;
   assert_error(comp__figure_scatter(context, d, path, maps, 1, columns, 1, &LOOK), COMP_ERR_DATA, "row 4");
   assert_int_equal(access(path, F_OK), -1);
   comp_dataset_free(d);
