@@ -11,6 +11,7 @@
 #include "linalg/linalg.h"
 #include "classify/options.h"
 #include "neighbors/options.h"
+#include "pipeline/options.h"
 #include "prep/options.h"
 #include "score/options.h"
 #include "simulate/options.h"
@@ -20,6 +21,7 @@
 
 /* clang-format off */
 static const comp__options_kind *const kinds[] = {
+    &comp__run_kind,
     &comp__simulate_kind,
     &comp__prep_kind,
     &comp__tabular_kind,

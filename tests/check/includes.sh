@@ -26,7 +26,8 @@ diagnose      core nn linalg neighbors classify model train task
 verdict       core model train diagnose
 score         core classify metrics verdict
 report        core prep train task verdict
-options       core prep simulate linalg neighbors umap classify train task baseline diagnose score
+pipeline      core io prep linalg umap train task baseline score verdict report
+options       core pipeline prep simulate linalg neighbors umap classify train task baseline diagnose score
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
@@ -50,6 +51,7 @@ score         score
 baseline      baseline
 verdict       diagnose verdict
 report        report figure
+pipeline      pipeline
 '
 
 # header (a regular expression)           files that may include it
