@@ -10,7 +10,6 @@ static int32_t batch[SAMPLES];
 
 int main(void) {
   const char *const batches[] = {"first", "second"};
-  comp_context_options threads = COMP_CONTEXT_OPTIONS_INIT;
   comp_options *train = NULL, *scoring = NULL;
   comp_context *context = NULL;
   comp_matrix *matrix = NULL, *z = NULL;
@@ -21,7 +20,7 @@ int main(void) {
     batch[i / FEATURES] = i / FEATURES % 2; /* a batch effect: the second batch is shifted */
     x[i] = (float)rand() / (float)RAND_MAX + (float)batch[i / FEATURES];
   }
-  int failed = comp_context_new(&context, &threads) || comp_options_new(&train, "train") ||
+  int failed = comp_context_new(&context, NULL) || comp_options_new(&train, "train") ||
                comp_options_new(&scoring, "score") || comp_options_set(scoring, "condition", "batch") ||
                comp_matrix_wrap_dense(&matrix, context, x, COMP_FLOAT32, SAMPLES, FEATURES, FEATURES, NULL, NULL) ||
                comp_dataset_new(&data, matrix, NULL, NULL) ||

@@ -9,16 +9,15 @@ static void tell(void *user, comp_log_level level, const char *message) {
 }
 
 int main(int argc, char **argv) {
-  comp_context_options how = COMP_CONTEXT_OPTIONS_INIT;
   comp_context *context = NULL;
-  comp_options *simulate = NULL, *run = NULL;
+  comp_options *how = NULL, *simulate = NULL, *run = NULL;
   comp_dataset *cells = NULL;
   comp_run_result *result = NULL;
-  how.log = tell;
-  how.log_level = COMP_LOG_INFO; /* what is done and why */
-  int failed = comp_context_new(&context, &how) || comp_options_new(&simulate, "simulate") ||
-               comp_options_set_int(simulate, "cells", 200) || comp_options_set_int(simulate, "genes", 50) ||
-               comp_simulate_dataset(&cells, context, simulate);
+  int failed = comp_options_new(&how, "context") || comp_options_set(how, "log-level", "info") ||
+               comp_context_new(&context, how);
+  if (!failed) comp_context_on_log(context, tell, NULL); /* what is done and why */
+  failed = failed || comp_options_new(&simulate, "simulate") || comp_options_set_int(simulate, "cells", 200) ||
+           comp_options_set_int(simulate, "genes", 50) || comp_simulate_dataset(&cells, context, simulate);
   failed = failed || comp_options_new(&run, "run") || comp_options_set(run, "condition", "condition") ||
            comp_options_set(run, "label", "label") || comp_options_set(run, "output", argc > 1 ? argv[1] : "out") ||
            comp_options_set(run, "hidden", "16") || comp_options_set_int(run, "epochs", 5) || /* to be quick */
@@ -30,7 +29,7 @@ int main(int argc, char **argv) {
     printf("%s %s: %s %s\n", comp_level_name(f->level), f->id, f->text, f->advice);
   }
   if (!failed) printf("page: %s\n", comp_run_result_page(result));
-  comp_run_result_free(result), comp_options_free(run), comp_options_free(simulate), comp_dataset_free(cells);
-  comp_context_free(context);
+  comp_run_result_free(result), comp_options_free(run), comp_options_free(simulate), comp_options_free(how);
+  comp_dataset_free(cells), comp_context_free(context);
   return failed;
 }

@@ -100,14 +100,14 @@ COMP_API void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const ch
  * honest value for the others: then `out_path` becomes a new file with the features of the model, in which X is the
  * data as the model reads it, and obs, obsm and uns are the user's. It may not be the input then.
  *
- * A text table whose model was trained on an encoded table (comp_tabular_encode()) is encoded the same way, and written
- * as a new .h5ad.
+ * `read` is of the kind "read", `options` of "embed" or "counterfactual". A text table whose model was trained on an
+ * encoded table (comp_tabular_encode()) is encoded the same way, and written as a new .h5ad.
  */
 COMP_API comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path,
-                                     const char *out_path, const comp_read_options *read, const comp_options *options,
+                                     const char *out_path, const comp_options *read, const comp_options *options,
                                      const char *key, bool scales);
 COMP_API comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
-                                              const char *out_path, const comp_read_options *read,
+                                              const char *out_path, const comp_options *read,
                                               const comp_options *options, const char *key);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct de_options {
   const char *json;
 } de_options;
 
-static const de_options defaults = {.input = CLI_INPUT_INIT, .n = 50};
+static const de_options defaults = {.n = 50};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(de_options, input),
@@ -107,14 +107,12 @@ static int show(cli_session *session, const result *r) {
 
 static int run(cli_session *session, const void *values) {
   const de_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   if (comp_options_check(o->de) != COMP_OK) return cli_option_error(session);
-  read.skip_slots = true;
   comp_dataset *dataset = NULL;
   comp_de *de = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  comp_status status = cli_input_skip(o->input.read, false, true);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_de_run(&de, session->context, dataset, o->de);
   int code = 0;
   if (status == COMP_OK) {

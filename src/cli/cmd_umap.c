@@ -17,7 +17,7 @@ typedef struct umap_options {
   comp_options *umap;
 } umap_options;
 
-static const umap_options defaults = {.input = CLI_INPUT_INIT, .use = "X_comp", .key = "X_umap"};
+static const umap_options defaults = {.use = "X_comp", .key = "X_umap"};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(umap_options, input),
@@ -118,7 +118,7 @@ static void print_info(const comp_umap_info *info, size_t samples, const umap_op
 
 /* Writes the input with the layout, which is taken over. */
 static comp_status write_result(cli_session *session, const comp_dataset *dataset, comp_matrix *layout,
-                                const umap_options *o, const comp_read_options *read) {
+                                const umap_options *o) {
   const size_t n = comp_matrix_rows(layout);
   comp_dataset *results = NULL;
   comp_matrix *empty = NULL;
@@ -132,7 +132,9 @@ static comp_status write_result(cli_session *session, const comp_dataset *datase
     status = comp_dataset_set(results, COMP_SLOT_OBSM, o->key, layout);
   else
     comp_matrix_free(layout);
-  if (status == COMP_OK) status = comp_dataset_update(session->context, results, o->input.path, o->output, read);
+  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, false);
+  if (status == COMP_OK)
+    status = comp_dataset_update(session->context, results, o->input.path, o->output, o->input.read);
   comp_dataset_free(results);
   free(names);
   return status;
@@ -141,12 +143,14 @@ static comp_status write_result(cli_session *session, const comp_dataset *datase
 /* The layout among the samples of another file. */
 static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *info, const comp_matrix *points,
                      const umap_options *o) {
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
-  read.skip_x = true;
+  comp_options *read = NULL;
   comp_dataset *reference = NULL;
   if (strcmp(o->use, "X") == 0)
     return cli_usage_error(session, "--reference needs a matrix of obsm that both files have, not --use X");
-  comp_status status = comp_dataset_read(&reference, session->context, o->reference, &read);
+  comp_status status = comp_options_new(&read, "read");
+  if (status == COMP_OK) status = cli_input_skip(read, true, false);
+  if (status == COMP_OK) status = comp_dataset_read(&reference, session->context, o->reference, read);
+  comp_options_free(read);
   if (status != COMP_OK) return cli_fail_in(session, status, o->reference);
   int code = EXIT_FAILED;
   const comp_matrix *old = find_matrix(session, reference, o->reference, o->use, "--use");
@@ -160,7 +164,7 @@ static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *in
   return code;
 }
 
-static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o, const comp_read_options *read) {
+static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o) {
   comp_umap_info info = {0};
   comp_matrix *made, *layout = NULL;
   const comp_matrix *points = choose_points(session, dataset, o, &made);
@@ -176,7 +180,7 @@ static int lay_out(cli_session *session, comp_dataset *dataset, const umap_optio
   if (code == 0) {
     print_info(&info, comp_matrix_rows(points), o);
     if (cli_stdout_flush()) {
-      status = write_result(session, dataset, layout, o, read);
+      status = write_result(session, dataset, layout, o);
       layout = NULL;
       if (status != COMP_OK) code = cli_fail_in(session, status, o->input.path);
     } else {
@@ -190,8 +194,6 @@ static int lay_out(cli_session *session, comp_dataset *dataset, const umap_optio
 
 static int run(cli_session *session, const void *values) {
   const umap_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_options_given(o->umap, "fast") && o->reference)
     return cli_usage_error(session, "--fast: with --reference samples do not wait for each other anyway");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
@@ -199,12 +201,11 @@ static int run(cli_session *session, const void *values) {
   comp_status status = comp_dataset_check_update(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
-  comp_read_options look = read;
-  look.skip_x = strcmp(o->use, "X") != 0;
-  look.skip_slots = !look.skip_x;
-  status = comp_dataset_read(&dataset, session->context, o->input.path, &look);
+  const bool from_x = strcmp(o->use, "X") == 0;
+  status = cli_input_skip(o->input.read, !from_x, from_x);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status != COMP_OK) return cli_fail_in(session, status, o->input.path);
-  int code = lay_out(session, dataset, o, &read);
+  int code = lay_out(session, dataset, o);
   comp_dataset_free(dataset);
   return code;
 }

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/io.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/strings.h"
+#include "io/options.h"
 #include "prep/options.h"
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
@@ -93,10 +93,10 @@ static comp_status column_text(comp__strings *out, const comp_table *table, size
 }
 
 static comp_status read_annotation(annotation *a, comp_context *context, const char *path) {
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status;
   *a = (annotation){.path = path};
-  COMP__TRY(comp_table_read(&a->table, context, path, &read));
+  COMP__TRY(comp__table_read(&a->table, context, path, &read));
   size_t names = comp_table_find(a->table, "sampleID");
   if (names == COMP_NOT_FOUND) names = 0; /* the first column, when it has another name or none */
   a->tissue = comp_table_find(a->table, "lineage");
@@ -232,9 +232,9 @@ static comp_status keep_functional(comp_dataset **dataset, comp_context *context
   comp__strings symbols = {0}, groups = {0};
   comp__string_index index = {0};
   size_t symbol, group, *columns = NULL, n = 0;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status;
-  COMP__TRY(comp_table_read(&table, context, path, &read));
+  COMP__TRY(comp__table_read(&table, context, path, &read));
   COMP__TRY(comp_table_require(&symbol, table, "symbol"));
   COMP__TRY(comp_table_require(&group, table, "locus_group"));
   COMP__TRY(column_text(&symbols, table, symbol));
@@ -314,11 +314,11 @@ static comp_status read_both(comp_dataset **out, comp_context *context, const co
   annotation a = {0};
   common genes = {0};
   samples s = {0};
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status;
   COMP__TRY(read_annotation(&a, context, files->info));
-  COMP__TRY(comp_dataset_read(&lines, context, files->lines, &read));
-  COMP__TRY(comp_dataset_read(&tumours, context, files->tumours, &read));
+  COMP__TRY(comp__dataset_read(&lines, context, files->lines, &read));
+  COMP__TRY(comp__dataset_read(&tumours, context, files->tumours, &read));
   COMP__TRY(match_genes(&genes, tumours, lines, files));
   COMP__TRY(add_samples(&s, context, &a, tumours, comp_dataset_features(tumours), comp_dataset_var_name, "tumor",
                         files->tumours));

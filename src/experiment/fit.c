@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "baseline/options.h"
-#include "comp/io.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "io/options.h"
 #include "prep/options.h"
 #include "score/options.h"
 #include "task/options.h"
@@ -98,9 +98,9 @@ static comp_status read_embedding(comp_matrix **out, comp__lab *lab, const char 
   size_t *rows = NULL;
   char path[4096];
   const char *key = comp__embedding_file(path, sizeof path, text);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   read.skip_x = true;
-  COMP__TRY(comp_dataset_read(&other, lab->context, path, &read));
+  COMP__TRY(comp__dataset_read(&other, lab->context, path, &read));
   if (!key && comp_dataset_count(other, COMP_SLOT_OBSM) != 1)
     COMP__FAIL(COMP_ERR_ARGUMENT, "%s: holds %zu embeddings: say which, as FILE:KEY", path,
                comp_dataset_count(other, COMP_SLOT_OBSM));
@@ -242,11 +242,11 @@ comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, con
 
 comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp__prep_options *prep) {
   char path[4096];
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status = comp__lab_find(path, sizeof path, lab->options->data, sub, name);
   if (status != COMP_OK) return status;
   snprintf(lab->used, sizeof lab->used, "%s", name);
-  status = comp_dataset_read(&lab->dataset, lab->context, path, &read);
+  status = comp__dataset_read(&lab->dataset, lab->context, path, &read);
   if (status == COMP_OK) status = comp__prep(&lab->dataset, lab->context, prep);
   return status == COMP_OK ? status : comp__error_in_file(status, path);
 }

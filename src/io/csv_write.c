@@ -243,7 +243,7 @@ static bool name_ends(const char *name, const char *suffix) {
 }
 
 comp_status comp__csv_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                            const comp_write_options *options) {
+                            const comp__write_options *options) {
   (void)options;
   comp_status status;
   comp__sink sink = COMP__SINK_INIT;

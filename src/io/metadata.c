@@ -154,7 +154,7 @@ static comp_status add_columns(const join *j, comp_context *context) {
 
 comp_status comp__metadata_join(comp_dataset *dataset, comp_context *context, const comp__text *text) {
   comp_status status;
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
+  comp__read_options options = {0};
   comp_table *table = NULL;
   join j = {.dataset = dataset, .name = text->name};
   COMP__TRY(comp__csv_to_table(&table, context, text, &options, true));

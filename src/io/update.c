@@ -63,14 +63,14 @@ done:
 
 /* Reads the input, adds the results, writes it anew. `carry`: the input is an .h5ad of an old layout. */
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
-                           const char *out_path, const comp_read_options *options, bool carry) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+                           const char *out_path, const comp__read_options *options, bool carry) {
+  comp__write_options write = comp__write_defaults();
   comp_dataset *dataset = NULL;
   comp_status status;
-  COMP__TRY(comp_dataset_read(&dataset, context, in_path, carry ? NULL : options));
+  COMP__TRY(comp__dataset_read(&dataset, context, in_path, carry ? NULL : options));
   COMP__TRY(merge(context, dataset, results));
   if (carry) write.carry_from = in_path;
-  COMP__TRY(comp_dataset_write(context, dataset, out_path, &write));
+  COMP__TRY(comp__dataset_write(context, dataset, out_path, &write));
 done:
   comp_dataset_free(dataset);
   return status;
@@ -102,8 +102,8 @@ comp_status comp_dataset_check_update(const char *out_path) {
   return status == COMP_OK ? comp_file_check_writable(out_path) : status;
 }
 
-comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
-                                const char *out_path, const comp_read_options *options) {
+comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                 const char *out_path, const comp__read_options *options) {
   const comp__format *input;
   bool old = false;
   comp_status status = check_name(out_path);
@@ -113,4 +113,11 @@ comp_status comp_dataset_update(comp_context *context, const comp_dataset *resul
   if (status != COMP_OK) return comp__error_context(status, "%s", in_path);
   if (input == &comp__format_h5ad && !old) return add(context, results, in_path, out_path);
   return rewrite(context, results, in_path, out_path, options, old);
+}
+
+comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                const char *out_path, const comp_options *options) {
+  comp__read_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);
+  return status == COMP_OK ? comp__dataset_update(context, results, in_path, out_path, &plain) : status;
 }

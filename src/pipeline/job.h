@@ -108,9 +108,6 @@ typedef struct comp__words {
 void comp__words_add(comp__words *words, const char *option, const char *value);
 void comp__words_show(comp__words *words, const char *option, const char *value);
 
-/* The same for a value that may be NULL: then nothing is added. */
-void comp__words_add_text(comp__words *words, const char *option, const char *value);
-
 /* Every option that is set is shown; the canonical text of all of them decides on the result. */
 comp_status comp__words_add_options(comp__words *words, const comp_options *options);
 

@@ -42,10 +42,6 @@ void comp__words_add(comp__words *w, const char *option, const char *value) {
   if (value) put_word(w->key, value);
 }
 
-void comp__words_add_text(comp__words *w, const char *option, const char *value) {
-  if (value) comp__words_add(w, option, value);
-}
-
 /* "--condition", "-k". */
 static const char *dashed(char *buffer, size_t size, const char *name) {
   snprintf(buffer, size, "%s%s", name[1] ? "--" : "-", name);

@@ -200,7 +200,7 @@ static comp_status choose_kind(comp__job *job) {
 
 static comp_status check_table(comp__job *job) {
   comp_table *table = NULL;
-  comp_status status = comp_table_read(&table, job->context, job->o.input, &job->o.read);
+  comp_status status = comp__table_read(&table, job->context, job->o.input, &job->o.read);
   status = status == COMP_OK ? comp__check_obs(job, table) : comp__error_in_data(job, status);
   comp_table_free(table);
   return status;
@@ -216,12 +216,12 @@ static comp_status check_samples(comp__job *job, const comp_dataset *dataset) {
 }
 
 static comp_status check_file(comp__job *job) {
-  comp_read_options read = job->o.read;
+  comp__read_options read = job->o.read;
   comp_dataset *names = NULL;
   read.skip_slots = true;
   read.skip_x = strcmp(job->format, "csv") != 0; /* a text table is told apart by its values */
   read.layer = NULL;
-  comp_status status = comp_dataset_read(&names, job->context, job->o.input, &read);
+  comp_status status = comp__dataset_read(&names, job->context, job->o.input, &read);
   status = status == COMP_OK ? check_samples(job, names) : comp__error_in_data(job, status);
   comp_dataset_free(names);
   return status;

@@ -66,22 +66,7 @@ static const comp_option table[] = {
     {"figures", .type = COMP_OPTION_CHOICE, FIELD(figures), .metavar = "KIND", .choices = endings, .value = "svg",
      .group = "Results", .help = "the format of the figures"},
 
-    {"metadata", .type = COMP_OPTION_FILE, FIELD(read.metadata), .metavar = "FILE", .group = "Input",
-     .help = "a table whose columns are joined to the samples by name"},
-    {"layer", .type = COMP_OPTION_TEXT, FIELD(read.layer), .metavar = "NAME", .group = "Input",
-     .help = "take this layer in place of X"},
-    {"raw", .type = COMP_OPTION_BOOL, FIELD(read.raw), .group = "Input",
-     .help = "take raw/X with its features in place of X"},
-    {"transpose", .type = COMP_OPTION_BOOL, FIELD(read.transpose), .group = "Input",
-     .help = "a text table has features as rows"},
-    {"no-header", .type = COMP_OPTION_BOOL, FIELD(read.no_header), .group = "Input",
-     .help = "a text table has no line of column names"},
-    {"names", .type = COMP_OPTION_TEXT, FIELD(read.names), .metavar = "A,B,...", .group = "Input",
-     .help = "column names of a text table, which has no line of them"},
-    {"missing", .type = COMP_OPTION_TEXT, FIELD(read.missing), .metavar = "A,B,...", .group = "Input",
-     .help = "further text that means a missing value in a text table, such as '?'"},
-    {"comment", .type = COMP_OPTION_TEXT, FIELD(read.comment), .metavar = "C", .group = "Input",
-     .help = "lines of a text table that start with this character are skipped"},
+    {.rows = &comp__read_kind, .without = "skip-x skip-slots", FIELD(read)},
     {0},
 };
 
@@ -100,7 +85,7 @@ static void complete(void) {
 static comp_status base(void *out, const comp_options *options) {
   comp__run_options *o = out;
   comp__options_defaults(o, &comp__run_kind);
-  o->read = (comp_read_options)COMP_READ_OPTIONS_INIT;
+  comp__options_defaults(&o->read, &comp__read_kind);
   o->prep = comp__prep_defaults();
   o->tabular = comp__tabular_defaults();
   return comp__train_kind.base(&o->train, options);
@@ -108,8 +93,8 @@ static comp_status base(void *out, const comp_options *options) {
 
 static comp_status finish(void *out, const comp_options *options) {
   comp__run_options *o = out;
-  if (o->read.names) o->read.no_header = true; /* they are of no use to a table that has names */
-  comp_status status = comp__prep_kind.finish(&o->prep, options);
+  comp_status status = comp__read_kind.finish(&o->read, options);
+  if (status == COMP_OK) status = comp__prep_kind.finish(&o->prep, options);
   return status == COMP_OK ? comp__train_kind.finish(&o->train, options) : status;
 }
 

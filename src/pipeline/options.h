@@ -2,8 +2,8 @@
 #ifndef COMP_PIPELINE_OPTIONS_H
 #define COMP_PIPELINE_OPTIONS_H
 
-#include "comp/io.h"
 #include "core/options.h"
+#include "io/options.h"
 #include "prep/options.h"
 #include "train/options.h"
 
@@ -20,7 +20,7 @@ typedef struct comp__run_options {
   double alpha;
   bool no_umap, no_correct, no_diagnose;
   const char *figures; /* "svg", "png", "pdf" */
-  comp_read_options read;
+  comp__read_options read;
   comp__prep_options prep;
   comp__tabular_options tabular;
   comp__train_options train;

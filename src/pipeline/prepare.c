@@ -119,7 +119,7 @@ static bool has_missing(const comp_table *table, const comp_options *t) {
 }
 
 static comp_status plan_table(comp__plan *plan, comp__job *job) {
-  comp_status status = comp_table_read(&job->columns, job->context, job->o.input, &job->o.read);
+  comp_status status = comp__table_read(&job->columns, job->context, job->o.input, &job->o.read);
   if (status == COMP_OK) status = tabular_options(&plan->options, job, job->columns);
   if (status != COMP_OK) return comp__error_in_data(job, status);
   comp__info(job->context, "a table: names become one feature each, and all features get mean 0 and variance 1");
@@ -209,7 +209,7 @@ static const char *with_commas(char *buffer, size_t size, size_t value) {
 static comp_status read_measurements(comp__job *job) {
   char samples[32], features[32];
   comp_status status = job->given ? comp_dataset_select(&job->dataset, job->context, job->given, NULL, 0, NULL, 0)
-                                  : comp_dataset_read(&job->dataset, job->context, job->o.input, &job->o.read);
+                                  : comp__dataset_read(&job->dataset, job->context, job->o.input, &job->o.read);
   if (status != COMP_OK) return status;
   comp__info(job->context, "%s: %s samples x %s features, %s", job->source,
              with_commas(samples, sizeof samples, comp_dataset_samples(job->dataset)),
@@ -333,14 +333,14 @@ comp_status comp__prepare_finish(comp__job *job) {
 /* ---- data.h5ad ------------------------------------------------------------------------------------------------- */
 
 comp_status comp__save_data(comp__job *job) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp__write_options write = comp__write_defaults();
   comp__path path = comp__path_at_work(job, "data.h5ad");
   if (job->reused)
     write.carry_from = path.text;
   else if (strcmp(job->format, "h5ad") == 0 && !job->o.read.raw)
     write.carry_from = job->o.input;
   job->data_changed++;
-  return comp_dataset_write(job->context, job->dataset, path.text, &write);
+  return comp__dataset_write(job->context, job->dataset, path.text, &write);
 }
 
 comp_dataset *comp__old_data(comp__job *job) {
@@ -348,9 +348,8 @@ comp_dataset *comp__old_data(comp__job *job) {
   if (job->old_data_read) return job->old_data;
   job->old_data_read = true;
   if (!job->old || access(path.text, F_OK) != 0) return NULL;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
-  read.skip_x = true;
-  if (comp_dataset_read(&job->old_data, job->context, path.text, &read) != COMP_OK) return NULL;
+  const comp__read_options read = {.skip_x = true};
+  if (comp__dataset_read(&job->old_data, job->context, path.text, &read) != COMP_OK) return NULL;
   if (comp_dataset_samples(job->old_data) != comp_dataset_samples(job->dataset) ||
       comp_dataset_features(job->old_data) != comp_dataset_features(job->dataset)) {
     comp_dataset_free(job->old_data);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comp/figure.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -296,15 +295,14 @@ done:
   return status;
 }
 
-comp_status comp_figure_scatter(comp_context *context, const comp_dataset *dataset, const char *path,
-                                const char *const *embeddings, size_t n_embeddings, const char *const *columns,
-                                size_t n_columns, const comp_figure_options *options) {
+comp_status comp__figure_scatter(comp_context *context, const comp_dataset *dataset, const char *path,
+                                 const char *const *embeddings, size_t n_embeddings, const char *const *columns,
+                                 size_t n_columns, const comp__figure_options *options) {
   (void)context;
   comp__canvas canvas = {0};
   scatter s = {.dataset = dataset, .names = embeddings, .n = n_embeddings};
   size_t *order = NULL;
   comp_status status;
-  COMP__TRY(comp_figure_options_check(options));
   COMP__TRY(comp_figure_check(path));
   if (n_embeddings == 0 || n_columns == 0)
     COMP__FAIL(COMP_ERR_ARGUMENT, "a scatter plot needs an embedding and a column at least");

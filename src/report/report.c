@@ -21,21 +21,15 @@
 
 enum { FORMAT = 1, MAX_EFFECTS = 12 };
 
-comp_status comp_report_options_check(const comp_report_options *options) {
-  if (options->max_samples < 1) return comp__error(COMP_ERR_ARGUMENT, "max_samples must be 1 or more");
-  if (options->n_de < 1) return comp__error(COMP_ERR_ARGUMENT, "n_de must be 1 or more");
-  return COMP_OK;
-}
-
 /* ---- What is shown --------------------------------------------------------------------------------------------- */
 
 static comp_status choose_columns(comp__subject *s) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
-  const comp_report_options *o = s->options;
+  const comp__report_options *o = s->options;
   size_t column;
   s->condition = o->condition;
-  if (!s->condition && o->model && comp_table_find(obs, comp_model_condition(o->model)) != COMP_NOT_FOUND)
-    s->condition = comp_model_condition(o->model);
+  if (!s->condition && s->model && comp_table_find(obs, comp_model_condition(s->model)) != COMP_NOT_FOUND)
+    s->condition = comp_model_condition(s->model);
   s->label = o->label;
   const char *names[] = {s->condition, s->label};
   for (int k = 0; k < 2; k++)
@@ -123,8 +117,8 @@ done:
 }
 
 static comp_status read_model(comp__subject *s) {
-  if (!s->options->model) return COMP_OK;
-  s->history = json_loads(comp_model_history(s->options->model), 0, NULL);
+  if (!s->model) return COMP_OK;
+  s->history = json_loads(comp_model_history(s->model), 0, NULL);
   if (json_is_array(s->history)) return COMP_OK;
   return comp__error(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
 }
@@ -204,7 +198,7 @@ static comp_status gather_provenance(json_t **out, const comp__subject *s) {
   const char *record = comp_dataset_record(s->dataset);
   json_t *parsed = record ? json_loads(record, 0, NULL) : NULL;
   if (parsed) COMP__TRY(comp__put(object, "record", parsed));
-  parsed = s->options->model ? json_loads(comp_model_config(s->options->model), 0, NULL) : NULL;
+  parsed = s->model ? json_loads(comp_model_config(s->model), 0, NULL) : NULL;
   if (parsed) COMP__TRY(comp__put(object, "model", parsed));
   if (s->diagnosis) COMP__TRY(comp__put(object, "diagnose", json_incref(s->diagnosis)));
   *out = json_incref(object);
@@ -331,15 +325,14 @@ done:
   return status;
 }
 
-comp_status comp_report_write(comp_context *context, const comp_dataset *dataset, const char *path,
-                              const comp_report_options *options) {
-  comp__subject s = {.context = context, .dataset = dataset, .options = options};
+comp_status comp__report_write(comp_context *context, const comp_dataset *dataset, const comp_model *model,
+                               const char *path, const comp__report_options *options) {
+  comp__subject s = {.context = context, .dataset = dataset, .model = model, .options = options};
   size_t *rows = NULL;
   char *blocks = NULL;
   buffer page = {0};
   json_t *root = json_object();
   comp_status status;
-  COMP__TRY(comp_report_options_check(options));
   COMP__TRY(comp_file_check_writable(path));
   if (!comp_dataset_x(dataset)) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X: it was read without");
   if (comp_dataset_samples(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");

@@ -14,6 +14,7 @@
 #include "core/matrix.h"
 #include "core/table.h"
 #include "core/threads.h"
+#include "io/options.h"
 #include "task/coder.h"
 #include "task/options.h"
 
@@ -191,7 +192,7 @@ done:
 /* The input, read, and how it goes back. */
 typedef struct files {
   const char *in, *out;
-  comp_read_options read;
+  comp__read_options read;
   comp_dataset *dataset;
   bool encoded; /* a text table that was encoded as the model's was: written as a new file */
   bool h5ad;
@@ -211,7 +212,7 @@ static comp_status check_output(const char *path) {
 
 static comp_status encode_table(files *f, comp_context *context, const comp_model *model) {
   comp_table *table = NULL;
-  comp_status status = comp_table_read(&table, context, f->in, &f->read);
+  comp_status status = comp__table_read(&table, context, f->in, &f->read);
   if (status == COMP_OK) status = comp_tabular_apply(&f->dataset, context, table, model->record);
   comp_table_free(table);
   f->encoded = true;
@@ -219,25 +220,25 @@ static comp_status encode_table(files *f, comp_context *context, const comp_mode
 }
 
 static comp_status open_files(files *f, comp_context *context, const comp_model *model, const char *in, const char *out,
-                              const comp_read_options *read) {
-  static const comp_read_options defaults = COMP_READ_OPTIONS_INIT;
+                              const comp_options *read) {
   const char *format;
-  *f = (files){.in = in, .out = out, .read = read ? *read : defaults};
+  *f = (files){.in = in, .out = out};
+  comp_status status = comp__options_resolve(&f->read, &comp__read_kind, read);
   f->read.skip_slots = true;
-  comp_status status = check_output(out);
+  if (status == COMP_OK) status = check_output(out);
   if (status == COMP_OK) status = comp_file_format(&format, in);
   if (status != COMP_OK) return status;
   f->h5ad = strcmp(format, "h5ad") == 0;
   if (strcmp(format, "csv") == 0 && comp__model_is_tabular(model) && !f->read.metadata && !f->read.transpose)
     return encode_table(f, context, model);
-  return comp_dataset_read(&f->dataset, context, in, &f->read);
+  return comp__dataset_read(&f->dataset, context, in, &f->read);
 }
 
 /* Adds results to the user's file. */
 static comp_status update(const files *f, comp_context *context, const comp_dataset *results) {
-  comp_read_options read = f->read;
+  comp__read_options read = f->read;
   read.skip_slots = false;
-  return comp_dataset_update(context, results, f->in, f->out, &read);
+  return comp__dataset_update(context, results, f->in, f->out, &read);
 }
 
 /* Moves the matrices of one data set to another of the same shape. */
@@ -254,7 +255,7 @@ static comp_status move_slots(comp_dataset *to, comp_dataset *from) {
 }
 
 comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path, const char *out_path,
-                            const comp_read_options *read, const comp_options *options, const char *key, bool scales) {
+                            const comp_options *read, const comp_options *options, const char *key, bool scales) {
   files f = {0};
   comp_matrix *z = NULL, *scale = NULL;
   comp_dataset *results = NULL;
@@ -376,7 +377,7 @@ done:
 /* The file has other features: a new one is made, with the model's. */
 static comp_status make_file(files *f, comp_context *context, const comp_model *model,
                              const comp__counterfactual_options *o, const char *key) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp__write_options write = comp__write_defaults();
   comp_prediction p = {0};
   comp_dataset *d = NULL;
   comp_status status;
@@ -393,7 +394,7 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
   COMP__TRY(comp__counterfactual(&p, context, model, d, o));
   COMP__TRY(put_layers(d, &p, key, o->from, d->obs));
   if (f->h5ad && !f->read.raw) write.carry_from = f->in;
-  COMP__TRY(comp_dataset_write(context, d, f->out, &write));
+  COMP__TRY(comp__dataset_write(context, d, f->out, &write));
 done:
   comp_prediction_release(&p);
   comp_dataset_free(d);
@@ -417,7 +418,7 @@ done:
 }
 
 comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
-                                     const char *out_path, const comp_read_options *read, const comp_options *options,
+                                     const char *out_path, const comp_options *read, const comp_options *options,
                                      const char *key) {
   files f = {0};
   char own[COMP_LAYER_NAME_SIZE];

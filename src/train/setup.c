@@ -199,7 +199,7 @@ static comp_status open_source(source *out, comp_context *context, const comp_da
     return comp__error(COMP_ERR_DATA, "the data has %zu samples and %zu features: nothing to train on", out->samples,
                        out->features);
   if (out->x) return COMP_OK;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   read.layer = o->stream_layer;
   comp_status status = comp__stream_open(&out->stream, context, o->stream, &read, o->memory, o->seed);
   if (status != COMP_OK) return status;

@@ -16,6 +16,7 @@
 #include "baseline/anchors.h"
 #include "baseline/harmony.h"
 #include "comp/comp.h"
+#include "core/context.h"
 
 static void die(const char *what) {
   fprintf(stderr, "baseline_dump: %s\n", what);
@@ -86,8 +87,7 @@ static void show(void *user, comp_log_level level, const char *message) {
 }
 
 int main(int argc, char **argv) {
-  comp_context_options co = COMP_CONTEXT_OPTIONS_INIT;
-  co.log = show;
+  comp__context_options co = comp__context_defaults();
   co.log_level = COMP_LOG_DEBUG;
   comp__baseline_options o = comp__baseline_defaults();
   comp_context *context;
@@ -130,7 +130,8 @@ int main(int argc, char **argv) {
     } else
       die(name);
   }
-  must(comp_context_new(&context, &co));
+  must(comp__context_new(&context, &co));
+  comp_context_on_log(context, show, NULL);
   must(comp_dataset_read(&dataset, context, argv[1], NULL));
   must(comp_baseline_find(&method, argv[2]));
   struct timespec from, to;

@@ -27,7 +27,7 @@ verdict       core model train diagnose
 score         core classify metrics verdict
 report        core prep train task verdict
 pipeline      core io prep linalg umap train task baseline score verdict report
-options       core pipeline prep simulate linalg neighbors umap classify train task baseline diagnose score
+options       core pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment

@@ -84,7 +84,7 @@ static void dump(const comp_dataset *d) {
   if (comp_dataset_record(d)) printf("record %s\n", comp_dataset_record(d));
 }
 
-static comp_status dump_rows(comp_context *context, const char *path, const comp_read_options *options, size_t step) {
+static comp_status dump_rows(comp_context *context, const char *path, const comp__read_options *options, size_t step) {
   comp__rows *rows;
   comp_status status = comp__rows_open(&rows, context, path, options);
   for (size_t at = 0; status == COMP_OK && at < comp__rows_count(rows); at += step) {
@@ -100,7 +100,7 @@ static comp_status dump_rows(comp_context *context, const char *path, const comp
 
 /* Results of every kind, made from the row numbers. */
 static comp_status add_results(comp_context *context, const comp_dataset *d, const char *in, const char *out,
-                               const comp_read_options *options) {
+                               const comp__read_options *options) {
   size_t n = comp_dataset_samples(d), g = comp_dataset_features(d);
   comp_matrix *x, *layer, *embedding;
   comp_dataset *results = NULL;
@@ -125,7 +125,7 @@ static comp_status add_results(comp_context *context, const comp_dataset *d, con
   if (status == COMP_OK)
     status = comp_table_add_categorical(comp_dataset_obs(results), "cluster", codes, (const char *[]){"a", "b"}, 2);
   if (status == COMP_OK) status = comp_dataset_set_record(results, "{\"did\": \"update\"}");
-  if (status == COMP_OK) status = comp_dataset_update(context, results, in, out, options);
+  if (status == COMP_OK) status = comp__dataset_update(context, results, in, out, options);
   comp_dataset_free(results);
   free(obs);
   free(var);
@@ -138,9 +138,9 @@ int main(int argc, char **argv) {
   const char *path = NULL, *write = NULL, *update = NULL;
   size_t rows = 0;
   bool stats = false;
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
-  comp_write_options write_options = COMP_WRITE_OPTIONS_INIT;
-  comp_context_options context_options = {2, COMP_LOG_INFO, on_log, NULL, NULL};
+  comp__read_options options = {0};
+  comp__write_options write_options = comp__write_defaults();
+  comp__context_options context_options = {2, COMP_LOG_INFO};
   for (int i = 1; i < argc; i++) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--raw") == 0)
@@ -168,18 +168,19 @@ int main(int argc, char **argv) {
   }
   comp_context *context = NULL;
   comp_dataset *d = NULL;
-  comp_status status = comp_context_new(&context, &context_options);
+  comp_status status = comp__context_new(&context, &context_options);
+  if (status == COMP_OK) comp_context_on_log(context, on_log, NULL);
   size_t before = comp_peak_memory();
   double start = comp__seconds();
   if (status == COMP_OK && rows > 0)
     status = dump_rows(context, path, &options, rows);
   else if (status == COMP_OK) {
-    status = comp_dataset_read(&d, context, path, &options);
+    status = comp__dataset_read(&d, context, path, &options);
     double read = comp__seconds() - start;
     size_t nnz = status == COMP_OK && comp_dataset_x(d) ? comp_matrix_nnz(comp_dataset_x(d)) : 0;
     start = comp__seconds();
     if (status == COMP_OK && write)
-      status = comp_dataset_write(context, d, write, &write_options);
+      status = comp__dataset_write(context, d, write, &write_options);
     else if (status == COMP_OK && update)
       status = add_results(context, d, path, update, &options);
     else if (status == COMP_OK && !stats)

@@ -3,9 +3,9 @@
 
 #include "io/format.h"
 
-static const comp_read_options PLAIN = COMP_READ_OPTIONS_INIT;
+static const comp__read_options PLAIN = {0};
 
-static comp_status to_table(comp_table **out, const char *content, const comp_read_options *options) {
+static comp_status to_table(comp_table **out, const char *content, const comp__read_options *options) {
   comp_context *context = test_context(2);
   comp__text text = text_of_bytes(content, strlen(content));
   comp_status status = comp__csv_to_table(out, context, &text, options, false);
@@ -14,7 +14,7 @@ static comp_status to_table(comp_table **out, const char *content, const comp_re
   return status;
 }
 
-static comp_status to_dataset(comp_dataset **out, const char *content, const comp_read_options *options) {
+static comp_status to_dataset(comp_dataset **out, const char *content, const comp__read_options *options) {
   comp_context *context = test_context(2);
   comp__text text = text_of_bytes(content, strlen(content));
   comp_status status = comp__csv_to_dataset(out, context, &text, options);
@@ -40,14 +40,14 @@ static const char *show(const comp_table *t) {
   return text;
 }
 
-static void check_table(const char *content, const comp_read_options *options, const char *expected) {
+static void check_table(const char *content, const comp__read_options *options, const char *expected) {
   comp_table *t;
   assert_ok(to_table(&t, content, options));
   assert_string_equal(show(t), expected);
   comp_table_free(t);
 }
 
-static void check_failure(const char *content, const comp_read_options *options, comp_status expected,
+static void check_failure(const char *content, const comp__read_options *options, comp_status expected,
                           const char *message) {
   comp_table *t;
   comp_dataset *d;
@@ -92,7 +92,7 @@ static void line_ends_and_marks_mean_nothing(void **state) {
 
 static void comments_are_skipped(void **state) {
   (void)state;
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.comment = '#';
   check_table("#hello, you, there\na,b\n# more\n1,2\n#end", &options, "a|b/1|2");
   check_table("#a\t\"\na,b\n\"1\",2\n#x\"\n3,4\n", &options, "a|b/1|2/3|4");
@@ -100,7 +100,7 @@ static void comments_are_skipped(void **state) {
 
 static void spaces_after_delimiters_are_trimmed(void **state) {
   (void)state;
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.no_header = true;
   options.missing = "?";
   options.names = "age, work,n";
@@ -112,7 +112,7 @@ static void spaces_after_delimiters_are_trimmed(void **state) {
 static void missing_values_have_rules(void **state) {
   (void)state;
   check_table("a,b\n1,x\n,NA\nNaN,N/A\nnan,null\nNone,NULL\n2,NAN\n", &PLAIN, "a|b/1|x/|/|/|/|/2|NAN");
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.missing = "?,-99";
   check_table("a,b\n1,?\n-99,x\n", &options, "a|b/1|/|x");
 }
@@ -205,7 +205,7 @@ static void many_zeros_make_x_sparse(void **state) {
 
 static void genes_may_be_rows(void **state) {
   (void)state;
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.transpose = true;
   comp_dataset *d;
   assert_ok(to_dataset(&d, "gene,chr,s1,s2,s3\nA,x,1,2,3\nB,y,4,5,6\nA,x,7,8,9\n", &options));
@@ -315,7 +315,7 @@ static void bad_values_are_refused(void **state) {
   assert_error(to_dataset(&d, "id,a\nx,u\ny,v\n", &PLAIN), COMP_ERR_DATA, "no column holds numbers only");
   check_failure("a;b\n1,5;2\n-2,25;3\n", &PLAIN, COMP_ERR_DATA, "column 'a' holds numbers with a comma, such as 1,5");
   check_failure("a,b\n\"1,5\",2\n\"2\",3\n", &PLAIN, COMP_ERR_DATA, "with a comma");
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.no_header = true;
   options.names = "a,b,c";
   check_failure("1,2\n3,4\n", &options, COMP_ERR_ARGUMENT, "3 column names were given, but test.csv has 2 columns");
@@ -324,7 +324,7 @@ static void bad_values_are_refused(void **state) {
 static void other_options_are_refused(void **state) {
   (void)state;
   comp_context *context = test_context(1);
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.layer = "counts";
   comp_dataset *d;
   assert_error(comp__format_csv.read(&d, context, "x.csv", &options), COMP_ERR_ARGUMENT, "no layer 'counts'");

@@ -9,6 +9,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/h5/h5ad_writer.h"
+#include "io/options.h"
 
 static comp_matrix *random_csr(size_t rows, size_t cols) {
   comp_context *context = test_context(1);
@@ -85,8 +86,8 @@ static void what_is_written_is_read(void **state) {
   comp_dataset *d = sample(700, 600), *back;
   for (int level = 0; level <= 9; level += 3) {
     comp_context *context = test_context(1 + level);
-    comp_write_options options = {NULL, level};
-    assert_ok(comp_dataset_write(context, d, path, &options));
+    comp__write_options options = {NULL, level};
+    assert_ok(comp__dataset_write(context, d, path, &options));
     assert_ok(comp_dataset_read(&back, context, path, NULL));
     assert_same_matrix(d->x, back->x);
     assert_same_matrix(comp_dataset_get(d, COMP_SLOT_LAYERS, "dense"),

@@ -8,7 +8,7 @@
 #include "io/mex.h"
 #include "io/mtx.h"
 
-static const comp_read_options PLAIN = COMP_READ_OPTIONS_INIT;
+static const comp__read_options PLAIN = {0};
 #define HEAD "%%MatrixMarket matrix coordinate integer general\n"
 
 static comp_status read_parts(comp_dataset **out, comp_context *context, const char *matrix, const char *barcodes,

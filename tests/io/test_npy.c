@@ -5,8 +5,8 @@
 #include "core/dataset.h"
 #include "io/format.h"
 
-static const comp_write_options WRITE = COMP_WRITE_OPTIONS_INIT;
-static const comp_read_options READ = COMP_READ_OPTIONS_INIT;
+static const comp__write_options WRITE = {.compression = 4};
+static const comp__read_options READ = {0};
 
 static comp_dataset *sample(comp_matrix_kind kind) {
   comp_matrix *x, *sparse;

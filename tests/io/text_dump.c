@@ -86,20 +86,20 @@ static void dump_x(comp_context *context, const char *stem, const comp_dataset *
     return;
   }
   char path[4096];
-  comp_write_options options = COMP_WRITE_OPTIONS_INIT;
+  comp__write_options options = comp__write_defaults();
   snprintf(path, sizeof path, "%s.npy", stem);
   need(comp__format_npy.write(context, d, path, path, &options));
 }
 
 typedef struct arguments {
-  comp_read_options read;
+  comp__read_options read;
   const char *metadata;
   int threads;
   int repeat;
 } arguments;
 
 static arguments parse(int argc, char **argv) {
-  arguments a = {COMP_READ_OPTIONS_INIT, NULL, 0, 1};
+  arguments a = {{0}, NULL, 0, 1};
   for (int i = 4; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
     i++;
@@ -147,22 +147,22 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const char *mode = argv[1], *path = argv[2], *stem = argv[3];
   arguments a = parse(argc, argv);
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.log = print_message;
+  comp__context_options options = comp__context_defaults();
   options.log_level = COMP_LOG_INFO;
   options.threads = a.threads;
   comp_context *context;
   comp_dataset *d = NULL;
-  need(comp_context_new(&context, &options));
+  need(comp__context_new(&context, &options));
+  comp_context_on_log(context, print_message, NULL);
   if (strcmp(mode, "table") == 0) {
     comp_table *t;
     double start = comp__seconds();
-    need(comp_table_read(&t, context, path, &a.read));
+    need(comp__table_read(&t, context, path, &a.read));
     printf("%.6f\n", comp__seconds() - start);
     dump_table(stem, t);
     comp_table_free(t);
   } else if (strcmp(mode, "convert") == 0) {
-    comp_write_options write_options = COMP_WRITE_OPTIONS_INIT;
+    comp__write_options write_options = comp__write_defaults();
     read_dataset(&d, context, &comp__format_csv, path, &a);
     double start = comp__seconds();
     const comp__format *format = strstr(stem, ".npy") ? &comp__format_npy : &comp__format_csv;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "neighbors/options.h"
 
 static double seconds(void) {
@@ -39,11 +40,11 @@ int main(int argc, char **argv) {
   options.search = !strcmp(argv[4], "exact")         ? COMP_SEARCH_EXACT
                    : !strcmp(argv[4], "approximate") ? COMP_SEARCH_APPROXIMATE
                                                      : COMP_SEARCH_AUTO;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = atoi(argv[5]);
   comp_context *context = NULL;
   comp_neighbors *neighbors = NULL;
-  comp_status status = comp_context_new(&context, &context_options);
+  comp_status status = comp__context_new(&context, &context_options);
   double start = seconds();
   if (status == COMP_OK)
     status = queries ? comp__neighbors_query(&neighbors, context, points, queries, &options)

@@ -26,14 +26,15 @@ static char *path_of(char *buffer, size_t size, const char *name) {
 
 static int start(void **state) {
   (void)state;
-  comp_context_options how = COMP_CONTEXT_OPTIONS_INIT;
-  comp_options *simulate;
-  how.threads = 2;
-  how.log = keep_message;
-  how.log_level = COMP_LOG_INFO;
+  comp_options *how, *simulate;
   snprintf(folder, sizeof folder, "/tmp/comp-pipeline-XXXXXX");
   if (!mkdtemp(folder)) return -1;
-  assert_ok(comp_context_new(&context, &how));
+  assert_ok(comp_options_new(&how, "context"));
+  assert_ok(comp_options_set_int(how, "threads", 2));
+  assert_ok(comp_options_set(how, "log-level", "info"));
+  assert_ok(comp_context_new(&context, how));
+  comp_options_free(how);
+  comp_context_on_log(context, keep_message, NULL);
   assert_ok(comp_options_new(&simulate, "simulate"));
   assert_ok(comp_options_set_int(simulate, "cells", 150));
   assert_ok(comp_options_set_int(simulate, "genes", 30));

@@ -14,6 +14,7 @@
 
 #include "comp/comp.h"
 #include "comp/prep.h"
+#include "core/context.h"
 #include "core/strings.h"
 #include "prep/loess.h"
 #include "prep/options.h"
@@ -325,11 +326,11 @@ int main(int argc, char **argv) {
   if (argc < 3) die("usage: prep_dump DIR COMMAND [NAME=VALUE ...]");
   folder = argv[1];
   arguments = argv + 3;
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   options.threads = (int)number("threads", 2);
-  options.log = print_message;
   comp_context *context;
-  must(comp_context_new(&context, &options));
+  must(comp__context_new(&context, &options));
+  comp_context_on_log(context, print_message, NULL);
   if (strcmp(argv[2], "prep") == 0)
     run_prep(context);
   else if (strcmp(argv[2], "apply") == 0)

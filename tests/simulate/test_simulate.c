@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/matrix.h"
+#include "io/options.h"
 #include "simulate/cell.h"
 #include "simulate/options.h"
 #include "simulate/simulate.h"
@@ -151,10 +152,10 @@ static void the_file_holds_what_memory_holds(void **state) {
   close(mkstemp(path));
   comp__simulate_options options = small_options();
   comp_context *context = test_context(2);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_dataset *in_memory = make(&options, 2, 0), *on_disk = NULL;
   assert_ok(comp__simulate(context, path, &options, 4, 0));
-  assert_ok(comp_dataset_read(&on_disk, context, path, &read));
+  assert_ok(comp__dataset_read(&on_disk, context, path, &read));
   assert_same_dataset(in_memory, on_disk);
   assert_string_equal(comp_dataset_obs_name(on_disk, 299), "cell300");
   comp_dataset_free(in_memory);

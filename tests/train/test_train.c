@@ -178,8 +178,8 @@ static void check_resumed(comp_select select) {
   int stops = 0;
   for (uint64_t at = 2;; at += 1) {
     stopper s = {.at = at};
-    comp_context_options options = {3, COMP_LOG_WARNING, NULL, on_progress, &s};
-    assert_ok(comp_context_new(&s.context, &options));
+    s.context = test_context(3);
+    comp_context_on_progress(s.context, on_progress, &s);
     comp_model *model = NULL;
     comp_status status = comp__train(&model, s.context, d, &o);
     comp_context_free(s.context);

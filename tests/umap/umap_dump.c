@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "neighbors/options.h"
 #include "umap/options.h"
 #include "umap/umap.h"
@@ -70,10 +71,10 @@ static comp_metric metric_of(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   if (argc == 12) context_options.threads = atoi(argv[10]);
   comp_context *context;
-  must(comp_context_new(&context, &context_options) == COMP_OK, "context");
+  must(comp__context_new(&context, &context_options) == COMP_OK, "context");
   comp__umap_options options = comp__umap_defaults();
   if (argc == 4 && !strcmp(argv[1], "curve")) {
     double a, b;
