@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/digest.h"
 #include "core/sha256.h"
 #include "pipeline/job.h"
 
@@ -10,15 +11,11 @@ static const char *const slots[] = {[COMP_SLOT_OBSM] = "obsm", [COMP_SLOT_LAYERS
 enum { SLOTS = sizeof slots / sizeof *slots };
 
 uint64_t comp__mix(uint64_t seed, const void *data, size_t size) {
-  const unsigned char *p = data;
-  for (; size >= 8; size -= 8, p += 8) { /* matrices are large: by words */
-    uint64_t word;
-    memcpy(&word, p, 8);
-    seed = (seed ^ word) * 0x9e3779b97f4a7c15u;
-    seed ^= seed >> 29;
-  }
-  for (; size > 0; size--, p++) seed = (seed ^ *p) * 0x100000001b3u;
-  return seed ^ seed >> 29;
+  comp__digest digest;
+  comp__digest_init(&digest);
+  comp__digest_add(&digest, &seed, sizeof seed);
+  comp__digest_add(&digest, data, size);
+  return comp__digest_end(&digest);
 }
 
 uint64_t comp__mix_text(uint64_t seed, const char *text) {

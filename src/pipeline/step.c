@@ -79,8 +79,7 @@ static void take_fingerprint(comp__job *job, const comp__plan *plan) {
   uint64_t upstream = step == comp__steps ? comp__mix_text(comp__mix_text(0, comp_version()), job->digest)
                       : step->after_all   ? job->done[step->after].all
                                           : job->done[step->after].alone;
-  job->fingerprint = comp__mix(0xcbf29ce484222325u, &upstream, sizeof upstream);
-  job->fingerprint = comp__mix_text(comp__mix_text(job->fingerprint, plan->id), plan->line.key_text);
+  job->fingerprint = comp__mix_text(comp__mix_text(upstream, plan->id), plan->line.key_text);
 }
 
 /* Whether all outputs of the step are there already. */
