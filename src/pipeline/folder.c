@@ -169,16 +169,20 @@ void comp__tell_stopped(comp__job *job) {
   job->stopped = false;
 }
 
-bool comp__run_made(const comp__job *job, const char *name) {
+bool comp__record_lists(json_t *record, const char *output) {
   size_t i, k;
-  json_t *step, *output;
-  bool made = false;
-  json_array_foreach(json_object_get(job->record, "steps"), i, step) {
-    json_array_foreach(json_object_get(step, "outputs"), k, output) {
-      made = made || strcmp(json_string_value(output), name) == 0;
+  json_t *step, *made;
+  bool found = false;
+  json_array_foreach(json_object_get(record, "steps"), i, step) {
+    json_array_foreach(json_object_get(step, "outputs"), k, made) {
+      found = found || (json_is_string(made) && strcmp(json_string_value(made), output) == 0);
     }
   }
-  return made && access(comp__path_at_work(job, name).text, F_OK) == 0;
+  return found;
+}
+
+bool comp__run_made(const comp__job *job, const char *name) {
+  return comp__record_lists(job->record, name) && access(comp__path_at_work(job, name).text, F_OK) == 0;
 }
 
 /* Size, time and digest of a file that a step made, unless it is not there: a step may make none. */
@@ -225,7 +229,7 @@ bool comp__folder_is_complete(comp__job *job, uint64_t identity) {
   const char *name;
   json_t *file, *record = read_record(job->folder);
   bool complete = !job->o.fresh && json_is_true(json_object_get(record, "finished")) &&
-                  comp__is_digest(record, "identity", identity);
+                  comp__is_digest(record, "identity", identity) && comp__steps_are_recorded(job, record);
   json_object_foreach(json_object_get(record, "files"), name, file) {
     if (complete)
       complete = strcmp(name, "data.h5ad") == 0 ? data_is_intact(job, job->folder, record)

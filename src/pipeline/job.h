@@ -85,7 +85,6 @@ typedef struct comp__job {
   const char *from, *to; /* the change that is shown first; NULL: none */
   size_t k;
   size_t data_changed; /* matrices that data.h5ad does not hold yet */
-  bool looked_for_figures, can_draw;
 
   /* The steps so far. */
   uint64_t fingerprint; /* of the last one */
@@ -166,6 +165,10 @@ comp_status comp__steps_run(comp__job *job);
 /* Whether this run makes such a matrix ("obsm/X_comp"), by its options. */
 bool comp__steps_make(comp__job *job, const char *output);
 
+/* Whether a record lists everything that this run makes: one of an earlier version, or of a machine without a module,
+ * may not. */
+bool comp__steps_are_recorded(comp__job *job, json_t *record);
+
 /* Whether an output is a matrix of the data set; else it is a file. */
 bool comp__output_is_matrix(const char *output, comp_slot *slot, const char **name);
 
@@ -202,6 +205,9 @@ void comp__tell_stopped(comp__job *job);
 /* Whether the bytes of a file are those that the record lists, or data.h5ad was not touched since. */
 bool comp__file_is_intact(const char *folder, json_t *record, const char *name);
 bool comp__file_is_untouched(const char *folder, json_t *record, const char *name);
+
+/* Whether a step of a record made that output. */
+bool comp__record_lists(json_t *record, const char *output);
 
 /* Whether a step of this run made a file, which is there. */
 bool comp__run_made(const comp__job *job, const char *name);

@@ -134,6 +134,9 @@ comp_status comp__diagnose_step(comp__job *job, const comp__plan *plan) {
   return COMP_OK;
 }
 
+/* Figures come next. */
 comp_status comp__diagnose_finish(comp__job *job) {
-  return comp__folder_save(job, false);
+  comp_status status = comp__folder_save(job, false);
+  if (status == COMP_OK) comp__has_module(job, "figures", "there are no figures; the page has its own");
+  return status;
 }

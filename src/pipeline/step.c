@@ -156,16 +156,33 @@ comp_status comp__steps_run(comp__job *job) {
   return status;
 }
 
-bool comp__steps_make(comp__job *job, const char *output) {
-  for (const comp__step *step = comp__steps; step <= &comp__steps[COMP__STEP_CORRECT];
-       step++) { /* later ones make files */
+/* Whether `is_it` holds for an output that this run makes, by its options, in a row up to `last`. */
+static bool any_output(comp__job *job, comp__step_id last, bool (*is_it)(const char *output, const void *arg),
+                       const void *arg) {
+  for (const comp__step *step = comp__steps; step <= &comp__steps[last]; step++) {
     size_t n = step->count ? step->count(job) : 1;
     for (size_t i = 0; i < n; i++) {
       comp__plan plan = {.step = step, .i = i};
       name_plan(&plan, job);
       for (size_t k = 0; k < plan.n_outputs; k++)
-        if (strcmp(plan.outputs[k], output) == 0) return true;
+        if (is_it(plan.outputs[k], arg)) return true;
     }
   }
   return false;
+}
+
+static bool is_same(const char *output, const void *arg) {
+  return strcmp(output, arg) == 0;
+}
+
+bool comp__steps_make(comp__job *job, const char *output) {
+  return any_output(job, COMP__STEP_CORRECT, is_same, output); /* later steps make files */
+}
+
+static bool is_not_recorded(const char *output, const void *arg) {
+  return !comp__record_lists(*(json_t *const *)arg, output);
+}
+
+bool comp__steps_are_recorded(comp__job *job, json_t *record) {
+  return !any_output(job, COMP__STEPS - 1, is_not_recorded, &record);
 }

@@ -203,6 +203,26 @@ static void test_repeated(void **state) {
   comp_options_free(options);
 }
 
+/* A folder whose record lacks a step that this run makes is not complete. */
+static void test_lacking(void **state) {
+  (void)state;
+  size_t done, found, steps;
+  char path[128];
+  comp_options *options = quick("lacking");
+  comp_run_result_free(run(options, &done, &found));
+  json_t *record = json_load_file(path_of(path, sizeof path, "lacking/run.json"), 0, NULL);
+  steps = json_array_size(json_object_get(record, "steps"));
+  assert_int_equal(steps, done);
+  json_array_remove(json_object_get(record, "steps"), steps - 1);
+  json_object_del(json_object_get(record, "files"), "report.html");
+  assert_int_equal(json_dump_file(record, path, 0), 0);
+  json_decref(record);
+  comp_run_result_free(run(options, &done, &found));
+  assert_int_equal(done, 1);
+  assert_int_equal(found, steps - 1);
+  comp_options_free(options);
+}
+
 static bool stop(void *user, const comp_epoch *epoch) {
   (void)user, (void)epoch;
   comp_context_interrupt(context);
@@ -297,9 +317,9 @@ static void test_mistakes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),      cmocka_unit_test(test_findings),
-                                     cmocka_unit_test(test_repeated),    cmocka_unit_test(test_failure),
-                                     cmocka_unit_test(test_interrupted), cmocka_unit_test(test_file),
-                                     cmocka_unit_test(test_mistakes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),   cmocka_unit_test(test_findings),
+                                     cmocka_unit_test(test_repeated), cmocka_unit_test(test_lacking),
+                                     cmocka_unit_test(test_failure),  cmocka_unit_test(test_interrupted),
+                                     cmocka_unit_test(test_file),     cmocka_unit_test(test_mistakes)};
   return cmocka_run_group_tests(tests, start, end);
 }
