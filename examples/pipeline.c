@@ -17,16 +17,16 @@ int main(int argc, char **argv) {
                comp_context_new(&context, how);
   if (!failed) comp_context_on_log(context, tell, NULL); /* what is done and why */
   failed = failed || comp_options_new(&simulate, "simulate") || comp_options_set_int(simulate, "cells", 200) ||
-           comp_options_set_int(simulate, "genes", 50) || comp_simulate_dataset(&cells, context, simulate);
+           comp_options_set_int(simulate, "genes", 50) || comp_simulate(&cells, context, simulate);
   failed = failed || comp_options_new(&run, "run") || comp_options_set(run, "condition", "condition") ||
            comp_options_set(run, "label", "label") || comp_options_set(run, "output", argc > 1 ? argv[1] : "out") ||
            comp_options_set(run, "hidden", "16") || comp_options_set_int(run, "epochs", 5) || /* to be quick */
            comp_run_dataset(&result, context, cells, run);
   if (failed) fprintf(stderr, "%s\n", comp_error_message());
   const comp_verdict *verdict = failed ? NULL : comp_run_result_verdict(result);
-  for (size_t i = 0; verdict && i < comp_verdict_findings(verdict); i++) {
-    const comp_finding *f = comp_verdict_finding(verdict, i);
-    printf("%s %s: %s %s\n", comp_level_name(f->level), f->id, f->text, f->advice);
+  for (size_t i = 0; verdict && i < comp_verdict_finding_count(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding_at(verdict, i);
+    printf("%s %s: %s %s\n", comp_finding_level_name(f->level), f->id, f->text, f->advice);
   }
   if (!failed) printf("page: %s\n", comp_run_result_page(result));
   comp_run_result_free(result), comp_options_free(run), comp_options_free(simulate), comp_options_free(how);

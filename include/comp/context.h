@@ -34,10 +34,8 @@ typedef enum comp_log_level {
   COMP_LOG_DEBUG    /* timings and internals */
 } comp_log_level;
 
-/* "none", "warning", "info", "debug"; NULL: there is no such level. */
+/* "none", "warning", "info", "debug"; NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_log_level_name(comp_log_level level);
-
-/* The level of that name; an unknown name is an error that lists them. */
 COMP_API comp_status comp_log_level_parse(comp_log_level *out, const char *name);
 
 /* Receives one message, without a newline. Called on the thread that made the library call. */
@@ -93,7 +91,7 @@ COMP_API comp_status comp_context_new(comp_context **out, const comp_options *op
 COMP_API void comp_context_free(comp_context *context);
 
 /* The number of threads in use, at least 1. */
-COMP_API int comp_context_threads(const comp_context *context);
+COMP_API int comp_context_thread_count(const comp_context *context);
 
 /* Asks the running call to stop soon and return COMP_ERR_INTERRUPTED, leaving its data in good order.
  * Safe in a signal handler and from another thread. */

@@ -63,8 +63,9 @@ typedef enum comp_predictor {
   COMP_PREDICTORS
 } comp_predictor;
 
-/* "prediction", "no change", "mean shift". */
+/* "prediction", "no change", "mean shift"; NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_predictor_name(comp_predictor predictor);
+COMP_API comp_status comp_predictor_parse(comp_predictor *out, const char *name);
 
 /* NaN: not defined, or not asked for. */
 typedef struct comp_counterfactual_values {

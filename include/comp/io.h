@@ -26,7 +26,7 @@ COMP_API comp_status comp_table_read(comp_table **out, comp_context *context, co
 
 /* Joins the columns of a table file to obs by sample name, in any order. Samples without a row get missing values; a
  * warning counts what did not match, and it is an error when nothing did. */
-COMP_API comp_status comp_dataset_join_metadata(comp_dataset *dataset, comp_context *context, const char *path);
+COMP_API comp_status comp_dataset_join_metadata(comp_context *context, comp_dataset *dataset, const char *path);
 
 /* Writes a data set as a new file, by its name: .h5ad, .csv, .tsv, .csv.gz, .tsv.gz, .npy (X alone). The file appears
  * complete or not at all. Options are of the kind "write". */

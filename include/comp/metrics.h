@@ -8,12 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "comp/export.h"
+#include "comp/status.h"
 
 typedef enum comp_better { COMP_BETTER_LOWER, COMP_BETTER_HIGHER, COMP_BETTER_ZERO } comp_better;
 
-/* "lower", "higher", "zero". */
+/* "lower", "higher", "zero"; NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_better_name(comp_better better);
+COMP_API comp_status comp_better_parse(comp_better *out, const char *name);
 
 /* What is known of a metric before it is computed. */
 typedef struct comp_score_metric {

@@ -48,7 +48,7 @@ static void print_text(int column, int indent, int width, const char *before, co
 }
 
 /* A level in the words of a check. */
-static const char *level_words(comp_level level) {
+static const char *level_words(comp_finding_level level) {
   static const char *const words[] = {"pass", "not checked", "caution", "fail"};
   return words[level];
 }
@@ -74,15 +74,15 @@ static void print_table(const comp_diagnosis *d) {
       "z is the embedding of a sample; a counterfactual is z decoded under another condition. Each line has the level, "
       "the check, a number, and why; -> what to do.");
   putchar('\n');
-  for (size_t i = 0; i < comp_diagnosis_findings(d); i++) {
-    const comp_finding *f = comp_diagnosis_finding(d, i);
-    if (i == 0 || strcmp(f->question, comp_diagnosis_finding(d, i - 1)->question) != 0)
+  for (size_t i = 0; i < comp_diagnosis_finding_count(d); i++) {
+    const comp_finding *f = comp_diagnosis_finding_at(d, i);
+    if (i == 0 || strcmp(f->question, comp_diagnosis_finding_at(d, i - 1)->question) != 0)
       printf("%s%s\n", i ? "\n" : "", f->question);
     print_finding(f, width);
     counts[f->level]++;
   }
-  printf("\n%zu passed, %zu need caution, %zu failed, %zu not checked\n", counts[COMP_LEVEL_OK],
-         counts[COMP_LEVEL_CAUTION], counts[COMP_LEVEL_PROBLEM], counts[COMP_LEVEL_NOTE]);
+  printf("\n%zu passed, %zu need caution, %zu failed, %zu not checked\n", counts[COMP_FINDING_OK],
+         counts[COMP_FINDING_CAUTION], counts[COMP_FINDING_PROBLEM], counts[COMP_FINDING_NOTE]);
 }
 
 static int show(cli_session *session, const comp_diagnosis *d, const char *json) {

@@ -65,7 +65,7 @@ static comp_status draw_history(const figure_options *o) {
 
 static comp_status draw_map(cli_session *session, const figure_options *o, const comp_dataset *dataset) {
   const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {text(o, "condition"), text(o, "label")};
-  bool before = comp_dataset_get(dataset, COMP_SLOT_OBSM, maps[0]) != NULL;
+  bool before = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, maps[0]) != NULL;
   const char *const *names = o->embeddings.count ? o->embeddings.items : before ? maps : maps + 1;
   size_t n_names = o->embeddings.count ? o->embeddings.count : before ? 2 : 1;
   size_t skip = columns[0] ? 0 : 1, n_columns = columns[0] && columns[1] ? 2 : 1;

@@ -88,7 +88,7 @@ static int run_model(cli_session *session, const info_options *o) {
 static int run(cli_session *session, const void *values) {
   const info_options *o = values;
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  if (comp_model_probe(o->input.path)) return run_model(session, o);
+  if (comp_file_is_model(o->input.path)) return run_model(session, o);
   comp_dataset *dataset = NULL;
   describe_subject subject = {.path = o->input.path};
   comp_status status = comp_file_format(&subject.format, o->input.path);

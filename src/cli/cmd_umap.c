@@ -46,11 +46,11 @@ static const cli_example examples[] = {
 /* The matrix of that name in obsm; NULL after a message that names a near one or says which there are. */
 static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *dataset, const char *path,
                                       const char *name, const char *option) {
-  const comp_matrix *matrix = comp_dataset_get(dataset, COMP_SLOT_OBSM, name);
+  const comp_matrix *matrix = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, name);
   if (matrix) return matrix;
   comp_suggest search = {.word = name};
-  const size_t count = comp_dataset_count(dataset, COMP_SLOT_OBSM);
-  for (size_t i = 0; i < count; i++) comp_suggest_offer(&search, comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i));
+  const size_t count = comp_dataset_matrix_count(dataset, COMP_SLOT_OBSM);
+  for (size_t i = 0; i < count; i++) comp_suggest_offer(&search, comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i));
   if (search.best)
     cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; did you mean %s %s?", path, name, option,
               search.best);
@@ -60,7 +60,7 @@ static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *
               option);
   else
     cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; '%s' is there: choose with %s", path, name,
-              comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, 0), option);
+              comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, 0), option);
   return NULL;
 }
 
@@ -87,7 +87,7 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
   if (strcmp(o->use, "X") != 0)
     return check_points(session, dataset, o->input.path, o->use,
                         find_matrix(session, dataset, o->input.path, o->use, "--use"));
-  const size_t features = comp_dataset_features(dataset), samples = comp_dataset_samples(dataset);
+  const size_t features = comp_dataset_feature_count(dataset), samples = comp_dataset_sample_count(dataset);
   comp_status status;
   if (features > COMPONENTS && samples > COMPONENTS) {
     comp_options *how = NULL;
@@ -98,7 +98,7 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
     comp_options_free(how);
     if (status == COMP_OK) {
       comp_pca_release(&pca);
-      return comp_dataset_get(dataset, COMP_SLOT_OBSM, "X_pca");
+      return comp_dataset_matrix(dataset, COMP_SLOT_OBSM, "X_pca");
     }
   } else {
     status = comp_matrix_to_dense(made, session->context, comp_dataset_x(dataset));
@@ -129,7 +129,7 @@ static comp_status write_result(cli_session *session, const comp_dataset *datase
     status = comp_dataset_new(&results, empty, names, NULL);
   }
   if (status == COMP_OK)
-    status = comp_dataset_set(results, COMP_SLOT_OBSM, o->key, layout);
+    status = comp_dataset_set_matrix(results, COMP_SLOT_OBSM, o->key, layout);
   else
     comp_matrix_free(layout);
   if (status == COMP_OK) status = cli_input_skip(o->input.read, false, false);

@@ -31,7 +31,7 @@ static const char *bf16_use(void) {
 static int run(cli_session *session, const void *values) {
   (void)values;
   int64_t threads = 0;
-  comp_options_get_int(session->common.context, "threads", &threads); /* it has a default */
+  comp_options_get_int(&threads, session->common.context, "threads"); /* it has a default */
   if (threads == 0) threads = comp_cpu_count();
   const char *cap = getenv("COMP_CPU");
   comp_status status = comp_cpu_check();

@@ -175,7 +175,7 @@ int cli_session_start(cli_session *session) {
 
 static void show_footer(cli_session *session) {
   char time[32], memory[32];
-  int threads = comp_context_threads(session->context);
+  int threads = comp_context_thread_count(session->context);
   fprintf(stderr, "done in %s, peak memory %s, %d thread%s\n",
           text_duration(time, sizeof time, cli_now() - session->started),
           text_bytes(memory, sizeof memory, comp_peak_memory()), threads, threads == 1 ? "" : "s");

@@ -40,16 +40,7 @@ comp__context_options comp__context_defaults(void) {
   return options;
 }
 
-const char *comp_log_level_name(comp_log_level level) {
-  return comp__name_at(level_names, (size_t)level);
-}
-
-comp_status comp_log_level_parse(comp_log_level *out, const char *name) {
-  size_t index;
-  comp_status status = comp__name_find(&index, level_names, "level", name);
-  if (status == COMP_OK) *out = (comp_log_level)index;
-  return status;
-}
+COMP__ENUM_NAMES(comp_log_level, level_names, "level of messages")
 
 struct comp_context {
   comp__context_options options;
@@ -99,7 +90,7 @@ void comp_context_free(comp_context *context) {
   comp__free(context);
 }
 
-int comp_context_threads(const comp_context *context) {
+int comp_context_thread_count(const comp_context *context) {
   return context->options.threads;
 }
 

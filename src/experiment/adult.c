@@ -193,7 +193,7 @@ static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *tr
   if (trial->model[0] || trial->embedding || trial->baseline) {
     key = "z";
     COMP__TRY(comp__lab_embed(lab, trial, model, key));
-    z = comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
+    z = comp_dataset_matrix(lab->dataset, COMP_SLOT_OBSM, key);
   }
   COMP__TRY(audit(out, lab, trial->row, z));
   COMP__TRY(mixing(out, lab, trial, key, "s_z", "kbet_z"));

@@ -239,7 +239,7 @@ comp_status comp__jobs_run(comp_context *context, const comp__jobs *jobs) {
   pthread_cond_init(&c.news, NULL);
   COMP__TRY(comp__calloc(&c.workers, (size_t)jobs->jobs, sizeof *c.workers));
   COMP__TRY(comp__alloc(&c.done, jobs->count, sizeof *c.done));
-  status = start(&c, comp_context_threads(context));
+  status = start(&c, comp_context_thread_count(context));
   if (status != COMP_OK) {
     pthread_mutex_lock(&c.mutex);
     stop_all(&c);

@@ -89,7 +89,7 @@ static comp_status recipe(comp__train_options *out, const comp__lab *lab, const 
 /* Accuracy of tissues in the other condition. */
 static comp_status transfer(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key,
                             const char *column) {
-  const comp_matrix *z = comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
+  const comp_matrix *z = comp_dataset_matrix(lab->dataset, COMP_SLOT_OBSM, key);
   comp_groups conditions = {0}, tissues = {0};
   comp_accuracy accuracy;
   comp__classify_options options = comp__classify_defaults();

@@ -167,7 +167,7 @@ done:
 }
 
 comp_status comp__csv_use_levels(comp_table *table, size_t column) {
-  if (comp_table_kind(table, column) != COMP_COLUMN_STRING) return COMP_OK;
+  if (comp_table_column_kind(table, column) != COMP_COLUMN_STRING) return COMP_OK;
   comp_groups groups;
   comp_status status = comp_table_groups(&groups, table, column);
   if (status != COMP_OK) return status;
@@ -175,7 +175,8 @@ comp_status comp__csv_use_levels(comp_table *table, size_t column) {
   for (size_t i = 0; i < groups.n_levels; i++) present += groups.counts[i];
   if (groups.n_levels > 0 && groups.n_levels <= present / 2) {
     char *name;
-    status = comp__strdup(&name, comp_table_name(table, column)); /* the column is replaced, and its name with it */
+    status =
+        comp__strdup(&name, comp_table_column_name(table, column)); /* the column is replaced, and its name with it */
     if (status == COMP_OK)
       status =
           comp_table_add_categorical(table, name, groups.codes, (const char *const *)groups.levels, groups.n_levels);

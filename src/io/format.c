@@ -216,7 +216,7 @@ comp_status comp__dataset_read(comp_dataset **out, comp_context *context, const 
 done:
   if (status != COMP_OK) comp__error_in_file(status, path);
   /* Its errors name the table's file. */
-  if (status == COMP_OK && options->metadata) status = comp_dataset_join_metadata(dataset, context, options->metadata);
+  if (status == COMP_OK && options->metadata) status = comp_dataset_join_metadata(context, dataset, options->metadata);
   if (status != COMP_OK) {
     comp_dataset_free(dataset);
     return status;

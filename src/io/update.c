@@ -11,21 +11,22 @@
 
 /* Copies a column of a table to another table of as many rows. */
 static comp_status copy_column(comp_table *to, const comp_table *from, size_t column) {
-  size_t rows = comp_table_rows(from);
-  size_t levels = comp_table_kind(from, column) == COMP_COLUMN_CATEGORICAL ? comp_table_levels(from, column) : 0;
-  const char *name = comp_table_name(from, column), **texts = NULL;
+  size_t rows = comp_table_row_count(from);
+  size_t levels =
+      comp_table_column_kind(from, column) == COMP_COLUMN_CATEGORICAL ? comp_table_level_count(from, column) : 0;
+  const char *name = comp_table_column_name(from, column), **texts = NULL;
   void *values = NULL;
   comp_status status;
   COMP__TRY(comp__alloc(&values, rows, sizeof(double)));
   COMP__TRY(comp__alloc(&texts, levels > rows ? levels : rows, sizeof *texts));
-  switch (comp_table_kind(from, column)) {
+  switch (comp_table_column_kind(from, column)) {
   case COMP_COLUMN_STRING:
     for (size_t i = 0; i < rows; i++) texts[i] = comp_table_string(from, column, i);
     status = comp_table_add_strings(to, name, texts);
     break;
   case COMP_COLUMN_CATEGORICAL:
     for (size_t i = 0; i < rows; i++) ((int32_t *)values)[i] = comp_table_code(from, column, i);
-    for (size_t l = 0; l < levels; l++) texts[l] = comp_table_level(from, column, (int32_t)l);
+    for (size_t l = 0; l < levels; l++) texts[l] = comp_table_level_name(from, column, (int32_t)l);
     status = comp_table_add_categorical(to, name, values, texts, levels);
     break;
   case COMP_COLUMN_NUMBER:
@@ -48,13 +49,14 @@ static comp_status merge(comp_context *context, comp_dataset *dataset, const com
   comp_status status = COMP_OK;
   if (dataset->samples != results->samples)
     COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, dataset->samples);
-  for (size_t i = 0; i < comp_table_columns(results->obs); i++) COMP__TRY(copy_column(dataset->obs, results->obs, i));
+  for (size_t i = 0; i < comp_table_column_count(results->obs); i++)
+    COMP__TRY(copy_column(dataset->obs, results->obs, i));
   for (int slot = 0; slot < 2; slot++)
     for (size_t i = 0; i < results->slots[slot].count; i++) {
       const comp__named_matrix *entry = &results->slots[slot].entries[i];
       comp_matrix *matrix;
       COMP__TRY(comp_matrix_select(&matrix, context, entry->matrix, NULL, 0, NULL, 0));
-      COMP__TRY(comp_dataset_set(dataset, (comp_slot)slot, entry->name, matrix));
+      COMP__TRY(comp_dataset_set_matrix(dataset, (comp_slot)slot, entry->name, matrix));
     }
   if (results->record) COMP__TRY(comp_dataset_set_record(dataset, results->record));
 done:

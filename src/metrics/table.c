@@ -1,4 +1,5 @@
 /* table.c: the table of metrics, in the order in which they are shown. Totals come after what they are the mean of. */
+#include "core/options.h"
 #include "metrics/score.h"
 
 #define LOWER  COMP_BETTER_LOWER
@@ -72,7 +73,5 @@ const comp_score_metric *comp_score_known_at(size_t index) {
   return index < comp__metrics_count() ? &table[index].info : NULL;
 }
 
-const char *comp_better_name(comp_better better) {
-  static const char *const names[] = {"lower", "higher", "zero"};
-  return names[better];
-}
+static const char *const better_names[] = {"lower", "higher", "zero", NULL};
+COMP__ENUM_NAMES(comp_better, better_names, "direction")

@@ -58,17 +58,19 @@ static void take_matrix(taker *take, void *arg, const comp_matrix *m) {
 
 static void take_table(taker *take, void *arg, const comp_table *table) {
   char buffer[64];
-  for (size_t c = 0; c < comp_table_columns(table); c++) {
-    take_text(take, arg, comp_table_name(table, c));
-    for (size_t i = 0; i < comp_table_rows(table); i++)
+  for (size_t c = 0; c < comp_table_column_count(table); c++) {
+    take_text(take, arg, comp_table_column_name(table, c));
+    for (size_t i = 0; i < comp_table_row_count(table); i++)
       take_text(take, arg, comp_table_format(table, c, i, buffer, sizeof buffer));
   }
 }
 
 static void take_prepared(taker *take, void *arg, const comp_dataset *dataset) {
   take_matrix(take, arg, comp_dataset_x(dataset));
-  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) take_text(take, arg, comp_dataset_obs_name(dataset, i));
-  for (size_t j = 0; j < comp_dataset_features(dataset); j++) take_text(take, arg, comp_dataset_var_name(dataset, j));
+  for (size_t i = 0; i < comp_dataset_sample_count(dataset); i++)
+    take_text(take, arg, comp_dataset_obs_name(dataset, i));
+  for (size_t j = 0; j < comp_dataset_feature_count(dataset); j++)
+    take_text(take, arg, comp_dataset_var_name(dataset, j));
   take_table(take, arg, comp_dataset_obs(dataset));
   take_table(take, arg, comp_dataset_var(dataset));
   take_text(take, arg, comp_dataset_record(dataset));
@@ -90,9 +92,9 @@ json_t *comp__content_list(const comp_dataset *dataset) {
   char name[512];
   json_t *list = json_pack("{s:s}", "prepared", comp__hex_of(comp__content_prepared(dataset)).text);
   for (size_t s = 0; s < SLOTS; s++)
-    for (size_t i = 0; i < comp_dataset_count(dataset, (comp_slot)s); i++) {
-      const char *entry = comp_dataset_entry_name(dataset, (comp_slot)s, i);
-      uint64_t id = comp__content_matrix(comp_dataset_get(dataset, (comp_slot)s, entry));
+    for (size_t i = 0; i < comp_dataset_matrix_count(dataset, (comp_slot)s); i++) {
+      const char *entry = comp_dataset_matrix_name(dataset, (comp_slot)s, i);
+      uint64_t id = comp__content_matrix(comp_dataset_matrix(dataset, (comp_slot)s, entry));
       snprintf(name, sizeof name, "%s/%s", slots[s], entry);
       if (list) json_object_set_new(list, name, json_string(comp__hex_of(id).text));
     }
@@ -108,11 +110,11 @@ void comp__content_sha256(char out[65], const comp_dataset *dataset) {
   comp__sha256_init(&digest);
   take_prepared(take_sha256, &digest, dataset);
   for (size_t s = 0; s < SLOTS; s++)
-    for (size_t i = 0; i < comp_dataset_count(dataset, (comp_slot)s); i++) {
-      const char *entry = comp_dataset_entry_name(dataset, (comp_slot)s, i);
+    for (size_t i = 0; i < comp_dataset_matrix_count(dataset, (comp_slot)s); i++) {
+      const char *entry = comp_dataset_matrix_name(dataset, (comp_slot)s, i);
       take_text(take_sha256, &digest, slots[s]);
       take_text(take_sha256, &digest, entry);
-      take_matrix(take_sha256, &digest, comp_dataset_get(dataset, (comp_slot)s, entry));
+      take_matrix(take_sha256, &digest, comp_dataset_matrix(dataset, (comp_slot)s, entry));
     }
   comp__sha256_end(&digest, out);
 }

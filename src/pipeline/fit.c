@@ -21,14 +21,14 @@ enum { COMPONENTS = 50 };
 static bool takes_protect(const comp__job *job) {
   enum { LEAST_FEATURES = 20 };
   return !comp_options_given(job->options, "preset") && job->o.protect && job->encoded &&
-         comp_dataset_features(job->dataset) >= LEAST_FEATURES;
+         comp_dataset_feature_count(job->dataset) >= LEAST_FEATURES;
 }
 
 /* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. */
 static comp_status limit_batch(comp_options *t, const comp__job *job) {
   char preset[64];
-  int64_t batch, quarter = (int64_t)comp_dataset_samples(job->dataset) / 4;
-  comp_status status = comp_options_get_int(t, "batch", &batch);
+  int64_t batch, quarter = (int64_t)comp_dataset_sample_count(job->dataset) / 4;
+  comp_status status = comp_options_get_int(&batch, t, "batch");
   if (status != COMP_OK || comp_options_given(t, "batch") || batch <= quarter) return status;
   if (strcmp(comp_options_get(t, "preset", preset, sizeof preset), "protect") != 0) return COMP_OK;
   return comp_options_set_int(t, "batch", quarter < 32 ? 32 : quarter);
@@ -96,7 +96,7 @@ comp_status comp__train_finish(comp__job *job) {
   comp_status status = comp_training_json(&text, job->model);
   if (status != COMP_OK) return status;
   json_object_set_new(job->record, "training", json_loads(text, 0, NULL));
-  comp_text_free(text);
+  comp_free(text);
   return comp__folder_save(job, false);
 }
 
@@ -104,7 +104,8 @@ comp_status comp__train_finish(comp__job *job) {
 
 /* As many components as there can be, up to COMPONENTS. */
 comp_status comp__pca_plan(comp__plan *plan, comp__job *job) {
-  size_t n = comp_dataset_samples(job->dataset) - 1, f = comp_dataset_features(job->dataset), most = n < f ? n : f;
+  size_t n = comp_dataset_sample_count(job->dataset) - 1, f = comp_dataset_feature_count(job->dataset),
+         most = n < f ? n : f;
   comp_status status = comp_options_new(&plan->options, "pca");
   if (status != COMP_OK) return status;
   return comp_options_set_int(plan->options, "components", (int64_t)(most < COMPONENTS ? most : COMPONENTS));
@@ -121,7 +122,7 @@ comp_status comp__embed_step(comp__job *job, const comp__plan *plan) {
   (void)plan;
   comp_matrix *z;
   comp_status status = comp_embed(&z, NULL, job->context, job->model, job->dataset, NULL);
-  return status == COMP_OK ? comp_dataset_set(job->dataset, COMP_SLOT_OBSM, "X_comp", z) : status;
+  return status == COMP_OK ? comp_dataset_set_matrix(job->dataset, COMP_SLOT_OBSM, "X_comp", z) : status;
 }
 
 size_t comp__map_count(comp__job *job) {
@@ -142,9 +143,9 @@ comp_status comp__map_plan(comp__plan *plan, comp__job *job) {
 
 comp_status comp__map_step(comp__job *job, const comp__plan *plan) {
   comp_matrix *layout;
-  const comp_matrix *points = comp_dataset_get(job->dataset, COMP_SLOT_OBSM, mapped(plan));
+  const comp_matrix *points = comp_dataset_matrix(job->dataset, COMP_SLOT_OBSM, mapped(plan));
   comp_status status = comp_umap_run(&layout, NULL, job->context, points, plan->options);
-  return status == COMP_OK ? comp_dataset_set(job->dataset, COMP_SLOT_OBSM, plan->id, layout) : status;
+  return status == COMP_OK ? comp_dataset_set_matrix(job->dataset, COMP_SLOT_OBSM, plan->id, layout) : status;
 }
 
 /* ---- Other methods --------------------------------------------------------------------------------------------- */
@@ -193,12 +194,12 @@ comp_status comp__compare_plan(comp__plan *plan, comp__job *job) {
 static comp_status merge(comp__job *job, const comp_dataset *results) {
   comp_status status = COMP_OK;
   for (int slot = 0; slot < 2; slot++)
-    for (size_t i = 0; i < comp_dataset_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
-      const char *name = comp_dataset_entry_name(results, (comp_slot)slot, i);
+    for (size_t i = 0; i < comp_dataset_matrix_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
+      const char *name = comp_dataset_matrix_name(results, (comp_slot)slot, i);
       comp_matrix *copy;
-      status =
-          comp_matrix_select(&copy, job->context, comp_dataset_get(results, (comp_slot)slot, name), NULL, 0, NULL, 0);
-      if (status == COMP_OK) status = comp_dataset_set(job->dataset, (comp_slot)slot, name, copy);
+      status = comp_matrix_select(&copy, job->context, comp_dataset_matrix(results, (comp_slot)slot, name), NULL, 0,
+                                  NULL, 0);
+      if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, (comp_slot)slot, name, copy);
     }
   return status;
 }
@@ -224,7 +225,7 @@ static const char *predicted(const comp__job *job, size_t i) {
 }
 
 void comp__predict_name(comp__plan *plan, const comp__job *job) {
-  comp_counterfactual_layer(plan->id, predicted(job, plan->i));
+  comp_counterfactual_layer_name(plan->id, predicted(job, plan->i));
   snprintf(plan->outputs[0], sizeof plan->outputs[0], "layers/%s", plan->id);
 }
 
@@ -254,7 +255,7 @@ comp_status comp__predict_step(comp__job *job, const comp__plan *plan) {
   comp_matrix *values = prediction.values;
   prediction.values = NULL;
   comp_prediction_release(&prediction);
-  return status == COMP_OK ? comp_dataset_set(job->dataset, COMP_SLOT_LAYERS, plan->id, values) : status;
+  return status == COMP_OK ? comp_dataset_set_matrix(job->dataset, COMP_SLOT_LAYERS, plan->id, values) : status;
 }
 
 /* ---- data.h5ad ------------------------------------------------------------------------------------------------- */
@@ -262,8 +263,9 @@ comp_status comp__predict_step(comp__job *job, const comp__plan *plan) {
 /* Matrices of the earlier file that nobody took over are of steps that are not wanted any more. */
 static bool has_unwanted(const comp__job *job) {
   for (int slot = 0; slot < 2 && job->old_data; slot++)
-    for (size_t i = 0; i < comp_dataset_count(job->old_data, (comp_slot)slot); i++)
-      if (!comp_dataset_get(job->dataset, (comp_slot)slot, comp_dataset_entry_name(job->old_data, (comp_slot)slot, i)))
+    for (size_t i = 0; i < comp_dataset_matrix_count(job->old_data, (comp_slot)slot); i++)
+      if (!comp_dataset_matrix(job->dataset, (comp_slot)slot,
+                               comp_dataset_matrix_name(job->old_data, (comp_slot)slot, i)))
         return true;
   return false;
 }

@@ -51,7 +51,7 @@ static const char *dashed(char *buffer, size_t size, const char *name) {
 static void show_item(comp__words *w, const comp_options *options, const char *name, size_t i) {
   char word[80];
   size_t count;
-  const char *const *items = comp_options_get_list(options, name, &count);
+  const char *const *items = comp_options_get_list(&count, options, name);
   if (i < count) comp__words_show(w, dashed(word, sizeof word, name), items[i]);
 }
 
@@ -59,7 +59,7 @@ static void show_item(comp__words *w, const comp_options *options, const char *n
 static void show_list(comp__words *w, const comp_options *options, const comp_option *list) {
   const comp_option *other;
   size_t count;
-  comp_options_get_list(options, list->name, &count);
+  comp_options_get_list(&count, options, list->name);
   for (size_t i = 0; i < count && !list->beside; i++) {
     show_item(w, options, list->name, i);
     for (size_t k = 0; (other = comp_options_at(options, k)); k++)
@@ -90,7 +90,7 @@ comp_status comp__words_add_options(comp__words *w, const comp_options *options)
   comp_status status = comp_options_to_json(&text, options);
   if (status != COMP_OK) return status;
   if (open_words(w)) fprintf(w->key, " %s %s", comp_options_kind(options), text);
-  free(text);
+  comp_free(text);
   return COMP_OK;
 }
 

@@ -104,9 +104,9 @@ static comp_status check_layers(comp__job *job) {
   const comp_groups *g = &job->conditions;
   char first[COMP_LAYER_NAME_SIZE], second[COMP_LAYER_NAME_SIZE];
   for (size_t a = 0; a < g->n_levels; a++) {
-    comp_counterfactual_layer(first, g->levels[a]);
+    comp_counterfactual_layer_name(first, g->levels[a]);
     for (size_t b = a + 1; b < g->n_levels; b++) {
-      comp_counterfactual_layer(second, g->levels[b]);
+      comp_counterfactual_layer_name(second, g->levels[b]);
       if (strcmp(first, second) == 0)
         return comp__error(
             COMP_ERR_DATA,
@@ -153,8 +153,8 @@ static bool is_kept(const comp_table *obs, size_t column, const char *values, si
 static comp_status keep_rows(comp_table **out, const comp__job *job, const comp_table *obs) {
   const char *const *keep = job->o.prep.filter.keep;
   size_t n = 0, column, *rows = NULL;
-  comp_status status = comp__alloc(&rows, comp_table_rows(obs) + 1, sizeof *rows);
-  for (size_t i = 0; rows && i < comp_table_rows(obs); i++) rows[n++] = i;
+  comp_status status = comp__alloc(&rows, comp_table_row_count(obs) + 1, sizeof *rows);
+  for (size_t i = 0; rows && i < comp_table_row_count(obs); i++) rows[n++] = i;
   for (size_t k = 0; k < job->o.prep.filter.n_keep && status == COMP_OK; k++) {
     const char *equals = strchr(keep[k], '='); /* there is one: the options were checked */
     char name[256];

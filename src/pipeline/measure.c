@@ -35,7 +35,7 @@ static comp_status add_predictions(comp_options *s, comp__job *job) {
 
 static comp_status add_change(comp_options *s, const char *from, const char *to) {
   char layer[COMP_LAYER_NAME_SIZE];
-  comp_counterfactual_layer(layer, to);
+  comp_counterfactual_layer_name(layer, to);
   comp_status status = comp_options_add(s, "counterfactual", layer);
   if (status == COMP_OK) status = comp_options_add(s, "from", from);
   return status == COMP_OK ? comp_options_add(s, "to", to) : status;

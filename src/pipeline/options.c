@@ -166,7 +166,7 @@ json_t *comp__run_options_list(const comp_options *options, const char *const *g
     json_object_set_new(out, name, is_open(options, option) ? json_null() : json_incref(json_object_get(all, name)));
   }
   json_decref(all);
-  free(text);
+  comp_free(text);
   return out;
 }
 

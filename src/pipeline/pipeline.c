@@ -44,7 +44,7 @@ static comp_status take_identity(uint64_t *out, const comp__job *job) {
   comp_status status = comp__run_options_text(&text, job->options, NULL);
   if (status != COMP_OK) return status;
   *out = comp__mix_text(comp__mix_text(comp__mix_text(1, comp_version()), job->digest), text);
-  free(text);
+  comp_free(text);
   return COMP_OK;
 }
 

@@ -63,7 +63,7 @@ static void add_input(comp__plan *plan, const comp__job *job) {
 static bool is_identifier(const comp_table *table, size_t column) {
   comp_groups g = {0};
   size_t known = 0;
-  comp_column_kind kind = comp_table_kind(table, column);
+  comp_column_kind kind = comp_table_column_kind(table, column);
   if (kind != COMP_COLUMN_STRING && kind != COMP_COLUMN_CATEGORICAL) return false;
   if (comp_table_groups(&g, table, column) != COMP_OK) return false;
   for (size_t l = 0; l < g.n_levels; l++) known += g.counts[l];
@@ -81,11 +81,11 @@ static bool is_in(const char *const *names, size_t n, const char *name) {
 /* Leaves out columns that name rows, besides those of the user. */
 static comp_status drop_identifiers(comp_options *t, comp__job *job, const comp_table *table) {
   comp_status status = COMP_OK;
-  for (size_t c = 0; c < comp_table_columns(table) && status == COMP_OK; c++) {
-    const char *name = comp_table_name(table, c);
+  for (size_t c = 0; c < comp_table_column_count(table) && status == COMP_OK; c++) {
+    const char *name = comp_table_column_name(table, c);
     size_t n_obs, n_drop;
-    const char *const *obs = comp_options_get_list(t, "obs", &n_obs);
-    const char *const *drop = comp_options_get_list(t, "drop", &n_drop);
+    const char *const *obs = comp_options_get_list(&n_obs, t, "obs");
+    const char *const *drop = comp_options_get_list(&n_drop, t, "drop");
     if (is_in(obs, n_obs, name) || is_in(drop, n_drop, name) || !is_identifier(table, c)) continue;
     status = comp_options_add(t, "drop", name);
     comp__info(job->context, "column '%s' is left out: nearly every row has a value of its own, as names of rows have",
@@ -110,10 +110,10 @@ static bool has_missing(const comp_table *table, const comp_options *t) {
   char buffer[256];
   bool leaves_out = false;
   size_t n;
-  const char *const *drop = comp_options_get_list(t, "drop", &n);
-  if (comp_options_get_bool(t, "drop-missing", &leaves_out) != COMP_OK || leaves_out) return false;
-  for (size_t c = 0; c < comp_table_columns(table); c++)
-    for (size_t i = 0; i < comp_table_rows(table) && !is_in(drop, n, comp_table_name(table, c)); i++)
+  const char *const *drop = comp_options_get_list(&n, t, "drop");
+  if (comp_options_get_bool(&leaves_out, t, "drop-missing") != COMP_OK || leaves_out) return false;
+  for (size_t c = 0; c < comp_table_column_count(table); c++)
+    for (size_t i = 0; i < comp_table_row_count(table) && !is_in(drop, n, comp_table_column_name(table, c)); i++)
       if (comp_table_format(table, c, i, buffer, sizeof buffer)[0] == '\0') return true;
   return false;
 }
@@ -142,7 +142,7 @@ static comp_status encode_table(comp__job *job, const comp_options *options) {
 
 /* What to do with values that look like this, and why. */
 static comp_status prep_options(comp_options *p, comp__job *job, const comp_data_look *look) {
-  size_t features = comp_dataset_features(job->dataset);
+  size_t features = comp_dataset_feature_count(job->dataset);
   comp_status status = COMP_OK;
   const char *why = NULL;
   switch (look->kind) {
@@ -189,7 +189,7 @@ static void choose_command(comp__plan *plan) {
 static void tell_replaced(comp__job *job) {
   static const char *const names[] = {"X_comp", "X_umap", "X_umap_before", "X_pca"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (comp_dataset_get(job->dataset, COMP_SLOT_OBSM, names[i]))
+    if (comp_dataset_matrix(job->dataset, COMP_SLOT_OBSM, names[i]))
       comp__info(job->context, "obsm/%s of the input gets a new value in %s/data.h5ad; the input itself stays as it is",
                  names[i], job->folder);
 }
@@ -212,8 +212,8 @@ static comp_status read_measurements(comp__job *job) {
                                   : comp__dataset_read(&job->dataset, job->context, job->o.input, &job->o.read);
   if (status != COMP_OK) return status;
   comp__info(job->context, "%s: %s samples x %s features, %s", job->source,
-             with_commas(samples, sizeof samples, comp_dataset_samples(job->dataset)),
-             with_commas(features, sizeof features, comp_dataset_features(job->dataset)),
+             with_commas(samples, sizeof samples, comp_dataset_sample_count(job->dataset)),
+             with_commas(features, sizeof features, comp_dataset_feature_count(job->dataset)),
              comp_matrix_get_kind(comp_dataset_x(job->dataset)) == COMP_CSR ? "sparse" : "dense");
   return COMP_OK;
 }
@@ -318,7 +318,7 @@ static comp_status check_again(comp__job *job) {
 }
 
 comp_status comp__prepare_finish(comp__job *job) {
-  size_t n = comp_dataset_samples(job->dataset);
+  size_t n = comp_dataset_sample_count(job->dataset);
   comp_status status = job->reused ? COMP_OK : comp__folder_save(job, false);
   if (status != COMP_OK) return status;
   job->encoded = was_table(job->dataset);
@@ -350,8 +350,8 @@ comp_dataset *comp__old_data(comp__job *job) {
   if (!job->old || access(path.text, F_OK) != 0) return NULL;
   const comp__read_options read = {.skip_x = true};
   if (comp__dataset_read(&job->old_data, job->context, path.text, &read) != COMP_OK) return NULL;
-  if (comp_dataset_samples(job->old_data) != comp_dataset_samples(job->dataset) ||
-      comp_dataset_features(job->old_data) != comp_dataset_features(job->dataset)) {
+  if (comp_dataset_sample_count(job->old_data) != comp_dataset_sample_count(job->dataset) ||
+      comp_dataset_feature_count(job->old_data) != comp_dataset_feature_count(job->dataset)) {
     comp_dataset_free(job->old_data);
     job->old_data = NULL;
   }

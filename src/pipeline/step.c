@@ -65,13 +65,13 @@ static bool take_over(comp__job *job, const char *output) {
   comp_matrix *copy = NULL;
   if (!comp__output_is_matrix(output, &slot, &name)) return comp__file_is_intact(job->work, job->old, output);
   comp_dataset *old = job->reused ? job->dataset : comp__old_data(job);
-  const comp_matrix *matrix = old ? comp_dataset_get(old, slot, name) : NULL;
+  const comp_matrix *matrix = old ? comp_dataset_matrix(old, slot, name) : NULL;
   if (matrix && !comp__is_digest(json_object_get(job->old, "content"), output, comp__content_matrix(matrix)))
     return false;
   if (matrix && job->reused) return true;
   if (!matrix || comp_matrix_select(&copy, job->context, matrix, NULL, 0, NULL, 0) != COMP_OK) return false;
-  comp_dataset_remove(old, slot, name); /* it is not needed twice */
-  return comp_dataset_set(job->dataset, slot, name, copy) == COMP_OK;
+  comp_dataset_remove_matrix(old, slot, name); /* it is not needed twice */
+  return comp_dataset_set_matrix(job->dataset, slot, name, copy) == COMP_OK;
 }
 
 static void take_fingerprint(comp__job *job, const comp__plan *plan) {

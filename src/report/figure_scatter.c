@@ -310,8 +310,8 @@ comp_status comp__figure_scatter(comp_context *context, const comp_dataset *data
                         sizeof(const comp_matrix *))); /* NOLINT(bugprone-sizeof-expression): pointers */
   for (size_t k = 0; k < n_embeddings; k++)
     COMP__TRY(comp__embedding_require(&s.embeddings[k], dataset, embeddings[k]));
-  COMP__TRY(comp__alloc(&order, comp_dataset_samples(dataset), sizeof *order));
-  comp__rng_permutation(order, comp_dataset_samples(dataset), comp__rng_at(0, COMP__RNG_REPORT, 0, 0));
+  COMP__TRY(comp__alloc(&order, comp_dataset_sample_count(dataset), sizeof *order));
+  comp__rng_permutation(order, comp_dataset_sample_count(dataset), comp__rng_at(0, COMP__RNG_REPORT, 0, 0));
   s.order = order;
   COMP__TRY(comp__canvas_init(&canvas, options, n_embeddings == 1 ? 110 : 180));
   double y = 2 * COMP__MM;

@@ -41,9 +41,9 @@ static comp_status choose_columns(comp__subject *s) {
 }
 
 static const char *entry(const comp_dataset *dataset, const char *name) {
-  for (size_t i = 0; i < comp_dataset_count(dataset, COMP_SLOT_OBSM); i++)
-    if (strcmp(comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i), name) == 0)
-      return comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i);
+  for (size_t i = 0; i < comp_dataset_matrix_count(dataset, COMP_SLOT_OBSM); i++)
+    if (strcmp(comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i), name) == 0)
+      return comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i);
   return NULL;
 }
 
@@ -70,7 +70,7 @@ static int by_size(const void *a, const void *b) {
 
 /* The samples on the map: all, or as many as are wanted, at random. */
 static comp_status choose_rows(size_t **out, comp__subject *s) {
-  size_t n = comp_dataset_samples(s->dataset);
+  size_t n = comp_dataset_sample_count(s->dataset);
   comp_status status = comp__alloc(out, n, sizeof **out);
   if (status != COMP_OK) return status;
   comp__rng_permutation(*out, n, comp__rng_at(0, COMP__RNG_REPORT, 2, 0));
@@ -231,8 +231,8 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   COMP__TRY(comp__check_interrupt(s->context))
   COMP__TRY(comp__put(root, "format", json_integer(FORMAT)));
   COMP__TRY(put_title(root, s));
-  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_samples(s->dataset))));
-  COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_features(s->dataset))));
+  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_sample_count(s->dataset))));
+  COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_feature_count(s->dataset))));
   COMP__TRY(comp__put(root, "noun", json_string(s->noun)));
   COMP__TRY(comp__put(root, "shown", json_integer((json_int_t)s->n_rows)));
   COMP__TRY(comp__put(root, "condition", comp__json_text(s->condition)));
@@ -335,7 +335,7 @@ comp_status comp__report_write(comp_context *context, const comp_dataset *datase
   comp_status status;
   COMP__TRY(comp_file_check_writable(path));
   if (!comp_dataset_x(dataset)) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X: it was read without");
-  if (comp_dataset_samples(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");
+  if (comp_dataset_sample_count(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");
   s.noun = comp__noun(dataset);
   COMP__TRY(choose_columns(&s));
   COMP__TRY(choose_maps(&s));

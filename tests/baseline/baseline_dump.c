@@ -138,15 +138,15 @@ int main(int argc, char **argv) {
   clock_gettime(CLOCK_MONOTONIC, &from);
   must(comp__baseline_method(&results, context, dataset, argv[2], &o));
   clock_gettime(CLOCK_MONOTONIC, &to);
-  comp_matrix *embedding = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
+  comp_matrix *embedding = comp_dataset_matrix(results, COMP_SLOT_OBSM, method->embedding);
   put(argv[4], comp_matrix_values(embedding), comp_matrix_nnz(embedding) * sizeof(float));
   if (layer) {
-    const comp_matrix *corrected = method->layer ? comp_dataset_get(results, COMP_SLOT_LAYERS, method->layer) : NULL;
+    const comp_matrix *corrected = method->layer ? comp_dataset_matrix(results, COMP_SLOT_LAYERS, method->layer) : NULL;
     if (!corrected) die("layer: the method makes none");
     put(layer, comp_matrix_const_values(corrected), comp_matrix_nnz(corrected) * sizeof(float));
   }
   if (anchors) put_anchors(anchors, context, dataset, &o);
-  if (orders) put_orders(orders, comp_dataset_samples(dataset), o.seed);
+  if (orders) put_orders(orders, comp_dataset_sample_count(dataset), o.seed);
   printf("%.4f %zu %zu %.0f\n", (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
          comp_matrix_rows(embedding), comp_matrix_cols(embedding), (double)comp_peak_memory() / 1e6);
   comp_matrix_free(centroids);

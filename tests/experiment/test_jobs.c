@@ -39,7 +39,7 @@ static comp_status piece(void *user, comp_context *context, size_t item, int job
   while (now > most && !atomic_compare_exchange_weak(&p->most_at_once, &most, now)) continue;
   if (atomic_fetch_add(&p->busy[job], 1) != 0) abort();
   atomic_fetch_add(&p->begun[item], 1);
-  p->threads[item] = comp_context_threads(context);
+  p->threads[item] = comp_context_thread_count(context);
   comp__info(context, "piece %zu", item);
   nap(5);
   comp_status status = COMP_OK;

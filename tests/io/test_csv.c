@@ -27,12 +27,12 @@ static comp_status to_dataset(comp_dataset **out, const char *content, const com
 static const char *show(const comp_table *t) {
   static char text[4096];
   text[0] = '\0';
-  for (size_t c = 0; c < comp_table_columns(t); c++) {
+  for (size_t c = 0; c < comp_table_column_count(t); c++) {
     strcat(text, c ? "|" : "");
-    strcat(text, comp_table_name(t, c));
+    strcat(text, comp_table_column_name(t, c));
   }
-  for (size_t row = 0; row < comp_table_rows(t); row++)
-    for (size_t c = 0; c < comp_table_columns(t); c++) {
+  for (size_t row = 0; row < comp_table_row_count(t); row++)
+    for (size_t c = 0; c < comp_table_column_count(t); c++) {
       char buffer[256];
       strcat(text, c ? "|" : "/");
       strcat(text, comp_table_format(t, c, row, buffer, sizeof buffer));
@@ -121,12 +121,12 @@ static void kinds_are_found(void **state) {
   (void)state;
   comp_table *t;
   assert_ok(to_table(&t, "i,r,b,s,m,e\n1,1.5,True,x,1,\n2,2,FALSE,1,true,NA\n,-3e2,,2,x,\n", &PLAIN));
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_NUMBER);
   assert_true(comp_table_is_integer(t, 0));
-  assert_int_equal(comp_table_kind(t, 1), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(t, 1), COMP_COLUMN_NUMBER);
   assert_false(comp_table_is_integer(t, 1));
-  assert_int_equal(comp_table_kind(t, 2), COMP_COLUMN_BOOL);
-  for (size_t c = 3; c < 6; c++) assert_int_equal(comp_table_kind(t, c), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 2), COMP_COLUMN_BOOL);
+  for (size_t c = 3; c < 6; c++) assert_int_equal(comp_table_column_kind(t, c), COMP_COLUMN_STRING);
   assert_int_equal(comp_table_bool(t, 2, 0), 1);
   assert_int_equal(comp_table_bool(t, 2, 2), -1);
   assert_true(isnan(comp_table_number(t, 0, 2)));
@@ -144,9 +144,9 @@ static void late_surprises_change_kinds(void **state) {
   strcat(content, "x,2,7\n");
   comp_table *t;
   assert_ok(to_table(&t, content, &PLAIN));
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_STRING);
-  assert_int_equal(comp_table_kind(t, 1), COMP_COLUMN_STRING);
-  assert_int_equal(comp_table_kind(t, 2), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 1), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 2), COMP_COLUMN_NUMBER);
   assert_string_equal(comp_table_string(t, 0, 0), "1");
   assert_string_equal(comp_table_string(t, 1, 300), "2");
   assert_true(comp_table_number(t, 2, 300) == 7);
@@ -158,7 +158,7 @@ static void check_names(const char *content, const char *first_row, const char *
   assert_ok(to_dataset(&d, content, &PLAIN));
   assert_string_equal(comp_dataset_obs_name(d, 0), first_row);
   assert_string_equal(comp_dataset_var_name(d, 0), first_feature);
-  assert_int_equal(comp_dataset_features(d), features);
+  assert_int_equal(comp_dataset_feature_count(d), features);
   comp_dataset_free(d);
 }
 
@@ -178,13 +178,13 @@ static void data_sets_have_x_and_obs(void **state) {
   comp_dataset *d;
   assert_ok(to_dataset(
       &d, "id,g1,kind,g2,ok,obs:n,who\na,1,t,2,True,5,p\nb,3,u,4,False,,q\nc,5,t,6.5,,7,r\nd,7,u,8,,1,\n", &PLAIN));
-  assert_int_equal(comp_dataset_features(d), 2);
-  assert_int_equal(comp_dataset_samples(d), 4);
+  assert_int_equal(comp_dataset_feature_count(d), 2);
+  assert_int_equal(comp_dataset_sample_count(d), 4);
   assert_true(comp_dataset_x(d)->values[5] == 6.5f);
   assert_string_equal(show(comp_dataset_obs(d)), "kind|ok|n|who/t|True|5|p/u|False||q/t||7|r/u||1|");
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 0), COMP_COLUMN_CATEGORICAL);
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 2), COMP_COLUMN_NUMBER);
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 3), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 0), COMP_COLUMN_CATEGORICAL);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 2), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 3), COMP_COLUMN_STRING);
   comp_dataset_free(d);
 }
 
@@ -209,12 +209,12 @@ static void genes_may_be_rows(void **state) {
   options.transpose = true;
   comp_dataset *d;
   assert_ok(to_dataset(&d, "gene,chr,s1,s2,s3\nA,x,1,2,3\nB,y,4,5,6\nA,x,7,8,9\n", &options));
-  assert_int_equal(comp_dataset_samples(d), 3);
-  assert_int_equal(comp_dataset_features(d), 3);
+  assert_int_equal(comp_dataset_sample_count(d), 3);
+  assert_int_equal(comp_dataset_feature_count(d), 3);
   assert_string_equal(comp_dataset_obs_name(d, 1), "s2");
   assert_string_equal(comp_dataset_var_name(d, 2), "A-1");
   assert_true(comp_dataset_x(d)->values[1 * 3 + 2] == 8.0f);
-  assert_int_equal(comp_table_columns(comp_dataset_var(d)), 1);
+  assert_int_equal(comp_table_column_count(comp_dataset_var(d)), 1);
   comp_dataset_free(d);
 }
 
@@ -223,7 +223,7 @@ static void tables_keep_the_index(void **state) {
   comp_table *t;
   assert_ok(to_table(&t, ",a\n001,1\nNA,2\n", &PLAIN));
   assert_string_equal(show(t), "index|a/001|1/NA|2");
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_STRING);
   comp_table_free(t);
 }
 
@@ -249,7 +249,7 @@ static void threads_do_not_matter(void **state) {
       comp__text text = text_of_bytes(content, size);
       comp_dataset *d;
       assert_ok(comp__csv_to_dataset(&d, context, &text, &PLAIN));
-      assert_int_equal(comp_dataset_samples(d), rows);
+      assert_int_equal(comp_dataset_sample_count(d), rows);
       assert_true(comp_dataset_x(d)->values[2 * 31234] == 31234.234f);
       assert_string_equal(comp_dataset_obs_name(d, rows - 1), "r59999");
       if (first)

@@ -395,7 +395,7 @@ static void missing_parts_are_named(void **state) {
   options.layer = "counts";
   assert_ok(comp__dataset_read(&d, context, path, &options));
   assert_made(comp_dataset_x(d));
-  assert_int_equal(comp_dataset_count(d, COMP_SLOT_LAYERS), 0);
+  assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_LAYERS), 0);
   comp_dataset_free(d);
   options.raw = true;
   assert_error(comp__dataset_read(&d, context, path, &options), COMP_ERR_ARGUMENT, "choose one");
@@ -405,7 +405,7 @@ static void missing_parts_are_named(void **state) {
   options.skip_x = options.skip_slots = true;
   assert_ok(comp__dataset_read(&d, context, path, &options));
   assert_null(comp_dataset_x(d));
-  assert_int_equal(comp_dataset_features(d), 3);
+  assert_int_equal(comp_dataset_feature_count(d), 3);
   comp_dataset_free(d);
   comp_context_free(context);
   unlink(path);

@@ -55,14 +55,14 @@ static void dump_table(const char *stem, const comp_table *t) {
   static const char *const kinds[] = {"string", "categorical", "number", "bool"};
   char buffer[1024];
   FILE *file = create(stem, ".table");
-  size_t columns = comp_table_columns(t);
+  size_t columns = comp_table_column_count(t);
   for (size_t c = 0; c < columns; c++) {
-    const char *kind = kinds[comp_table_kind(t, c)];
-    if (comp_table_kind(t, c) == COMP_COLUMN_NUMBER && comp_table_is_integer(t, c)) kind = "integer";
-    fprintf(file, "%s%s:%s", c ? "\t" : "", comp_table_name(t, c), kind);
+    const char *kind = kinds[comp_table_column_kind(t, c)];
+    if (comp_table_column_kind(t, c) == COMP_COLUMN_NUMBER && comp_table_is_integer(t, c)) kind = "integer";
+    fprintf(file, "%s%s:%s", c ? "\t" : "", comp_table_column_name(t, c), kind);
   }
   fputc('\n', file);
-  for (size_t row = 0; row < comp_table_rows(t); row++)
+  for (size_t row = 0; row < comp_table_row_count(t); row++)
     for (size_t c = 0; c < columns; c++)
       fprintf(file, "%s%c", value(t, c, row, buffer, sizeof buffer), c + 1 < columns ? '\t' : '\n');
   fclose(file);
@@ -70,10 +70,10 @@ static void dump_table(const char *stem, const comp_table *t) {
 
 static void dump_names(const char *stem, const comp_dataset *d) {
   FILE *file = create(stem, ".obs");
-  for (size_t i = 0; i < comp_dataset_samples(d); i++) fprintf(file, "%s\n", comp_dataset_obs_name(d, i));
+  for (size_t i = 0; i < comp_dataset_sample_count(d); i++) fprintf(file, "%s\n", comp_dataset_obs_name(d, i));
   fclose(file);
   file = create(stem, ".var");
-  for (size_t i = 0; i < comp_dataset_features(d); i++) fprintf(file, "%s\n", comp_dataset_var_name(d, i));
+  for (size_t i = 0; i < comp_dataset_feature_count(d); i++) fprintf(file, "%s\n", comp_dataset_var_name(d, i));
   fclose(file);
 }
 
@@ -139,7 +139,7 @@ static double read_dataset(comp_dataset **out, comp_context *context, const comp
     double seconds = comp__seconds() - start;
     if (seconds < best) best = seconds;
   }
-  if (a->metadata) need(comp_dataset_join_metadata(*out, context, a->metadata));
+  if (a->metadata) need(comp_dataset_join_metadata(context, *out, a->metadata));
   return best;
 }
 

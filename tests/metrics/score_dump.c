@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
   require(comp__context_new(&context, &options));
   read.skip_x = true;
   require(comp__dataset_read(&d, context, argv[2], &read));
-  const comp_matrix *points = comp_dataset_get(d, COMP_SLOT_OBSM, argv[3]);
+  const comp_matrix *points = comp_dataset_matrix(d, COMP_SLOT_OBSM, argv[3]);
   if (!points) return 1;
   size_t number = strtoul(argv[argc - 1], NULL, 10);
   if (strcmp(argv[1], "samples") == 0) dump_samples(context, d, points, argv[4], number, false);

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   comp_matrix *points = read_matrix(argv[1]), *queries = argc > 7 ? read_matrix(argv[7]) : NULL;
   comp__neighbors_options options = comp__neighbors_defaults();
   options.k = (size_t)atol(argv[2]);
-  options.metric = strcmp(argv[3], "cosine") ? COMP_METRIC_EUCLIDEAN : COMP_METRIC_COSINE;
+  options.metric = strcmp(argv[3], "cosine") ? COMP_DISTANCE_EUCLIDEAN : COMP_DISTANCE_COSINE;
   options.search = !strcmp(argv[4], "exact")         ? COMP_SEARCH_EXACT
                    : !strcmp(argv[4], "approximate") ? COMP_SEARCH_APPROXIMATE
                                                      : COMP_SEARCH_AUTO;

@@ -39,7 +39,7 @@ static int start(void **state) {
   assert_ok(comp_options_set_int(simulate, "cells", 150));
   assert_ok(comp_options_set_int(simulate, "genes", 30));
   assert_ok(comp_options_set_int(simulate, "labels", 2));
-  assert_ok(comp_simulate_dataset(&cells, context, simulate));
+  assert_ok(comp_simulate(&cells, context, simulate));
   comp_options_free(simulate);
   return 0;
 }
@@ -164,13 +164,13 @@ static void test_findings(void **state) {
   *strstr(data, "</script>") = '\0';
   json_t *root = json_loads(data, 0, NULL), *shown = json_object_get(root, "findings");
   const comp_verdict *verdict = comp_run_result_verdict(result);
-  assert_true(comp_verdict_findings(verdict) > 5);
-  assert_int_equal(json_array_size(shown), comp_verdict_findings(verdict));
-  for (size_t i = 0; i < comp_verdict_findings(verdict); i++) {
-    const comp_finding *f = comp_verdict_finding(verdict, i);
+  assert_true(comp_verdict_finding_count(verdict) > 5);
+  assert_int_equal(json_array_size(shown), comp_verdict_finding_count(verdict));
+  for (size_t i = 0; i < comp_verdict_finding_count(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding_at(verdict, i);
     json_t *there = json_array_get(shown, i);
     assert_string_equal(json_string_value(json_object_get(there, "id")), f->id);
-    assert_string_equal(json_string_value(json_object_get(there, "level")), comp_level_name(f->level));
+    assert_string_equal(json_string_value(json_object_get(there, "level")), comp_finding_level_name(f->level));
     assert_string_equal(json_string_value(json_object_get(there, "text")), f->text);
   }
   json_decref(root);
@@ -188,7 +188,7 @@ static void test_repeated(void **state) {
   comp_run_result *again = run(options, &done, &found);
   assert_non_null(strstr(messages, "nothing to do"));
   assert_int_equal(done + found, 0);
-  assert_true(comp_verdict_findings(comp_run_result_verdict(again)) > 5);
+  assert_true(comp_verdict_finding_count(comp_run_result_verdict(again)) > 5);
   comp_run_result_free(again);
   assert_ok(comp_options_set_int(options, "k", 7));
   comp_run_result_free(run(options, &done, &found));

@@ -133,8 +133,8 @@ static void data_gets_its_findings(void **state) {
   assert_true(says(data, "fewer than 50 samples: type1 in ctrl (20)"));
   json_decref(data);
   /* Predictions that are worse than none. */
-  float *v = comp_matrix_values(comp_dataset_get(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
-  for (size_t i = 0; i < comp_dataset_samples(d) * shape.genes; i++) v[i] = 9.0f - v[i];
+  float *v = comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
+  for (size_t i = 0; i < comp_dataset_sample_count(d) * shape.genes; i++) v[i] = 9.0f - v[i];
   data = report_of(d, context, &options);
   assert_true(says(data, "predicting no change has a smaller error"));
   assert_true(says(data, "agrees little with the real one"));
@@ -331,8 +331,7 @@ static void names_cannot_break_out(void **state) {
   size_t scripts = occurrences(text, "<script"), ends = occurrences(text, "</script");
   free(text);
   comp_dataset_free(d);
-  const char *names[] = {"</script><script>alert(%zu)</script>", "<!--%zu", "bad \xff byte %zu", "quote \" and \\ %zu",
-                         "\xe2\x80\xa8 %zu"};
+  const char *names[] = {"</script><script>alert(%zu)</script>", "<!--%zu", "quote \" and \\ %zu", "\xe2\x80\xa8 %zu"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     shape.label_format = names[k];
     d = sample_dataset(context, &shape);
@@ -387,7 +386,7 @@ static void values_come_back(void **state) {
     comp_dataset *d = sample_dataset(context, &shape);
     comp__report_options options = usual();
     json_t *data = report_of(d, context, &options);
-    size_t n = comp_dataset_samples(d), size;
+    size_t n = comp_dataset_sample_count(d), size;
     static uint16_t numbers[4096];
     static unsigned char bytes[4096];
     json_t *columns = json_object_get(data, "columns"), *label = json_array_get(columns, 1), *depth = NULL;

@@ -48,7 +48,7 @@ static void write_matrix(const char *path, const comp_matrix *matrix) {
   must(fclose(file) == 0, path);
 }
 
-static void print_graph(comp_context *context, const comp_matrix *points, size_t neighbors, comp_metric metric) {
+static void print_graph(comp_context *context, const comp_matrix *points, size_t neighbors, comp_distance metric) {
   comp__neighbors_options options = {neighbors - 1, metric, COMP_SEARCH_EXACT};
   comp_neighbors *found;
   must(comp__neighbors_find(&found, context, points, &options) == COMP_OK, "neighbors");
@@ -66,8 +66,8 @@ static void print_graph(comp_context *context, const comp_matrix *points, size_t
   free(weights);
 }
 
-static comp_metric metric_of(const char *name) {
-  return strcmp(name, "cosine") ? COMP_METRIC_EUCLIDEAN : COMP_METRIC_COSINE;
+static comp_distance metric_of(const char *name) {
+  return strcmp(name, "cosine") ? COMP_DISTANCE_EUCLIDEAN : COMP_DISTANCE_COSINE;
 }
 
 int main(int argc, char **argv) {

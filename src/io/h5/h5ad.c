@@ -121,7 +121,7 @@ static comp_status read_entry(comp_dataset *dataset, comp_context *context, hid_
     COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, which does not fit data of %zu x %zu", m.where, m.rows, m.cols,
                dataset->samples, dataset->features);
   COMP__TRY(comp__h5_matrix_read(&matrix, context, &m, 0, m.rows));
-  COMP__TRY(comp_dataset_set(dataset, slot, name, matrix));
+  COMP__TRY(comp_dataset_set_matrix(dataset, slot, name, matrix));
 done:
   comp__h5_matrix_close(&m);
   return status;
@@ -129,7 +129,7 @@ done:
 
 static comp_status read_slot(comp_dataset *dataset, comp_context *context, hid_t file, comp_slot slot,
                              const char *skipped) {
-  const char *path = slot == COMP_SLOT_LAYERS ? "layers" : "obsm", *why;
+  const char *path = comp_slot_name(slot), *why;
   comp__strings members = {0};
   hid_t group = H5I_INVALID_HID;
   comp_status status = COMP_OK;

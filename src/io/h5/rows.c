@@ -75,7 +75,7 @@ static comp_status name_bad_value(comp_context *context, const comp__rows *rows,
   const comp__format *format = rows->tenx.group >= 0 ? &comp__format_tenx_h5 : &comp__format_h5ad;
   comp_status status = format->read(&names, context, rows->path, &options);
   if (status != COMP_OK) return status;
-  if (row < comp_dataset_samples(names) && col < comp_dataset_features(names))
+  if (row < comp_dataset_sample_count(names) && col < comp_dataset_feature_count(names))
     status = comp__format_bad_value(names, row, col);
   else
     status = comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row + 1, col + 1);
