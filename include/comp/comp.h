@@ -28,6 +28,7 @@
  *   diagnose.h  whether a model can be trusted
  *   verdict.h   what the numbers mean: findings and advice
  *   figure.h    figures for print
+ *   pipeline.h  a whole run: from data to a folder with everything in it
  *   report.h    one page that shows what came out
  *   version.h   the version of these headers
  *   machine.h   the version of the library, and what this machine can do
@@ -66,6 +67,7 @@
 #include "comp/neighbors.h"
 #include "comp/options.h"
 #include "comp/pca.h"
+#include "comp/pipeline.h"
 #include "comp/prep.h"
 #include "comp/report.h"
 #include "comp/score.h"

@@ -78,7 +78,8 @@ COMP_API comp_status comp_table_level_names(const char **out, const comp_table *
 COMP_API bool comp_table_is_integer(const comp_table *table, size_t column);
 
 /* Adding a column; one of that name is replaced. The values are copied: `rows` of them. On failure the
- * table is as it was. Text should be UTF-8. Codes must be -1 or a level's, bools -1, 0 or 1; no level is missing. */
+ * table is as it was. Text that is not UTF-8 is COMP_ERR_ARGUMENT. Codes must be -1 or a level's, bools -1, 0 or 1; no
+ * level is missing. */
 COMP_API comp_status comp_table_add_strings(comp_table *table, const char *name, const char *const *values);
 COMP_API comp_status comp_table_add_categorical(comp_table *table, const char *name, const int32_t *codes,
                                                 const char *const *levels, size_t n_levels);

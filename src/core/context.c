@@ -145,7 +145,7 @@ void comp__log(comp_context *context, comp_log_level level, const char *format, 
   if (!context->log || level > context->options.log_level) return;
   if (context->muted && level > COMP_LOG_WARNING) return;
   assert(!comp__in_parallel_loop());
-  char text[1024];
+  char text[2048];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);

@@ -13,6 +13,12 @@
 static const char *const slot_names[] = {"layers", "obsm", NULL};
 COMP__ENUM_NAMES(comp_slot, slot_names, "slot")
 
+/* Neither JSON nor HDF5 can hold other text. */
+static comp_status check_text(const char *text, const char *what) {
+  if (comp__utf8_valid(text, strlen(text), NULL)) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT, "%s is not valid UTF-8", what);
+}
+
 /* "0", "1", ... : what AnnData calls rows that have no name. */
 static comp_status make_names(comp__strings *out, const char *const *names, size_t n) {
   char number[32];
@@ -197,6 +203,7 @@ static comp_status check_shape(const comp_dataset *dataset, comp_slot slot, cons
 comp_status comp_dataset_set_matrix(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix) {
   comp_status status;
   comp__slot *s = &dataset->slots[slot];
+  COMP__TRY(check_text(name, "the name of a matrix"));
   COMP__TRY(check_shape(dataset, slot, name, matrix));
   comp__named_matrix *entry = find_entry(dataset, slot, name);
   if (!entry) {
@@ -231,8 +238,9 @@ const char *comp_dataset_record(const comp_dataset *dataset) {
 }
 
 comp_status comp_dataset_set_record(comp_dataset *dataset, const char *json) {
-  char *copy;
-  comp_status status = comp__strdup(&copy, json);
+  char *copy = NULL;
+  comp_status status = json ? check_text(json, "a record") : COMP_OK;
+  if (status == COMP_OK) status = comp__strdup(&copy, json);
   if (status != COMP_OK) return status;
   comp__free(dataset->record);
   dataset->record = copy;

@@ -35,6 +35,7 @@ comp_status comp__options_new(comp_options **out, const comp__options_kind *kind
   comp_status status;
   comp_options *options = NULL;
   *out = NULL;
+  if (kind->complete) kind->complete();
   COMP__TRY(comp__calloc(&options, 1, sizeof *options));
   options->kind = kind;
   options->count = count_rows(kind);
@@ -186,24 +187,43 @@ comp_status comp_options_set_list(comp_options *options, const char *name, const
   return status;
 }
 
+/* Sets one value as another, if that was set. */
+static comp_status merge_value(value *to, const value *from) {
+  comp_status status = COMP_OK;
+  if (!from->given) return COMP_OK;
+  clear(to);
+  to->given = true;
+  for (size_t k = 0; k < from->count && status == COMP_OK; k++) status = append(to, from->items[k]);
+  return status;
+}
+
 comp_status comp_options_merge(comp_options *options, const comp_options *from) {
   if (options->kind != from->kind)
     return comp__error(COMP_ERR_ARGUMENT, "options of kind '%s' cannot be merged into options of kind '%s'",
                        from->kind->name, options->kind->name);
   comp_status status = COMP_OK;
-  for (size_t i = 0; i < from->count && status == COMP_OK; i++) {
-    if (!from->values[i].given) continue;
-    clear(&options->values[i]);
-    options->values[i].given = true;
-    for (size_t k = 0; k < from->values[i].count && status == COMP_OK; k++)
-      status = append(&options->values[i], from->values[i].items[k]);
-  }
+  for (size_t i = 0; i < from->count && status == COMP_OK; i++)
+    status = merge_value(&options->values[i], &from->values[i]);
   return status;
 }
 
 comp_status comp_options_copy(comp_options **out, const comp_options *options) {
   comp_status status = comp__options_new(out, options->kind);
   if (status == COMP_OK) status = comp_options_merge(*out, options);
+  if (status == COMP_OK) return COMP_OK;
+  comp_options_free(*out);
+  *out = NULL;
+  return status;
+}
+
+comp_status comp__options_part(comp_options **out, const comp_options *options, const comp__options_kind *kind) {
+  comp_status status = comp__options_new(out, kind);
+  for (size_t i = 0; i < options->count && status == COMP_OK; i++) {
+    const comp_option *row = &options->kind->rows[i], *theirs;
+    if (row->source != kind) continue;
+    status = comp__options_row(&theirs, kind, row->name);
+    if (status == COMP_OK) status = merge_value(value_of(*out, theirs), &options->values[i]);
+  }
   if (status == COMP_OK) return COMP_OK;
   comp_options_free(*out);
   *out = NULL;

@@ -49,8 +49,15 @@ struct comp_option {
   /* TEXT that stands for several fields: sets them. NULL: the text is the value. A message tells what is wrong with it,
    * without the name of the option. */
   comp_status (*store)(void *values, const char *text);
+  const char *beside; /* TEXTS: another list, whose items this one's belong to, one by one; NULL: none */
   const char *record; /* where a record has it: "scale", "training/rate"; NULL: nowhere */
   bool record_later;  /* records of earlier versions lack it */
+  /* In place of a name: rows of another kind, whose struct is at `offset`. `group` and `unset` replace theirs. */
+  const struct comp__options_kind *rows;
+  const char *only, *without; /* with it: the names to take, or to leave; spaces between. NULL: all, none */
+  /* Of a row that was taken in: its kind, and where the struct of that kind is. NULL, 0: the table's own. */
+  const struct comp__options_kind *source;
+  size_t base;
 };
 
 #define COMP__FIELD(type, member)          .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
@@ -68,6 +75,8 @@ typedef struct comp__options_kind {
   comp_status (*finish)(void *out, const comp_options *options);
   /* Rules that concern several fields, or fields that are not in the table. May be NULL. */
   comp_status (*check)(const void *values);
+  /* Fills `rows` with those of other kinds, once. NULL: the table is complete. */
+  void (*complete)(void);
 } comp__options_kind;
 
 /* Options of a kind, all unset. It should be freed via comp_options_free(). */
@@ -82,6 +91,12 @@ void comp__options_defaults(void *out, const comp__options_kind *kind);
 
 /* Ranges of all fields, then kind->check. The message names the option. */
 comp_status comp__options_check(const comp__options_kind *kind, const void *values);
+
+/* Copies a table to out [most] with the rows of other kinds in their places. */
+void comp__options_include(comp_option *out, size_t most, const comp_option *table);
+
+/* The options that were taken in from a kind, as options of that kind. It should be freed via comp_options_free(). */
+comp_status comp__options_part(comp_options **out, const comp_options *options, const comp__options_kind *kind);
 
 /* The row of that name, an error that suggests the nearest when there is none. */
 comp_status comp__options_row(const comp_option **out, const comp__options_kind *kind, const char *name);

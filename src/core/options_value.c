@@ -245,7 +245,7 @@ comp_status comp__option_parse(const comp_option *row, void *values, const char 
   void *field = (char *)values + row->offset;
   comp_status status;
   if (row->store) {
-    status = row->store(values, text);
+    status = row->store((char *)values + row->base, text);
     return status == COMP_OK ? COMP_OK : comp__error_context(status, "%s", row->name);
   }
   switch (row->type) {

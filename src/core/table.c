@@ -221,9 +221,21 @@ static comp_status copy_array(void *out, const void *values, size_t n, size_t si
   return COMP_OK;
 }
 
-static comp_status append_all(comp__strings *strings, const char *const *values, size_t n) {
+/* Neither JSON nor HDF5 can hold other text. */
+static comp_status copy_name(char **out, const char *name) {
+  *out = NULL;
+  if (!comp__utf8_valid(name, strlen(name), NULL))
+    return comp__error(COMP_ERR_ARGUMENT, "the name of a column is not valid UTF-8");
+  return comp__strdup(out, name);
+}
+
+/* Strings or levels, which `what` names, of the column. */
+static comp_status append_all(column *c, const char *const *values, size_t n, const char *what) {
   for (size_t i = 0; i < n; i++) {
-    comp_status status = comp__strings_append(strings, values[i], values[i] ? strlen(values[i]) : 0);
+    const size_t length = values[i] ? strlen(values[i]) : 0;
+    if (values[i] && !comp__utf8_valid(values[i], length, NULL))
+      return comp__error(COMP_ERR_ARGUMENT, "column '%s': %s %zu is not valid UTF-8", c->name, what, i);
+    comp_status status = comp__strings_append(&c->strings, values[i], length);
     if (status != COMP_OK) return status;
   }
   return COMP_OK;
@@ -232,8 +244,8 @@ static comp_status append_all(comp__strings *strings, const char *const *values,
 comp_status comp_table_add_strings(comp_table *table, const char *name, const char *const *values) {
   comp_status status;
   column c = {.kind = COMP_COLUMN_STRING};
-  COMP__TRY(comp__strdup(&c.name, name));
-  COMP__TRY(append_all(&c.strings, values, table->rows));
+  COMP__TRY(copy_name(&c.name, name));
+  COMP__TRY(append_all(&c, values, table->rows, "row"));
   return place(table, &c);
 done:
   release_column(&c);
@@ -250,8 +262,8 @@ comp_status comp_table_add_categorical(comp_table *table, const char *name, cons
                          codes[row], n_levels);
   for (size_t l = 0; l < n_levels; l++)
     if (!levels[l]) return comp__error(COMP_ERR_ARGUMENT, "column '%s': level %zu is NULL", name, l);
-  COMP__TRY(comp__strdup(&c.name, name));
-  COMP__TRY(append_all(&c.strings, levels, n_levels));
+  COMP__TRY(copy_name(&c.name, name));
+  COMP__TRY(append_all(&c, levels, n_levels, "level"));
   COMP__TRY(copy_array(&c.codes, codes, table->rows, sizeof *codes));
   return place(table, &c);
 done:
@@ -262,7 +274,7 @@ done:
 comp_status comp_table_add_numbers(comp_table *table, const char *name, const double *values, bool integer) {
   comp_status status;
   column c = {.kind = COMP_COLUMN_NUMBER, .integer = integer};
-  COMP__TRY(comp__strdup(&c.name, name));
+  COMP__TRY(copy_name(&c.name, name));
   COMP__TRY(copy_array(&c.numbers, values, table->rows, sizeof *values));
   return place(table, &c);
 done:
@@ -277,7 +289,7 @@ comp_status comp_table_add_bools(comp_table *table, const char *name, const int8
     if (values[row] < -1 || values[row] > 1)
       return comp__error(COMP_ERR_ARGUMENT, "column '%s', row %zu: %d is not a bool (-1, 0 or 1)", name, row,
                          values[row]);
-  COMP__TRY(comp__strdup(&c.name, name));
+  COMP__TRY(copy_name(&c.name, name));
   COMP__TRY(copy_array(&c.bools, values, table->rows, sizeof *values));
   return place(table, &c);
 done:

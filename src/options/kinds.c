@@ -13,6 +13,7 @@
 #include "linalg/linalg.h"
 #include "classify/options.h"
 #include "neighbors/options.h"
+#include "pipeline/options.h"
 #include "prep/options.h"
 #include "score/options.h"
 #include "simulate/options.h"
@@ -23,6 +24,7 @@
 
 /* clang-format off */
 static const comp__options_kind *const kinds[] = {
+    &comp__run_kind,
     &comp__context_kind,
     &comp__read_kind,
     &comp__write_kind,

@@ -57,9 +57,9 @@ static const comp_option rows[] = {
      .help = "score the predictions in this layer, as comp counterfactual writes it; embeddings then only with --use. "
              "Several of them each with its --from and --to, in their order"},
     {"from", .type = COMP_OPTION_TEXTS, LIST(from, n_from), .metavar = "VALUE", .group = "Counterfactuals",
-     .help = "the condition of the samples whose predictions are scored"},
+     .beside = "counterfactual", .help = "the condition of the samples whose predictions are scored"},
     {"to", .type = COMP_OPTION_TEXTS, LIST(to, n_to), .metavar = "VALUE", .group = "Counterfactuals",
-     .help = "the condition that was predicted"},
+     .beside = "counterfactual", .help = "the condition that was predicted"},
     {"pair", .type = COMP_OPTION_TEXT, FIELD(counterfactual.pair), .metavar = "COL", .group = "Counterfactuals",
      .help = "a column that pairs samples of both conditions, such as a patient", .unset = "no pairs"},
     {"truth", .type = COMP_OPTION_TEXT, FIELD(counterfactual.truth), .metavar = "LAYER", .group = "Counterfactuals",

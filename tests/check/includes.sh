@@ -23,10 +23,11 @@ classify      core
 metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
-verdict       core model train metrics diagnose
+verdict       core classify model train metrics diagnose
 score         core classify metrics verdict
 report        core prep train task metrics verdict
-options       core io prep simulate linalg neighbors umap classify train task baseline diagnose score report
+pipeline      core io prep linalg umap train task baseline score verdict report
+options       core pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
@@ -50,6 +51,7 @@ score         score
 baseline      baseline
 verdict       diagnose verdict
 report        report figure
+pipeline      pipeline
 '
 
 # header (a regular expression)           files that may include it

@@ -68,7 +68,46 @@ static void test_included_rows(void **state) {
   assert_true(all > 100);
 }
 
-/* The help of a command has each row once. */
+/* The rows that every command has. */
+static void test_common_rows(void **state) {
+  (void)state;
+  comp_options *options;
+  assert_ok(comp_options_new(&options, "context"));
+  const opt_spec *row = find(cli_rows(cli_common_options), "threads");
+  assert_non_null(row);
+  assert_ptr_equal(row->option, comp_options_find(options, "threads"));
+  comp_options_free(options);
+}
+
+/* Every kind of options of the library is shown by some command. */
+static void test_every_kind_is_shown(void **state) {
+  (void)state;
+  const char *kind;
+  for (size_t k = 0; (kind = comp_options_kind_at(k)); k++) {
+    bool shown = is_listed("context classify neighbors", kind); /* common rows; for programs only */
+    for (const cli_command *const *c = cli_commands; *c; c++)
+      for (const opt_spec *row = cli_rows((*c)->options); row->name; row++)
+        shown = shown || (row->rows && strcmp(row->rows, kind) == 0);
+    if (!shown) fail_msg("no command shows options of the kind '%s'", kind);
+  }
+}
+
+/* How many lines of a help text describe an option. */
+static size_t count_options(const char *text) {
+  size_t count = 0;
+  for (const char *line = text; (line = strchr(line, '\n')); line++)
+    count +=
+        strncmp(line, "\n      --", 9) == 0 || (strncmp(line, "\n  -", 4) == 0 && strncmp(line + 5, ", --", 4) == 0);
+  return count;
+}
+
+static size_t count_rows(const opt_spec *rows) {
+  size_t count = 0;
+  while (rows[count].name) count++;
+  return count;
+}
+
+/* The help of a command has each row once, and nothing else. */
 static void test_help_lists_rows(void **state) {
   (void)state;
   for (const cli_command *const *c = cli_commands; *c; c++) {
@@ -86,6 +125,8 @@ static void test_help_lists_rows(void **state) {
       for (at = text; (at = strstr(at, line)); at += length) found += at[length] == ' ' || at[length] == '\n';
       if (found != 1) fail_msg("%s: --%s is listed %zu times", (*c)->name, row->name, found);
     }
+    assert_int_equal(count_options(text),
+                     count_rows(cli_rows((*c)->options)) + count_rows(cli_rows(cli_common_options)));
     free(text);
   }
 }
@@ -93,6 +134,8 @@ static void test_help_lists_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_included_rows),
+      cmocka_unit_test(test_common_rows),
+      cmocka_unit_test(test_every_kind_is_shown),
       cmocka_unit_test(test_help_lists_rows),
   };
   return cmocka_run_group_tests_name("cli/rows", tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* test_options.c: every option of every kind: set, get, default, description, bad values; JSON and copies. */
 #include "testing.h"
 
+#include <jansson.h>
+
 /* Calls `visit` for every option of every kind, with fresh options. */
 static void walk(void (*visit)(comp_options *options, const comp_option *option)) {
   const char *kind;
@@ -116,6 +118,37 @@ static void visit_set(comp_options *options, const comp_option *option) {
   assert_false(comp_options_given(options, name));
 }
 
+/* The typed setters give the value back. */
+static void visit_typed(comp_options *options, const comp_option *option) {
+  const char *name = comp_option_name(option), *const items[] = {"x", "y,z"};
+  const comp_option_type type = comp_option_get_type(option);
+  char text[64];
+  int64_t whole = 0;
+  double number = 0;
+  bool flag = false;
+  size_t count;
+  good_value(text, sizeof text, option);
+  if (type == COMP_OPTION_INT || type == COMP_OPTION_BYTES) {
+    assert_ok(comp_options_set_int(options, name, strtoll(text, NULL, 10)));
+    assert_ok(comp_options_get_int(&whole, options, name));
+    assert_true(whole == strtoll(text, NULL, 10));
+  } else if (type == COMP_OPTION_REAL) {
+    assert_ok(comp_options_set_real(options, name, strtod(text, NULL)));
+    assert_ok(comp_options_get_real(&number, options, name));
+    assert_true(number == strtod(text, NULL));
+  } else if (type == COMP_OPTION_BOOL) {
+    assert_ok(comp_options_set_bool(options, name, true));
+    assert_ok(comp_options_get_bool(&flag, options, name));
+    assert_true(flag);
+  } else if (type == COMP_OPTION_TEXTS || type == COMP_OPTION_NAMES) {
+    assert_ok(comp_options_set_list(options, name, items, 2));
+    assert_string_equal(comp_options_get_list(&count, options, name)[1], "y,z");
+    assert_int_equal(count, 2);
+  } else {
+    assert_error(comp_options_get_int(&whole, options, name), COMP_ERR_ARGUMENT, name);
+  }
+}
+
 /* The message names the option, the value and what is allowed. */
 static void check_bad(comp_options *options, const comp_option *option, const char *text, const char *allowed) {
   const char *name = comp_option_name(option);
@@ -133,6 +166,10 @@ static void visit_bad(comp_options *options, const comp_option *option) {
   if (type == COMP_OPTION_BOOL) check_bad(options, option, "maybe", "true or false");
   if (type == COMP_OPTION_CHOICE) check_bad(options, option, "zzzzzzz", comp_option_choice(option, 0));
   if (type == COMP_OPTION_INTS || type == COMP_OPTION_REALS) check_bad(options, option, "1,,2", "a list");
+  if (type == COMP_OPTION_BYTES) check_bad(options, option, "2X", "a size such as 500M or 2G");
+  if (type == COMP_OPTION_FILE) check_bad(options, option, "", "the name is empty");
+  if (type != COMP_OPTION_TEXTS && type != COMP_OPTION_NAMES)
+    assert_error(comp_options_add(options, comp_option_name(option), "x"), COMP_ERR_ARGUMENT, "not a list");
   if (!is_number(type) || type == COMP_OPTION_BYTES || !isfinite(comp_option_max(option))) return;
   snprintf(text, sizeof text, "%.0f", comp_option_max(option) * 2 + 1);
   check_bad(options, option, text, "out of range");
@@ -169,6 +206,11 @@ static void test_descriptions(void **state) {
 static void test_defaults(void **state) {
   (void)state;
   walk(visit_default);
+}
+
+static void test_typed(void **state) {
+  (void)state;
+  walk(visit_typed);
 }
 
 static void test_set(void **state) {
@@ -219,25 +261,45 @@ static void test_check(void **state) {
   comp_context_free(context);
 }
 
+static json_t *document;
+
+/* The member of a list that has this name; NULL: there is none. */
+static json_t *named(json_t *list, const char *name) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(list, i, item) {
+    if (strcmp(json_string_value(json_object_get(item, "name")), name) == 0) return item;
+  }
+  return NULL;
+}
+
+/* The document has every option, in the same words. */
+static void visit_document(comp_options *options, const comp_option *option) {
+  json_t *kind = named(json_object_get(document, "kinds"), comp_options_kind(options));
+  json_t *described = named(json_object_get(kind, "options"), comp_option_name(option));
+  if (!described) fail_msg("%s: %s is not in the document", comp_options_kind(options), comp_option_name(option));
+  assert_string_equal(json_string_value(json_object_get(kind, "summary")), comp_options_summary(options));
+  assert_string_equal(json_string_value(json_object_get(described, "help")), comp_option_help(option));
+  assert_string_equal(json_string_value(json_object_get(described, "type")),
+                      comp_option_type_name(comp_option_get_type(option)));
+}
+
 static void test_document(void **state) {
   (void)state;
   char *text;
   assert_ok(comp_options_describe(&text));
-  const char *kind;
-  for (size_t i = 0; (kind = comp_options_kind_at(i)); i++) {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "\"name\": \"%s\"", kind);
-    if (!strstr(text, wanted)) fail_msg("no %s", wanted);
-  }
-  assert_non_null(strstr(text, "\"min-dist\""));
+  document = json_loads(text, 0, NULL);
   comp_free(text);
+  assert_non_null(document);
+  walk(visit_document);
+  json_decref(document);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_descriptions), cmocka_unit_test(test_defaults), cmocka_unit_test(test_set),
       cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_json),     cmocka_unit_test(test_names),
-      cmocka_unit_test(test_check),        cmocka_unit_test(test_document),
+      cmocka_unit_test(test_typed),        cmocka_unit_test(test_check),    cmocka_unit_test(test_document),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

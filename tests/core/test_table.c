@@ -160,6 +160,21 @@ static void whole_columns_are_read(void **state) {
   comp_table_free(t);
 }
 
+static void text_that_is_not_utf8_is_refused(void **state) {
+  (void)state;
+  comp_table *t;
+  const int32_t codes[] = {0, 1};
+  assert_ok(comp_table_new(&t, 2));
+  assert_error(comp_table_add_strings(t, "s", (const char *[]){"a", "b\xff"}), COMP_ERR_ARGUMENT,
+               "column 's': row 1 is not valid UTF-8");
+  assert_error(comp_table_add_categorical(t, "c", codes, (const char *[]){"\xc3", "b"}, 2), COMP_ERR_ARGUMENT,
+               "column 'c': level 0 is not valid UTF-8");
+  assert_error(comp_table_add_numbers(t, "\xff", (double[]){1, 2}, false), COMP_ERR_ARGUMENT, "name of a column");
+  assert_error(comp_table_add_bools(t, "a\xff", (int8_t[]){1, 0}), COMP_ERR_ARGUMENT, "name of a column");
+  assert_int_equal(comp_table_column_count(t), 0);
+  comp_table_free(t);
+}
+
 static void bad_columns_are_refused(void **state) {
   (void)state;
   comp_table *t;
@@ -207,11 +222,17 @@ static void utf8_is_checked(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_come_back),        cmocka_unit_test(numbers_print_short_and_exact),
-      cmocka_unit_test(same_name_replaces),      cmocka_unit_test(missing_column_suggests),
-      cmocka_unit_test(codes_are_checked),       cmocka_unit_test(groups_of_each_kind),
-      cmocka_unit_test(rows_can_be_selected),    cmocka_unit_test(index_finds_strings),
-      cmocka_unit_test(utf8_is_checked),         cmocka_unit_test(whole_columns_are_read),
+      cmocka_unit_test(values_come_back),
+      cmocka_unit_test(numbers_print_short_and_exact),
+      cmocka_unit_test(same_name_replaces),
+      cmocka_unit_test(missing_column_suggests),
+      cmocka_unit_test(codes_are_checked),
+      cmocka_unit_test(groups_of_each_kind),
+      cmocka_unit_test(rows_can_be_selected),
+      cmocka_unit_test(index_finds_strings),
+      cmocka_unit_test(utf8_is_checked),
+      cmocka_unit_test(whole_columns_are_read),
+      cmocka_unit_test(text_that_is_not_utf8_is_refused),
       cmocka_unit_test(bad_columns_are_refused),
   };
   return cmocka_run_group_tests_name("core/table", tests, NULL, NULL);

@@ -173,8 +173,7 @@ static void bad_input_is_refused_and_leaves_nothing(void **state) {
 static void names_that_are_no_text_are_drawn_all_the_same(void **state) {
   (void)state;
   comp_context *context = test_context(1);
-  const char *names[] = {"bad \xff\xfe utf-8 %zu", "new\nline\t%zu", "<b>&\"%zu", "\xe7\xb4\xb0\xe8\x83\x9e %zu",
-                         "%zu "};
+  const char *names[] = {"new\nline\t%zu", "<b>&\"%zu", "\xe7\xb4\xb0\xe8\x83\x9e %zu", "%zu "};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     sample_shape shape = {3, 2, 8, 10, names[k], false, false};
     comp_dataset *d = sample_dataset(context, &shape);

@@ -331,8 +331,7 @@ static void names_cannot_break_out(void **state) {
   size_t scripts = occurrences(text, "<script"), ends = occurrences(text, "</script");
   free(text);
   comp_dataset_free(d);
-  const char *names[] = {"</script><script>alert(%zu)</script>", "<!--%zu", "bad \xff byte %zu", "quote \" and \\ %zu",
-                         "\xe2\x80\xa8 %zu"};
+  const char *names[] = {"</script><script>alert(%zu)</script>", "<!--%zu", "quote \" and \\ %zu", "\xe2\x80\xa8 %zu"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     shape.label_format = names[k];
     d = sample_dataset(context, &shape);

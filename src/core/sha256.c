@@ -1,12 +1,14 @@
 /* sha256.c: FIPS 180-4, sections 4.1.2 to 6.2. */
-#include "cli/sha256.h"
+#include "core/sha256.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
 
 static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -18,7 +20,7 @@ static const uint32_t constants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-void sha256_init(sha256 *d) {
+void comp__sha256_init(comp__sha256 *d) {
   static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   memcpy(d->state, start, sizeof start);
@@ -29,7 +31,7 @@ static uint32_t turn(uint32_t x, int n) {
   return x >> n | x << (32 - n);
 }
 
-static void add_block(sha256 *d, const uint8_t *p) {
+static void add_block(comp__sha256 *d, const uint8_t *p) {
   uint32_t w[64], s[8];
   for (int i = 0; i < 16; i++, p += 4)
     w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
@@ -51,7 +53,7 @@ static void add_block(sha256 *d, const uint8_t *p) {
   for (int i = 0; i < 8; i++) d->state[i] += s[i];
 }
 
-void sha256_add(sha256 *d, const void *data, size_t size) {
+void comp__sha256_add(comp__sha256 *d, const void *data, size_t size) {
   const uint8_t *p = data;
   size_t used = (size_t)(d->length % 64);
   d->length += size;
@@ -67,44 +69,49 @@ void sha256_add(sha256 *d, const void *data, size_t size) {
   memcpy(d->block, p, size);
 }
 
-void sha256_end(sha256 *d, char out[65]) {
+void comp__sha256_end(comp__sha256 *d, char out[65]) {
   uint8_t tail[72] = {0x80};
   uint64_t bits = d->length * 8;
   size_t pad = 1 + (119 - (size_t)(d->length % 64)) % 64;
   for (int i = 0; i < 8; i++) tail[pad + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
-  sha256_add(d, tail, pad + 8);
+  comp__sha256_add(d, tail, pad + 8);
   for (int i = 0; i < 8; i++) snprintf(out + 8 * i, 9, "%08x", (unsigned)d->state[i]);
 }
 
-static bool add_file(sha256 *d, const char *path) {
+static comp_status add_file(comp__sha256 *d, const char *path) {
   enum { SIZE = 1 << 16 };
-  FILE *file = fopen(path, "rb");
-  if (!file) return false;
-  uint8_t *buffer = malloc(SIZE);
+  uint8_t *buffer = NULL;
   size_t got;
-  while (buffer && (got = fread(buffer, 1, SIZE, file)) > 0) sha256_add(d, buffer, got);
-  bool good = buffer && !ferror(file);
-  int code = errno;
-  free(buffer);
+  FILE *file = fopen(path, "rb");
+  if (!file) return comp__error_errno("cannot read '%s'", path);
+  comp_status status = comp__alloc(&buffer, SIZE, 1);
+  while (buffer && (got = fread(buffer, 1, SIZE, file)) > 0) comp__sha256_add(d, buffer, got);
+  if (status == COMP_OK && ferror(file)) status = comp__error_errno("cannot read '%s'", path);
+  comp__free(buffer);
   fclose(file);
-  errno = code;
-  return good;
+  return status;
 }
 
-bool sha256_add_path(sha256 *d, const char *path) {
+static comp_status add_entry(comp__sha256 *d, const char *folder, const char *name) {
   struct stat info;
-  if (stat(path, &info) != 0) return false;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (stat(path, &info) != 0) return comp__error_errno("cannot read '%s'", path);
+  return S_ISREG(info.st_mode) ? add_file(d, path) : COMP_OK;
+}
+
+comp_status comp__sha256_add_path(comp__sha256 *d, const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) return comp__error_errno("cannot read '%s'", path);
   if (!S_ISDIR(info.st_mode)) return add_file(d, path);
   struct dirent **entries;
   int n = scandir(path, &entries, NULL, alphasort);
-  if (n < 0) return false;
-  bool good = true;
+  if (n < 0) return comp__error_errno("cannot read '%s'", path);
+  comp_status status = COMP_OK;
   for (int i = 0; i < n; i++) {
-    char name[4096];
-    snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name);
-    if (good && stat(name, &info) == 0 && S_ISREG(info.st_mode)) good = add_file(d, name);
+    if (status == COMP_OK) status = add_entry(d, path, entries[i]->d_name);
     free(entries[i]);
   }
   free(entries);
-  return good;
+  return status;
 }

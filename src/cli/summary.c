@@ -1,10 +1,11 @@
-/* run_summary.c: what `comp run` found: a table of scores for people, and the findings. */
+/* summary.c: what `comp run` found: a table of scores for people, and the findings. */
+#include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/run.h"
+#include "cli/summary.h"
 #include "cli/text.h"
 
 enum { NAME = 50, VALUE = 14 };
@@ -171,84 +172,57 @@ static void put_findings(const comp_verdict *verdict) {
   if (notes) printf("%zu note%s: see the report\n", notes, notes == 1 ? "" : "s");
 }
 
-static const char *kind_of_data(const run_job *job) {
-  const char *kind = json_string_value(json_object_get(json_object_get(job->record, "input"), "kind"));
+static const char *kind_of_data(json_t *record) {
+  const char *kind = json_string_value(json_object_get(json_object_get(record, "input"), "kind"));
   return kind ? kind : "omics";
 }
 
-/* Adds a file of the folder; one that is not there is left out. */
-static comp_status add_file(comp_verdict *verdict, comp_document kind, const char *folder, const char *name) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  json_t *document = json_load_file(path, 0, NULL);
-  char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
-  comp_status status = text ? comp_verdict_add(verdict, kind, text) : COMP_OK;
-  free(text);
-  json_decref(document);
-  return status;
-}
-
-/* From the same documents as the page. */
-static comp_status judge(comp_verdict **out, const run_job *job) {
-  json_t *training = json_object_get(job->record, "training");
-  char *text = training ? json_dumps(training, JSON_COMPACT) : NULL;
-  comp_status status = comp_verdict_new(out);
-  if (status == COMP_OK) status = add_file(*out, COMP_DOCUMENT_SCORES, job->folder, "scores.json");
-  if (status == COMP_OK && !job->options->no_diagnose)
-    status = add_file(*out, COMP_DOCUMENT_DIAGNOSIS, job->folder, "diagnose.json");
-  if (status == COMP_OK && text) status = comp_verdict_add(*out, COMP_DOCUMENT_TRAINING, text);
-  if (status == COMP_OK) status = comp_verdict_judge(*out);
-  free(text);
-  return status;
-}
-
-int run_summary(run_job *job) {
-  char path[4096];
-  json_error_t problem;
+/* The tables of numbers. */
+static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_options *options) {
+  char model[32];
   size_t i;
-  json_t *e, *change;
-  const run_options *o = job->options;
-  snprintf(path, sizeof path, "%s/scores.json", job->folder);
-  json_t *root = json_load_file(path, 0, &problem);
-  if (!root) return cli_error(job->session, EXIT_FAILED, "%s: cannot be read again: %s", path, problem.text);
-  json_t *embeddings = json_object_get(root, "embeddings");
-  comp_verdict *verdict = NULL;
-  comp_status status = judge(&verdict, job);
-  if (status != COMP_OK) {
-    json_decref(root);
-    comp_verdict_free(verdict);
-    return cli_fail(job->session, status);
-  }
-  put_name(o->protect ? "Is it hidden?" : "Is it mixed?", NAME);
+  json_t *e, *embeddings = json_object_get(scores, "embeddings");
+  const char *label = comp_options_get(options, "label", NULL, 0),
+             *target = comp_options_get(options, "target", NULL, 0);
+  put_name(comp_options_given(options, "protect") ? "Is it hidden?" : "Is it mixed?", NAME);
   json_array_foreach(embeddings, i, e) {
-    printf("%*s", VALUE, title(json_string_value(json_object_get(e, "name")), o->model));
+    printf(
+        "%*s", VALUE,
+        title(json_string_value(json_object_get(e, "name")), comp_options_get(options, "model", model, sizeof model)));
   }
   putchar('\n');
   put_metric(embeddings, "kbet", "  kBET: badly mixed neighbourhoods, 0 is best");
   put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, 0 is best");
   put_metric(embeddings, "s", "  s: own condition nearer, 0 is best");
-  put_accuracies(root, o->condition);
-  put_told_by_label(root, verdict);
-  if (o->label) {
+  put_accuracies(scores, comp_options_get(options, "condition", NULL, 0));
+  put_told_by_label(scores, verdict);
+  if (label) {
     puts("Are labels kept apart?");
     put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");
     put_metric(embeddings, "nmi_kmeans", "  NMI, k-means: clusters are labels, 1 is best");
   }
-  if (o->target) {
+  if (target) {
     puts("Is it still useful?");
-    put_accuracies(root, o->target);
-    put_fairness(root);
+    put_accuracies(scores, target);
+    put_fairness(scores);
   }
-  change = json_object_get(root, "counterfactual");
-  bool table = strcmp(kind_of_data(job), "table") == 0;
+}
+
+static void put_changes(json_t *scores, bool table) {
+  json_t *change = json_object_get(scores, "counterfactual"), *more = json_object_get(scores, "more_counterfactuals");
   if (change) put_change(change, table);
-  json_t *more = json_object_get(root, "more_counterfactuals");
   if (json_array_size(more) == 1) put_change(json_array_get(more, 0), table);
   if (json_array_size(more) > 1) printf("%zu more changes of condition are in scores.json\n", json_array_size(more));
+}
+
+void cli_summary_print(const comp_run_result *result, const comp_options *options) {
+  json_t *scores = json_loads(comp_run_result_scores(result), 0, NULL);
+  json_t *record = json_loads(comp_run_result_record(result), 0, NULL);
+  put_scores(scores, comp_run_result_verdict(result), options);
+  put_changes(scores, strcmp(kind_of_data(record), "table") == 0);
   putchar('\n');
-  put_findings(verdict);
-  printf("report: %s/report.html\n", job->folder);
-  comp_verdict_free(verdict);
-  json_decref(root);
-  return 0;
+  put_findings(comp_run_result_verdict(result));
+  printf("report: %s\n", comp_run_result_page(result));
+  json_decref(scores);
+  json_decref(record);
 }

@@ -3,16 +3,17 @@
 
 #include <string.h>
 
-#include "cli/sha256.h"
+#include "core/sha256.h"
 
 static void digest_is(const char *text, size_t repeats, size_t step, const char *expected) {
-  sha256 digest;
+  comp__sha256 digest;
   char out[65];
   size_t length = strlen(text);
-  sha256_init(&digest);
+  comp__sha256_init(&digest);
   for (size_t r = 0; r < repeats; r++)
-    for (size_t i = 0; i < length; i += step) sha256_add(&digest, text + i, length - i < step ? length - i : step);
-  sha256_end(&digest, out);
+    for (size_t i = 0; i < length; i += step)
+      comp__sha256_add(&digest, text + i, length - i < step ? length - i : step);
+  comp__sha256_end(&digest, out);
   assert_string_equal(out, expected);
 }
 
@@ -28,9 +29,10 @@ static void test_examples(void **state) {
 
 static void test_missing_file(void **state) {
   (void)state;
-  sha256 digest;
-  sha256_init(&digest);
-  assert_false(sha256_add_path(&digest, "no/such/file"));
+  comp__sha256 digest;
+  comp__sha256_init(&digest);
+  assert_int_equal(comp__sha256_add_path(&digest, "no/such/file"), COMP_ERR_IO);
+  assert_non_null(strstr(comp_error_message(), "no/such/file"));
 }
 
 int main(void) {

@@ -1,0 +1,235 @@
+/* look.c: what the data of a run is, and whether its columns serve: before any work. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "comp/io.h"
+#include "comp/suggest.h"
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "pipeline/job.h"
+
+enum { MOST_CONDITIONS = 64, FEWEST_SAMPLES = 10 };
+
+comp_status comp__error_in_data(const comp__job *job, comp_status status) {
+  return status == COMP_ERR_DATA ? comp__error_in_file(status, job->source) : status;
+}
+
+/* ---- Columns --------------------------------------------------------------------------------------------------- */
+
+static comp_status find_level(comp__job *job, const char *option, const char *value) {
+  const comp_groups *g = &job->conditions;
+  comp_suggest search = {.word = value};
+  for (size_t l = 0; l < g->n_levels; l++) {
+    if (strcmp(g->levels[l], value) == 0) return COMP_OK;
+    comp_suggest_offer(&search, g->levels[l]);
+  }
+  return comp__error(COMP_ERR_DATA, "%s: no sample has '%s' in column '%s'%s%s%s (%s)", job->source, value,
+                     job->o.train.condition, search.best ? "; did you mean '" : "", search.best ? search.best : "",
+                     search.best ? "'?" : "", option);
+}
+
+/* "COL=A,B", so that samples without a value are left out. */
+static comp_status keep_known(comp__job *job, size_t missing) {
+  const comp_groups *g = &job->conditions;
+  size_t size;
+  free(job->keep_known);
+  FILE *text = open_memstream(&job->keep_known, &size);
+  if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  fprintf(text, "%s=", job->o.train.condition);
+  bool comma = false;
+  for (size_t l = 0; l < g->n_levels; l++) {
+    fprintf(text, "%s%s", l ? "," : "", g->levels[l]);
+    comma = comma || strchr(g->levels[l], ',');
+  }
+  fclose(text);
+  if (comma)
+    return comp__error(COMP_ERR_DATA,
+                       "%s: %zu samples have no value in column '%s': leave them out first, with comp prep --keep",
+                       job->source, missing, job->o.train.condition);
+  comp__info(job->context, "%zu samples have no value in '%s' and are left out", missing, job->o.train.condition);
+  return COMP_OK;
+}
+
+static comp_status check_condition(comp__job *job, const comp_table *obs) {
+  const comp__run_options *o = &job->o;
+  comp_groups *g = &job->conditions;
+  const char *path = job->source;
+  size_t column;
+  comp_status status = comp_table_require(&column, obs, o->train.condition);
+  if (status == COMP_OK) status = comp_table_groups(g, obs, column);
+  if (status != COMP_OK) return comp__error_in_data(job, status);
+  if (g->rows == 0 && o->prep.filter.n_keep) return comp__error(COMP_ERR_DATA, "%s: --keep leaves no sample", path);
+  if (g->n_levels < 2)
+    return comp__error(COMP_ERR_DATA, "%s: column '%s' has %s%s: a condition needs two values at least", path,
+                       o->train.condition, g->n_levels ? "one value only" : "no values",
+                       o->prep.filter.n_keep ? " in the samples that --keep leaves" : "");
+  if (g->n_levels > MOST_CONDITIONS)
+    return comp__error(COMP_ERR_DATA, "%s: column '%s' has %zu different values: that is no condition", path,
+                       o->train.condition, g->n_levels);
+  size_t known = 0;
+  for (size_t l = 0; l < g->n_levels; l++) {
+    known += g->counts[l];
+    if (g->counts[l] < FEWEST_SAMPLES)
+      return comp__error(
+          COMP_ERR_DATA,
+          "%s: too few samples have '%s' in column '%s': %zu, where %d are needed; leave it out or merge it", path,
+          g->levels[l], o->train.condition, g->counts[l], FEWEST_SAMPLES);
+  }
+  if (known < g->rows && !job->table) return keep_known(job, g->rows - known);
+  return COMP_OK;
+}
+
+/* A label or a target: some values, each of several samples. */
+static comp_status check_groups(comp__job *job, const comp_table *obs, const char *option, const char *name) {
+  comp_groups g = {0};
+  size_t column;
+  if (!name) return COMP_OK;
+  if (strcmp(name, job->o.train.condition) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "%s and --condition are the same column", option);
+  comp_status status = comp_table_require(&column, obs, name);
+  if (status == COMP_OK) status = comp_table_groups(&g, obs, column);
+  if (status != COMP_OK) return comp__error_in_data(job, status);
+  if (g.n_levels == 0)
+    status = comp__error(COMP_ERR_DATA, "%s: column '%s' has no values", job->source, name);
+  else if (g.n_levels > 2 && g.n_levels > g.rows / 4)
+    status = comp__error(COMP_ERR_DATA, "%s: column '%s' has %zu different values in %zu samples: that is no %s",
+                         job->source, name, g.n_levels, g.rows, option + 2);
+  comp_groups_release(&g);
+  return status;
+}
+
+/* Predictions of two conditions may not go by the same name. */
+static comp_status check_layers(comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  char first[COMP_LAYER_NAME_SIZE], second[COMP_LAYER_NAME_SIZE];
+  for (size_t a = 0; a < g->n_levels; a++) {
+    comp_counterfactual_layer_name(first, g->levels[a]);
+    for (size_t b = a + 1; b < g->n_levels; b++) {
+      comp_counterfactual_layer_name(second, g->levels[b]);
+      if (strcmp(first, second) == 0)
+        return comp__error(
+            COMP_ERR_DATA,
+            "%s: the predictions for '%s' and '%s' of column '%s' would both be the layer '%s': rename one "
+            "of the two values",
+            job->source, g->levels[a], g->levels[b], job->o.train.condition, first);
+    }
+  }
+  return COMP_OK;
+}
+
+/* From which condition to which predictions are shown first. */
+static comp_status choose_change(comp__job *job) {
+  const comp__run_options *o = &job->o;
+  const comp_groups *g = &job->conditions;
+  comp_status status = COMP_OK;
+  if (o->to) status = find_level(job, "--to", o->to);
+  if (status == COMP_OK && o->from) status = find_level(job, "--from", o->from);
+  if (status != COMP_OK) return status;
+  if (o->from && o->to && strcmp(o->from, o->to) == 0)
+    return comp__error(COMP_ERR_ARGUMENT, "--from and --to are the same condition");
+  if (o->protect && !o->to) return COMP_OK;
+  job->to = o->to;
+  for (size_t l = g->n_levels; l > 0 && !job->to; l--)
+    if (!o->from || strcmp(g->levels[l - 1], o->from) != 0) job->to = g->levels[l - 1];
+  job->from = o->from;
+  for (size_t l = 0; l < g->n_levels && !job->from; l++)
+    if (strcmp(g->levels[l], job->to) != 0) job->from = g->levels[l];
+  return check_layers(job);
+}
+
+/* Whether row i has one of the values of "COL=A,B". */
+static bool is_kept(const comp_table *obs, size_t column, const char *values, size_t i) {
+  char buffer[256];
+  const char *text = comp_table_format(obs, column, i, buffer, sizeof buffer);
+  size_t length = strlen(text);
+  for (const char *at = values;; at += strcspn(at, ",") + 1) {
+    if (strcspn(at, ",") == length && strncmp(at, text, length) == 0) return true;
+    if (!at[strcspn(at, ",")]) return false;
+  }
+}
+
+/* The rows that the option `keep` leaves. *out should be freed via comp_table_free(). */
+static comp_status keep_rows(comp_table **out, const comp__job *job, const comp_table *obs) {
+  const char *const *keep = job->o.prep.filter.keep;
+  size_t n = 0, column, *rows = NULL;
+  comp_status status = comp__alloc(&rows, comp_table_row_count(obs) + 1, sizeof *rows);
+  for (size_t i = 0; rows && i < comp_table_row_count(obs); i++) rows[n++] = i;
+  for (size_t k = 0; k < job->o.prep.filter.n_keep && status == COMP_OK; k++) {
+    const char *equals = strchr(keep[k], '='); /* there is one: the options were checked */
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)(equals - keep[k]), keep[k]);
+    status = comp_table_require(&column, obs, name);
+    size_t left = 0;
+    for (size_t i = 0; i < n && status == COMP_OK; i++)
+      if (is_kept(obs, column, equals + 1, rows[i])) rows[left++] = rows[i];
+    n = left;
+  }
+  if (status == COMP_OK) status = comp_table_select(out, obs, rows, n);
+  comp__free(rows);
+  return status;
+}
+
+comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
+  const comp__run_options *o = &job->o;
+  comp_status status = check_condition(job, obs);
+  if (status == COMP_OK) status = check_groups(job, obs, "--label", o->label);
+  if (status == COMP_OK) status = check_groups(job, obs, "--target", o->target);
+  if (status == COMP_OK && o->k >= job->conditions.rows)
+    status = comp__error(COMP_ERR_DATA, "%s: %zu neighbours (--k) cannot be had of %zu samples", job->source, o->k,
+                         job->conditions.rows);
+  return status == COMP_OK ? choose_change(job) : status;
+}
+
+/* Whether the data is a table of numbers and names; options that are for the other kind are an error. */
+static comp_status choose_kind(comp__job *job) {
+  static const char *const for_tables[] = {"drop", "drop-missing"}, *const for_genes[] = {"hvg", "no-hvg", "keep"};
+  const comp__run_options *o = &job->o;
+  bool text = strcmp(job->format, "csv") == 0;
+  job->table = o->as == COMP__AS_TABLE || (o->as == COMP__AS_AUTO && text && !o->read.metadata && !o->read.transpose);
+  if (job->table && !text)
+    return comp__error(COMP_ERR_DATA, "%s: not a text table: --as table is for .csv and .tsv", job->source);
+  for (size_t i = 0; i < 3 && job->table; i++)
+    if (comp_options_given(job->options, for_genes[i]))
+      return comp__error(COMP_ERR_ARGUMENT, "--%s is not for tables", for_genes[i]);
+  for (size_t i = 0; i < 2 && !job->table; i++)
+    if (comp_options_given(job->options, for_tables[i]))
+      return comp__error(COMP_ERR_ARGUMENT, "--%s is for tables only", for_tables[i]);
+  return COMP_OK;
+}
+
+static comp_status check_table(comp__job *job) {
+  comp_table *table = NULL;
+  comp_status status = comp__table_read(&table, job->context, job->o.input, &job->o.read);
+  status = status == COMP_OK ? comp__check_obs(job, table) : comp__error_in_data(job, status);
+  comp_table_free(table);
+  return status;
+}
+
+/* The tables of a data set, in which the samples are. */
+static comp_status check_samples(comp__job *job, const comp_dataset *dataset) {
+  comp_table *kept = NULL;
+  comp_status status = keep_rows(&kept, job, comp_dataset_obs(dataset));
+  status = status == COMP_OK ? comp__check_obs(job, kept) : comp__error_in_data(job, status);
+  comp_table_free(kept);
+  return status;
+}
+
+static comp_status check_file(comp__job *job) {
+  comp__read_options read = job->o.read;
+  comp_dataset *names = NULL;
+  read.skip_slots = true;
+  read.skip_x = strcmp(job->format, "csv") != 0; /* a text table is told apart by its values */
+  read.layer = NULL;
+  comp_status status = comp__dataset_read(&names, job->context, job->o.input, &read);
+  status = status == COMP_OK ? check_samples(job, names) : comp__error_in_data(job, status);
+  comp_dataset_free(names);
+  return status;
+}
+
+comp_status comp__check_data(comp__job *job) {
+  comp_status status = job->given ? COMP_OK : comp_file_format(&job->format, job->o.input);
+  if (status == COMP_OK) status = choose_kind(job);
+  if (status != COMP_OK) return status;
+  return job->given ? check_samples(job, job->given) : job->table ? check_table(job) : check_file(job);
+}

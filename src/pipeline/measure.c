@@ -1,0 +1,142 @@
+/* measure.c: steps of a run: scores.json and diagnose.json. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comp/baseline.h"
+#include "comp/diagnose.h"
+#include "comp/file.h"
+#include "comp/score.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "pipeline/job.h"
+
+enum { MIN_LABEL = 20, MOST_CHANGES = 64, DIAGNOSE_SAMPLES = 2000, DIAGNOSE_PERMUTATIONS = 99 };
+
+/* ---- Scores ---------------------------------------------------------------------------------------------------- */
+
+/* Adds the embeddings: before, after, and those of other methods. */
+static comp_status add_embeddings(comp_options *s, comp__job *job) {
+  comp_status status = comp_options_set(s, "use", "X_pca,X_comp");
+  for (size_t i = 0; i < comp__compare_count(job) && status == COMP_OK; i++)
+    status = comp_options_add(s, "use", comp__compare_method(job, i)->embedding);
+  return status;
+}
+
+/* The condition, to see how well it is hidden; a target, to see what is left of it. */
+static comp_status add_predictions(comp_options *s, comp__job *job) {
+  comp_status status = comp_options_add(s, "predict", job->o.train.condition);
+  if (status == COMP_OK && job->o.target) status = comp_options_add(s, "predict", job->o.target);
+  if (status == COMP_OK && job->o.target) status = comp_options_set_bool(s, "fairness", true);
+  if (status != COMP_OK || !job->o.protect) return status;
+  bool boosted = comp__has_module(job, "boosted", "the condition is predicted without boosted trees");
+  return comp_options_set(s, "classifiers", boosted ? "logistic,forest,boosted" : "logistic,forest");
+}
+
+static comp_status add_change(comp_options *s, const char *from, const char *to) {
+  char layer[COMP_LAYER_NAME_SIZE];
+  comp_counterfactual_layer_name(layer, to);
+  comp_status status = comp_options_add(s, "counterfactual", layer);
+  if (status == COMP_OK) status = comp_options_add(s, "from", from);
+  return status == COMP_OK ? comp_options_add(s, "to", to) : status;
+}
+
+/* Whether the predictions of samples of one condition under another are scored. */
+static bool is_scored(const comp__job *job, const char *from, const char *to) {
+  if (strcmp(from, to) == 0 || (job->o.to && strcmp(job->o.to, to) != 0)) return false;
+  return !job->o.from || strcmp(job->o.from, from) == 0;
+}
+
+/* The changes of condition whose predictions are scored, the one that is shown first at the front. */
+static comp_status add_changes(comp_options *s, comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  size_t n = 1;
+  if (!job->to) return COMP_OK;
+  comp_status status = add_change(s, job->from, job->to);
+  for (size_t t = 0; t < g->n_levels; t++)
+    for (size_t f = 0; f < g->n_levels && status == COMP_OK; f++) {
+      const char *from = g->levels[f], *to = g->levels[t];
+      bool first = strcmp(from, job->from) == 0 && strcmp(to, job->to) == 0;
+      if (first || !is_scored(job, from, to)) continue;
+      if (n++ < MOST_CHANGES) status = add_change(s, from, to);
+    }
+  if (n > MOST_CHANGES)
+    comp__warn(job->context, "predictions of %zu more changes of condition are not scored: there are too many",
+               n - MOST_CHANGES);
+  return status;
+}
+
+comp_status comp__score_plan(comp__plan *plan, comp__job *job) {
+  comp_status status = comp_options_new(&plan->options, "score");
+  comp_options *s = plan->options;
+  if (status == COMP_OK) status = add_embeddings(s, job);
+  if (status == COMP_OK) status = comp_options_set(s, "condition", job->o.train.condition);
+  if (status == COMP_OK) status = comp_options_set(s, "label", job->o.label);
+  if (status == COMP_OK) status = comp_options_set(s, "metrics", "paper,scib");
+  if (status == COMP_OK) status = comp_options_set_int(s, "k", (int64_t)job->k);
+  if (status == COMP_OK) status = comp_options_set_real(s, "alpha", job->o.alpha);
+  if (status == COMP_OK) status = comp_options_set(s, "small-labels", "shrink");
+  if (status == COMP_OK) status = comp_options_set_int(s, "min-label", MIN_LABEL);
+  if (status == COMP_OK) status = comp_options_set_int(s, "seed", (int64_t)job->o.train.seed);
+  if (status == COMP_OK) status = add_predictions(s, job);
+  if (status == COMP_OK) status = add_changes(s, job);
+  return status == COMP_OK ? comp_options_check(s) : status;
+}
+
+comp_status comp__score_step(comp__job *job, const comp__plan *plan) {
+  comp_scores *scores = NULL;
+  comp_status status = comp_scores_run(&scores, job->context, job->dataset, plan->options);
+  if (status == COMP_OK) {
+    const char *text = comp_scores_json(scores);
+    status = comp_file_write(comp__path_at_work(job, plan->outputs[0]).text, text, strlen(text));
+  }
+  comp_scores_free(scores);
+  return status;
+}
+
+/* ---- Can the model be trusted? --------------------------------------------------------------------------------- */
+
+size_t comp__diagnose_count(comp__job *job) {
+  return !job->o.no_diagnose;
+}
+
+comp_status comp__diagnose_plan(comp__plan *plan, comp__job *job) {
+  comp_status status = comp_options_new(&plan->options, "diagnose");
+  if (status == COMP_OK) status = comp_options_set(plan->options, "label", job->o.label);
+  if (status == COMP_OK) status = comp_options_set_int(plan->options, "max-samples", DIAGNOSE_SAMPLES);
+  if (status == COMP_OK) status = comp_options_set_int(plan->options, "permutations", DIAGNOSE_PERMUTATIONS);
+  return status == COMP_OK ? comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed) : status;
+}
+
+/* As comp diagnose writes it. */
+static comp_status write_diagnosis(const char *path, const comp_diagnosis *diagnosis) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (out) fprintf(out, "%s\n", comp_diagnosis_json(diagnosis));
+  bool good = out && fclose(out) == 0;
+  comp_status status = good ? comp_file_write(path, text, size) : comp__error(COMP_ERR_MEMORY, "out of memory");
+  free(text);
+  return status;
+}
+
+/* Data that a model cannot be checked with is no reason to fail. */
+comp_status comp__diagnose_step(comp__job *job, const comp__plan *plan) {
+  comp_diagnosis *diagnosis = NULL;
+  const comp_model *model = job->model;
+  comp__path path = comp__path_at_work(job, plan->outputs[0]);
+  comp_status status = comp_diagnose(&diagnosis, job->context, job->dataset, &model, 1, NULL, plan->options);
+  if (status == COMP_OK) status = write_diagnosis(path.text, diagnosis);
+  comp_diagnosis_free(diagnosis);
+  if (status != COMP_ERR_DATA) return status;
+  comp__warn(job->context, "the model is not checked: %s", comp_error_message());
+  unlink(path.text); /* of an earlier run */
+  return COMP_OK;
+}
+
+/* Figures come next. */
+comp_status comp__diagnose_finish(comp__job *job) {
+  comp_status status = comp__folder_save(job, false);
+  if (status == COMP_OK) comp__has_module(job, "figures", "there are no figures; the page has its own");
+  return status;
+}

@@ -1,0 +1,38 @@
+/* options.h: a whole run (kind "run"): options of its own, and those of reading, preparation and training. */
+#ifndef COMP_PIPELINE_OPTIONS_H
+#define COMP_PIPELINE_OPTIONS_H
+
+#include "core/options.h"
+#include "io/options.h"
+#include "prep/options.h"
+#include "train/options.h"
+
+typedef enum comp__data_as { COMP__AS_AUTO, COMP__AS_OMICS, COMP__AS_TABLE } comp__data_as;
+
+typedef struct comp__run_options {
+  const char *input, *output;
+  const char *label, *target, *from, *to;
+  const char *compare; /* names of methods, commas between */
+  bool protect, fresh;
+  comp__data_as as;
+  bool no_hvg;
+  size_t k; /* 0: by the number of samples */
+  double alpha;
+  bool no_umap, no_correct, no_diagnose;
+  const char *figures; /* "svg", "png", "pdf" */
+  comp__read_options read;
+  comp__prep_options prep;
+  comp__tabular_options tabular;
+  comp__train_options train;
+} comp__run_options;
+
+extern const comp__options_kind comp__run_kind;
+
+/* The options in the order of help; null where one was not set and a preset or the data decides on it. With `groups`,
+ * a list that ends with NULL, only those under these headings. NULL: a text is not UTF-8. */
+json_t *comp__run_options_list(const comp_options *options, const char *const *groups);
+
+/* The same as canonical text, without those that do not decide on the result. It should be freed via free(). */
+comp_status comp__run_options_text(char **out, const comp_options *options, const char *const *groups);
+
+#endif
