@@ -243,11 +243,18 @@ done:
 /* The classifiers of this installation, as bits. */
 static unsigned all_classifiers(comp_context *context) {
   const char *library;
-  const unsigned all = (1U << COMP_CLASSIFIER_KINDS) - 1;
-  if (comp_module_load(&library, "boosted") == COMP_OK) return all;
-  comp__warn(context, "the condition is predicted without boosted trees: %s", comp_error_message());
-  comp__error_clear();
-  return all & ~(1U << COMP_CLASSIFIER_BOOSTED);
+  unsigned all = 0;
+  for (int kind = 0; kind < COMP_CLASSIFIER_KINDS; kind++) {
+    const char *module = comp_classifier_kind_module((comp_classifier_kind)kind);
+    if (!module || comp_module_load(&library, module) == COMP_OK) {
+      all |= 1U << kind;
+      continue;
+    }
+    comp__warn(context, "the condition is predicted without %s: %s",
+               comp_classifier_kind_title((comp_classifier_kind)kind), comp_error_message());
+    comp__error_clear();
+  }
+  return all;
 }
 
 static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {
@@ -355,8 +362,7 @@ static comp_status read_labels(comp__results *r, const comp_dataset *dataset) {
 }
 
 comp_status comp__results_run(comp__results *r, comp_context *context, const comp_dataset *dataset,
-                              const comp_model *const *models, size_t n_models,
-                              const comp__diagnose_options *options) {
+                              const comp_model *const *models, size_t n_models, const comp__diagnose_options *options) {
   comp_status status;
   comp__latent *latents = NULL;
   *r = (comp__results){.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};

@@ -23,7 +23,7 @@ classify      core
 metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
-verdict       core model train diagnose
+verdict       core classify model train diagnose
 report        core prep train task verdict
 options       core prep simulate linalg neighbors umap train task baseline diagnose
 modules       core cluster classify report
