@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/error.h"
 
@@ -107,6 +106,18 @@ const char *comp__nearest_name(const char *name, size_t n, const char *(*get)(co
     if (other) comp_suggest_offer(&search, other);
   }
   return search.best;
+}
+
+comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user) {
+  return comp_suggest_hint(&(comp_suggest){.word = name, .best = comp__nearest_name(name, n, get, user)});
+}
+
+static const char *nth_string(const void *user, size_t i) {
+  return comp__strings_get(user, i);
+}
+
+comp_hint comp__strings_hint(const comp__strings *strings, const char *name) {
+  return comp__hint(name, strings->count, nth_string, strings);
 }
 
 /* Length of the sequence that a lead byte opens and the lowest code point that may need it; 0 when it opens none. */
