@@ -9,19 +9,18 @@
  *   comp_transfer()        train on one condition, test on another                  "cell lines named after tumours"
  *   comp_fairness()        what a classifier of the target does to each group       "parity and equalised odds"
  *
- *     comp_predictability_options options = COMP_PREDICTABILITY_OPTIONS_INIT;
  *     comp_groups sex;                                         from comp_table_groups()
  *     comp_predictability_result result;
- *     if (comp_predictability(&result, context, z, sex.codes, sex.n_levels, &options) != COMP_OK)
+ *     if (comp_predictability(&result, context, z, sex.codes, sex.n_levels, NULL) != COMP_OK)
  *       puts(comp_error_message());
  *     printf("%g, floor %g\n", result.scores[0].accuracy, result.majority);
  *     comp_predictability_release(&result);
  *
- * Everywhere: `z` has one row a sample, dense or CSR (made dense inside). `codes` holds one level a sample, 0 ..
- * n_levels - 1, or -1 when it is not known: such samples are left out. A value of z that is not finite in a sample that
- * is used, a code out of range, or fewer than two levels with samples is an error. Results are the same bytes at any
- * number of threads and depend on the seed alone. Arrays of a result are owned by it until its release function; rates
- * of nothing (a group without samples) are NaN.
+ * Options are of the kind "classify". Everywhere: `z` has one row a sample, dense or CSR (made dense inside). `codes`
+ * holds one level a sample, 0 .. n_levels - 1, or -1 when it is not known: such samples are left out. A value of z that
+ * is not finite in a sample that is used, a code out of range, or fewer than two levels with samples is an error.
+ * Results are the same bytes at any number of threads and depend on the seed alone. Arrays of a result are owned by it
+ * until its release function; rates of nothing (a group without samples) are NaN.
  */
 #ifndef COMP_CLASSIFY_H
 #define COMP_CLASSIFY_H
@@ -31,6 +30,7 @@
 
 #include "comp/context.h"
 #include "comp/matrix.h"
+#include "comp/options.h"
 
 /* ---- Classifiers ----------------------------------------------------------------------------------------------- */
 
@@ -76,20 +76,6 @@ COMP_API comp_status comp_classifier_predict(int32_t *out, comp_context *context
 
 /* ---- Predictability: cross-validated --------------------------------------------------------------------------- */
 
-typedef struct comp_predictability_options {
-  const comp_classifier_kind *classifiers; /* NULL: logistic and forest */
-  size_t n_classifiers;
-  size_t folds;          /* parts of equal size and mix of levels; each is predicted from the others. 2 or more */
-  size_t n_permutations; /* the same with shuffled codes, this often, for p; 0: no test. It takes that many times
-                            as long: prefer the logistic classifier for it */
-  uint64_t seed;         /* of the folds, the forest and the permutations */
-} comp_predictability_options;
-
-#define COMP_PREDICTABILITY_OPTIONS_INIT                                                                               \
-  { NULL, 0, 5, 0, 0 }
-
-COMP_API comp_status comp_predictability_options_check(const comp_predictability_options *options);
-
 /* Of one classifier. */
 typedef struct comp_predictability_score {
   comp_classifier_kind classifier;
@@ -110,26 +96,15 @@ typedef struct comp_predictability_result {
   comp_predictability_score *scores; /* [n_scores], in the order of the options */
 } comp_predictability_result;
 
-/* Fewer samples than folds, or fewer than two levels with as many samples as folds, is an error. Levels with fewer are
- * kept, with a warning: some folds lack them. It should be released via comp_predictability_release(). */
+/* Each of "folds" parts, of equal size and mix of levels, is predicted from the others by each of "classifiers"; the
+ * same with "permutations" shuffled codes, for p. Fewer samples than folds, or fewer than two levels with as many
+ * samples as folds, is an error. Levels with fewer are kept, with a warning: some folds lack them. It should be
+ * released via comp_predictability_release(). */
 COMP_API comp_status comp_predictability(comp_predictability_result *out, comp_context *context, const comp_matrix *z,
-                                         const int32_t *codes, size_t n_levels,
-                                         const comp_predictability_options *options);
+                                         const int32_t *codes, size_t n_levels, const comp_options *options);
 COMP_API void comp_predictability_release(comp_predictability_result *result);
 
 /* ---- One split: held out, transfer, fairness ------------------------------------------------------------------- */
-
-typedef struct comp_split_options {
-  comp_classifier_kind classifier;
-  double test_share; /* comp_holdout(), comp_fairness(): the part that is tested on, with the same mix of levels; more
-                        than 0 and less than 1 */
-  uint64_t seed;     /* of the split and the forest */
-} comp_split_options;
-
-#define COMP_SPLIT_OPTIONS_INIT                                                                                        \
-  { COMP_CLASSIFIER_FOREST, 0.3, 0 }
-
-COMP_API comp_status comp_split_options_check(const comp_split_options *options);
 
 typedef struct comp_accuracy {
   size_t n_train, n_test;
@@ -144,16 +119,17 @@ typedef struct comp_accuracy {
   double *correct;      /* [n_levels]: share of the predictions of the level that were right (precision) */
 } comp_accuracy;
 
-/* Trains on one part, tests on the rest. It should be released via comp_accuracy_release(). */
+/* Trains "classifier" on one part, tests on the rest, of "test-share". It should be released via
+ * comp_accuracy_release(). */
 COMP_API comp_status comp_holdout(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *codes,
-                                  size_t n_levels, const comp_split_options *options);
+                                  size_t n_levels, const comp_options *options);
 
 /* Trains on all samples of one condition, tests on all of another: can labels be carried over? Training samples of
  * fewer than two labels, or a condition without samples, is an error; a label that only the test has is counted in
- * `unseen`, with a warning. options->test_share is not used. It should be released via comp_accuracy_release(). */
+ * `unseen`, with a warning. "test-share" is not used. It should be released via comp_accuracy_release(). */
 COMP_API comp_status comp_transfer(comp_accuracy *out, comp_context *context, const comp_matrix *z,
                                    const int32_t *conditions, int32_t train_condition, int32_t test_condition,
-                                   const int32_t *labels, size_t n_labels, const comp_split_options *options);
+                                   const int32_t *labels, size_t n_labels, const comp_options *options);
 COMP_API void comp_accuracy_release(comp_accuracy *accuracy);
 
 /* Of one group, on the test samples. */
@@ -182,7 +158,7 @@ typedef struct comp_fairness_result {
  */
 COMP_API comp_status comp_fairness(comp_fairness_result *out, comp_context *context, const comp_matrix *z,
                                    const int32_t *targets, size_t n_levels, const int32_t *groups, size_t n_groups,
-                                   const comp_split_options *options);
+                                   const comp_options *options);
 COMP_API void comp_fairness_release(comp_fairness_result *result);
 
 #endif

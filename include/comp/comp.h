@@ -21,7 +21,8 @@
  *   neighbors.h nearest neighbours
  *   umap.h      layouts in two dimensions
  *   pca.h       principal components
- *   score.h     how well embeddings mix conditions and keep labels apart
+ *   metrics.h   how well embeddings mix conditions and keep labels apart
+ *   score.h     all scores of a data set: metrics, classifiers, counterfactuals
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be told from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
@@ -52,6 +53,7 @@
 #include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/matrix.h"
+#include "comp/metrics.h"
 #include "comp/model.h"
 #include "comp/neighbors.h"
 #include "comp/options.h"

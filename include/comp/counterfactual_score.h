@@ -1,13 +1,16 @@
 /*
  * counterfactual_score.h: how good predictions of another condition are.
  *
- *     comp_counterfactual_score_options options = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
- *     options.condition = "stim";
- *     options.label = "cell_type";
- *     options.from = "CTRL";
- *     options.to = "STIM";
- *     comp_counterfactual_score *score;
- *     if (comp_counterfactual_score_run(&score, context, dataset, &options) != COMP_OK) puts(comp_error_message());
+ *     comp_options *options;
+ *     comp_options_new(&options, "score");
+ *     comp_options_set(options, "condition", "stim");
+ *     comp_options_set(options, "label", "cell_type");
+ *     comp_options_set(options, "counterfactual", "counterfactual_STIM");
+ *     comp_options_set(options, "from", "CTRL");
+ *     comp_options_set(options, "to", "STIM");
+ *     comp_scores *scores;                                                  comp/score.h
+ *     if (comp_scores_run(&scores, context, dataset, options) != COMP_OK) puts(comp_error_message());
+ *     const comp_counterfactual_score *score = comp_scores_change_at(scores, 0);
  *
  * The data set has X (real values, logged) and, in a layer, what comp counterfactual predicted for the samples of
  * `from`. For each label, with
@@ -25,8 +28,10 @@
  * Over all genes, and over the n_de genes that differ most (the highest scores of comp_de_run(), to against from,
  * within the label):
  *
- *     r           Pearson correlation of p and t         mse  mean of (p - t)^2        r2  1 - sum (p - t)^2 / sum (t -
- * mean t)^2 r_change    Pearson correlation of p - c and t - c; not defined (NaN) for "no change"
+ *     r         Pearson correlation of p and t
+ *     mse       mean of (p - t)^2
+ *     r2        1 - sum (p - t)^2 / sum (t - mean t)^2
+ *     r_change  Pearson correlation of p - c and t - c; not defined (NaN) for "no change"
  *
  * and over the cells:
  *
@@ -45,32 +50,10 @@
 #define COMP_COUNTERFACTUAL_SCORE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-#include "comp/context.h"
 #include "comp/dataset.h"
 
 typedef struct comp_counterfactual_score comp_counterfactual_score;
-
-typedef struct comp_counterfactual_score_options {
-  const char *condition; /* a column of obs */
-  const char *label;     /* a column of obs; NULL: all samples together */
-  const char *layer;     /* the predictions; NULL: counterfactual_TO */
-  const char *from;      /* values of `condition` */
-  const char *to;
-  const char *pair;   /* a column of obs; NULL: no pairs */
-  const char *truth;  /* a layer; NULL: truth_TO if it is there */
-  size_t n_de;        /* genes that differ most */
-  size_t min_samples; /* labels with fewer samples on either side are left out, with a warning */
-  size_t max_cells;   /* on a side, for e_distance; 0: no limit */
-  uint64_t seed;      /* of the choice of these cells */
-} comp_counterfactual_score_options;
-
-#define COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT                                                                         \
-  { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 50, 2, 1000, 0 }
-
-/* Checks every field that does not depend on the data; the message names the first bad one. */
-COMP_API comp_status comp_counterfactual_score_options_check(const comp_counterfactual_score_options *options);
 
 /* The three predictions, in this order everywhere. */
 typedef enum comp_predictor {
@@ -97,34 +80,27 @@ typedef struct comp_counterfactual_label {
   comp_counterfactual_values values[COMP_PREDICTORS];
 } comp_counterfactual_label;
 
-/* Scores the predictions. It should be freed via comp_counterfactual_score_free(). */
-COMP_API comp_status comp_counterfactual_score_run(comp_counterfactual_score **out, comp_context *context,
-                                                   const comp_dataset *dataset,
-                                                   const comp_counterfactual_score_options *options);
-
-/* NULL is allowed. */
-COMP_API void comp_counterfactual_score_free(comp_counterfactual_score *score);
+/* The change of condition, and the layer with the predictions. */
+COMP_API const char *comp_counterfactual_score_from(const comp_counterfactual_score *score);
+COMP_API const char *comp_counterfactual_score_to(const comp_counterfactual_score *score);
+COMP_API const char *comp_counterfactual_score_layer(const comp_counterfactual_score *score);
 
 /* The labels that were scored, in the order of their column, and the mean over them (each label counts once; undefined
  * values are left out), whose name is "mean" and whose numbers of samples are sums. Owned by the score. */
-COMP_API size_t comp_counterfactual_score_labels(const comp_counterfactual_score *score);
-COMP_API const comp_counterfactual_label *comp_counterfactual_score_label(const comp_counterfactual_score *score,
-                                                                          size_t index);
+COMP_API size_t comp_counterfactual_score_label_count(const comp_counterfactual_score *score);
+COMP_API const comp_counterfactual_label *comp_counterfactual_score_label_at(const comp_counterfactual_score *score,
+                                                                             size_t index);
 COMP_API const comp_counterfactual_label *comp_counterfactual_score_mean(const comp_counterfactual_score *score);
 
 /* The members of comp_counterfactual_values by number, for whoever prints them: a name such as "r_all", what it is in
  * one sentence, and the value. */
-COMP_API size_t comp_counterfactual_measures(void);
+COMP_API size_t comp_counterfactual_measure_count(void);
 COMP_API const char *comp_counterfactual_measure_name(size_t measure);
 COMP_API const char *comp_counterfactual_measure_summary(size_t measure);
-COMP_API double comp_counterfactual_measure(const comp_counterfactual_values *values, size_t measure);
+COMP_API double comp_counterfactual_measure_value(const comp_counterfactual_values *values, size_t measure);
 
 /* As a table: a row for each label and predictor, then the mean; columns label, predictor, n_from, n_to, and the
  * measures. It should be freed via comp_table_free(). */
 COMP_API comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *score);
-
-/* As JSON text: {"from", "to", "layer", "labels": [{"label", "n_from", "n_to", "prediction": {...}, "no_change": {...},
- * "mean_shift": {...}}], "mean": {...}}, undefined values as null. It should be freed via comp_free(). */
-COMP_API comp_status comp_counterfactual_score_json(char **out, const comp_counterfactual_score *score);
 
 #endif

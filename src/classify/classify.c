@@ -4,6 +4,7 @@
 
 #include "classify/examples.h"
 #include "classify/learner.h"
+#include "classify/options.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -12,21 +13,23 @@
 
 enum { STEP_PERMUTE = 3, STEP_SEED = 4 }; /* of COMP__RNG_CLASSIFY; examples.c has 0 and 1, forest.c 2, boosted.c 5 */
 
-static comp_status check_kind(comp_classifier_kind kind) {
-  if ((size_t)kind < COMP_CLASSIFIER_KINDS) return COMP_OK;
-  return comp__error(COMP_ERR_ARGUMENT, "there is no classifier number %d", (int)kind);
-}
-
 /* ---- predictability ---- */
 
-static const comp_classifier_kind default_kinds[] = {COMP_CLASSIFIER_LOGISTIC, COMP_CLASSIFIER_FOREST};
+static const char *const usual[] = {"logistic", "forest"};
 
-comp_status comp_predictability_options_check(const comp_predictability_options *o) {
-  if (o->folds < 2) return comp__error(COMP_ERR_ARGUMENT, "cross-validation needs at least 2 folds, not %zu", o->folds);
-  if (o->classifiers && o->n_classifiers == 0)
-    return comp__error(COMP_ERR_ARGUMENT, "the list of classifiers is empty");
-  for (size_t i = 0; o->classifiers && i < o->n_classifiers; i++)
-    if (check_kind(o->classifiers[i]) != COMP_OK) return COMP_ERR_ARGUMENT;
+/* The classifiers that are asked for, each once: out[COMP_CLASSIFIER_KINDS]. */
+static comp_status list_kinds(comp_classifier_kind *out, size_t *n, const comp__classify_options *o) {
+  const char *const *names = o->n_classifiers ? o->classifiers : usual;
+  const size_t count = o->n_classifiers ? o->n_classifiers : sizeof usual / sizeof *usual;
+  *n = 0;
+  for (size_t i = 0; i < count; i++) {
+    bool known = false;
+    comp_classifier_kind kind;
+    comp_status status = comp_classifier_kind_parse(&kind, names[i]);
+    if (status != COMP_OK) return status;
+    for (size_t k = 0; k < *n; k++) known = known || out[k] == kind;
+    if (!known) out[(*n)++] = kind;
+  }
   return COMP_OK;
 }
 
@@ -212,16 +215,16 @@ static void validation_release(validation *v, size_t runs) {
   comp__free(v->folds);
 }
 
-comp_status comp_predictability(comp_predictability_result *out, comp_context *context, const comp_matrix *z,
-                                const int32_t *codes, size_t n_levels, const comp_predictability_options *options) {
+comp_status comp__predictability(comp_predictability_result *out, comp_context *context, const comp_matrix *z,
+                                 const int32_t *codes, size_t n_levels, const comp__classify_options *options) {
   *out = (comp_predictability_result){0};
-  const comp_classifier_kind *kinds = options->classifiers ? options->classifiers : default_kinds;
-  const size_t n_kinds = options->classifiers ? options->n_classifiers : sizeof default_kinds / sizeof *default_kinds;
-  const size_t runs = options->n_permutations + 1;
+  comp_classifier_kind kinds[COMP_CLASSIFIER_KINDS];
+  size_t n_kinds;
+  const size_t runs = options->permutations + 1;
   comp__labelled data = {0};
   double *permuted = NULL;
   validation v = {.context = context, .data = &data, .n_folds = options->folds, .seed = options->seed};
-  comp_status status = comp_predictability_options_check(options);
+  comp_status status = list_kinds(kinds, &n_kinds, options);
   if (status != COMP_OK) return status;
   COMP__TRY(comp__labelled_init(&data, context, z, codes, n_levels));
   COMP__TRY(check_folds(context, &data, options->folds));
@@ -241,7 +244,7 @@ comp_status comp_predictability(comp_predictability_result *out, comp_context *c
   out->n_levels = data.n_used;
   out->majority = (double)largest / (double)data.all.n;
   out->folds = options->folds;
-  out->n_permutations = options->n_permutations;
+  out->n_permutations = options->permutations;
   out->n_scores = n_kinds;
 done:
   comp__progress_end(context);
@@ -252,19 +255,20 @@ done:
   return status;
 }
 
+comp_status comp_predictability(comp_predictability_result *out, comp_context *context, const comp_matrix *z,
+                                const int32_t *codes, size_t n_levels, const comp_options *options) {
+  comp__classify_options resolved;
+  *out = (comp_predictability_result){0};
+  comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
+  return status == COMP_OK ? comp__predictability(out, context, z, codes, n_levels, &resolved) : status;
+}
+
 void comp_predictability_release(comp_predictability_result *result) {
   comp__free(result->scores);
   *result = (comp_predictability_result){0};
 }
 
 /* ---- one split ---- */
-
-comp_status comp_split_options_check(const comp_split_options *o) {
-  if (!(o->test_share > 0.0 && o->test_share < 1.0))
-    return comp__error(COMP_ERR_ARGUMENT, "the share to test on must be more than 0 and less than 1, not %g",
-                       o->test_share);
-  return check_kind(o->classifier);
-}
 
 /* Two parts of some data, and what was predicted for the second. */
 typedef struct trial {
@@ -346,7 +350,7 @@ static void fill_accuracy(comp_accuracy *out, const trial *t) {
   out->majority = (double)out->test_counts[commonest] / (double)out->n_test;
 }
 
-static comp_status run_trial(comp_accuracy *out, comp_context *context, trial *t, const comp_split_options *o) {
+static comp_status run_trial(comp_accuracy *out, comp_context *context, trial *t, const comp__classify_options *o) {
   *out = (comp_accuracy){0};
   comp_status status = COMP_OK;
   COMP__TRY(count_parts(out, t));
@@ -357,15 +361,14 @@ done:
   return status;
 }
 
-comp_status comp_holdout(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *codes,
-                         size_t n_levels, const comp_split_options *options) {
+comp_status comp__holdout(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *codes,
+                          size_t n_levels, const comp__classify_options *options) {
   *out = (comp_accuracy){0};
   comp__labelled data = {0};
   trial t = {0};
   size_t *strata = NULL;
   bool *in_test = NULL;
-  comp_status status = comp_split_options_check(options);
-  if (status != COMP_OK) return status;
+  comp_status status;
   COMP__TRY(comp__labelled_init(&data, context, z, codes, n_levels));
   COMP__TRY(comp__alloc(&strata, data.all.n, sizeof *strata));
   COMP__TRY(comp__alloc(&in_test, data.all.n, sizeof *in_test));
@@ -388,17 +391,16 @@ static comp_status copy_codes(int32_t **out, const int32_t *codes, size_t n) {
   return status;
 }
 
-comp_status comp_transfer(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *conditions,
-                          int32_t train_condition, int32_t test_condition, const int32_t *labels, size_t n_labels,
-                          const comp_split_options *options) {
+comp_status comp__transfer(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *conditions,
+                           int32_t train_condition, int32_t test_condition, const int32_t *labels, size_t n_labels,
+                           const comp__classify_options *options) {
   *out = (comp_accuracy){0};
   const size_t rows = comp_matrix_rows(z);
   comp__labelled data = {0};
   trial t = {0};
   int32_t *codes = NULL;
   bool *in_test = NULL;
-  comp_status status = check_kind(options->classifier);
-  if (status != COMP_OK) return status;
+  comp_status status;
   if (train_condition == test_condition)
     return comp__error(COMP_ERR_ARGUMENT, "the conditions to train on and to test on are the same");
   COMP__TRY(copy_codes(&codes, labels, rows));
@@ -418,6 +420,24 @@ done:
   comp__free(codes);
   comp__labelled_release(&data);
   return status;
+}
+
+comp_status comp_holdout(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *codes,
+                         size_t n_levels, const comp_options *options) {
+  comp__classify_options resolved;
+  *out = (comp_accuracy){0};
+  comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
+  return status == COMP_OK ? comp__holdout(out, context, z, codes, n_levels, &resolved) : status;
+}
+
+comp_status comp_transfer(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *conditions,
+                          int32_t train_condition, int32_t test_condition, const int32_t *labels, size_t n_labels,
+                          const comp_options *options) {
+  comp__classify_options resolved;
+  *out = (comp_accuracy){0};
+  comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
+  if (status != COMP_OK) return status;
+  return comp__transfer(out, context, z, conditions, train_condition, test_condition, labels, n_labels, &resolved);
 }
 
 void comp_accuracy_release(comp_accuracy *accuracy) {
@@ -519,17 +539,16 @@ static comp_status join_codes(int32_t **out, const int32_t *targets, const int32
   return COMP_OK;
 }
 
-comp_status comp_fairness(comp_fairness_result *out, comp_context *context, const comp_matrix *z,
-                          const int32_t *targets, size_t n_levels, const int32_t *groups, size_t n_groups,
-                          const comp_split_options *options) {
+comp_status comp__fairness(comp_fairness_result *out, comp_context *context, const comp_matrix *z,
+                           const int32_t *targets, size_t n_levels, const int32_t *groups, size_t n_groups,
+                           const comp__classify_options *options) {
   *out = (comp_fairness_result){0};
   comp__labelled data = {0};
   trial t = {0};
   int32_t *codes = NULL;
   size_t *strata = NULL;
   bool *in_test = NULL;
-  comp_status status = comp_split_options_check(options);
-  if (status != COMP_OK) return status;
+  comp_status status;
   COMP__TRY(join_codes(&codes, targets, groups, n_groups, comp_matrix_rows(z)));
   COMP__TRY(comp__labelled_init(&data, context, z, codes, n_levels));
   COMP__TRY(comp__alloc(&strata, data.all.n, sizeof *strata));
@@ -553,6 +572,15 @@ done:
   comp__labelled_release(&data);
   if (status != COMP_OK) comp_fairness_release(out);
   return status;
+}
+
+comp_status comp_fairness(comp_fairness_result *out, comp_context *context, const comp_matrix *z,
+                          const int32_t *targets, size_t n_levels, const int32_t *groups, size_t n_groups,
+                          const comp_options *options) {
+  comp__classify_options resolved;
+  *out = (comp_fairness_result){0};
+  comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
+  return status == COMP_OK ? comp__fairness(out, context, z, targets, n_levels, groups, n_groups, &resolved) : status;
 }
 
 void comp_fairness_release(comp_fairness_result *result) {

@@ -7,7 +7,6 @@
 
 #include "cli/output.h"
 #include "cli/run.h"
-#include "cli/scores.h"
 #include "comp/figure.h"
 #include "comp/report.h"
 
@@ -408,11 +407,11 @@ static int add_name(run_job *job, const comp_baseline_method *method) {
   return 0;
 }
 
-enum { MOST_CHANGES = 64 };
+enum { MOST_CHANGES = 64, MIN_LABEL = 20 };
 
 /* The changes of condition whose predictions are scored, the one that is shown first at the front. */
 typedef struct change_list {
-  cli_change changes[MOST_CHANGES];
+  const char *from[MOST_CHANGES], *to[MOST_CHANGES];
   char layers[MOST_CHANGES][COMP_LAYER_NAME_SIZE];
   size_t n, left; /* left: those that are not in the list, for lack of room */
 } change_list;
@@ -433,98 +432,102 @@ static void list_changes(change_list *list, const run_job *job) {
           continue;
         }
         comp_counterfactual_layer(list->layers[list->n], to);
-        list->changes[list->n] = (cli_change){.layer = list->layers[list->n], .from = from, .to = to};
-        list->n++;
+        list->from[list->n] = from;
+        list->to[list->n++] = to;
       }
 }
 
-static comp_status write_scores(run_job *job, const cli_scores *scores) {
+/* As comp score writes it. */
+static comp_status write_scores(run_job *job, const comp_scores *scores) {
   cli_output output;
   if (!cli_output_open(&output, run_path(job, "scores.json"))) return COMP_ERR_IO;
-  comp_status status = cli_scores_put_json(output.file, scores);
-  if (status != COMP_OK) {
-    cli_output_abort(&output);
-    return status;
-  }
+  fputs(comp_scores_json(scores), output.file);
   return cli_output_commit(&output) ? COMP_OK : COMP_ERR_IO;
 }
 
-static int score(run_job *job, const comp_score_options *s, const cli_predict_options *p, change_list *list) {
-  comp_score *result = NULL;
-  cli_predictions predicted = {0};
-  comp_counterfactual_score_options c = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
-  c.condition = job->options->condition;
-  c.label = job->options->label;
-  c.seed = (uint64_t)job->options->seed;
+static int score(run_job *job, const comp_options *s, const change_list *list) {
+  comp_scores *scores = NULL;
   if (list->left)
     run_say(job, "comp: warning: predictions of %zu more changes of condition are not scored: there are too many",
             list->left);
-  comp_status status = comp_score_run(&result, job->context, job->dataset, s);
-  if (status == COMP_OK) status = cli_predictions_run(&predicted, job->context, job->dataset, result, p);
-  if (status == COMP_OK) status = cli_changes_run(job->session, job->dataset, &c, list->changes, list->n, false);
-  if (status == COMP_OK)
-    status = write_scores(job, &(cli_scores){.dataset = job->dataset,
-                                             .options = s,
-                                             .score = result,
-                                             .predictions = &predicted,
-                                             .changes = list->changes,
-                                             .n_changes = list->n});
+  comp_status status = comp_scores_run(&scores, job->context, job->dataset, s);
+  if (status == COMP_OK) status = write_scores(job, scores);
   int code = status == COMP_OK ? 0 : fail(job, status);
-  cli_changes_release(list->changes, list->n);
-  cli_predictions_release(&predicted);
-  comp_score_free(result);
+  comp_scores_free(scores);
   return code;
+}
+
+/* The options of the scores but for changes of condition. *out should be freed via comp_options_free(). */
+static comp_status score_options(comp_options **out, run_job *job) {
+  const run_options *o = job->options;
+  comp_status status = comp_options_new(out, "score");
+  comp_options *s = *out;
+  if (status == COMP_OK) status = comp_options_set(s, "use", job->embeddings);
+  if (status == COMP_OK) status = comp_options_set(s, "condition", o->condition);
+  if (status == COMP_OK) status = comp_options_set(s, "label", o->label);
+  if (status == COMP_OK) status = comp_options_set(s, "metrics", "paper,scib");
+  if (status == COMP_OK) status = comp_options_set_int(s, "k", (int64_t)job->k);
+  if (status == COMP_OK) status = comp_options_set_real(s, "alpha", o->alpha);
+  if (status == COMP_OK) status = comp_options_set(s, "small-labels", "shrink");
+  if (status == COMP_OK) status = comp_options_set_int(s, "min-label", MIN_LABEL);
+  if (status == COMP_OK) status = comp_options_set_int(s, "seed", o->seed);
+  if (status == COMP_OK) status = comp_options_add(s, "predict", o->condition);
+  if (status == COMP_OK && o->target) status = comp_options_add(s, "predict", o->target);
+  if (status == COMP_OK && o->target) status = comp_options_set_bool(s, "fairness", true);
+  if (status == COMP_OK && o->protect) {
+    bool boosted = has_module(job, "boosted", "the condition is predicted without boosted trees");
+    status = comp_options_set(s, "classifiers", boosted ? "logistic,forest,boosted" : "logistic,forest");
+  }
+  return status;
 }
 
 static int measure(run_job *job) {
   const run_options *o = job->options;
-  const char *outputs[2], *columns[3] = {o->condition, o->target, NULL};
+  const char *outputs[2];
+  char text[512];
   change_list list;
-  comp_score_options s = COMP_SCORE_OPTIONS_INIT;
-  cli_predict_options p = {.classifier = "forest", .folds = 5, .condition = o->condition, .label = o->label};
+  comp_options *s = NULL;
+  int code = 0;
   snprintf(job->embeddings, sizeof job->embeddings, "X_pca,X_comp");
   each_method(job, add_name);
-  s.embeddings = job->embeddings;
-  s.condition = o->condition;
-  s.label = o->label;
-  s.metrics = "paper,scib";
-  s.k = job->k;
-  s.alpha = o->alpha;
-  s.small_labels = COMP_SMALL_SHRINK;
-  s.min_label = 4 * 5;
-  s.seed = (uint64_t)o->seed;
-  p.columns.items = columns;
-  p.columns.count = o->target ? 2 : 1;
-  p.fairness = o->target != NULL;
-  p.classifiers = "logistic,forest";
-  if (o->protect && has_module(job, "boosted", "the condition is predicted without boosted trees"))
-    p.classifiers = "logistic,forest,boosted";
-  p.seed = o->seed;
+  list_changes(&list, job);
+  comp_status status = score_options(&s, job);
+  for (size_t i = 0; i < list.n && status == COMP_OK; i++) {
+    status = comp_options_add(s, "counterfactual", list.layers[i]);
+    if (status == COMP_OK) status = comp_options_add(s, "from", list.from[i]);
+    if (status == COMP_OK) status = comp_options_add(s, "to", list.to[i]);
+  }
+  if (status == COMP_OK) status = comp_options_check(s);
+  if (status != COMP_OK) {
+    code = status == COMP_ERR_ARGUMENT ? cli_option_error(job->session) : fail(job, status);
+    goto done;
+  }
   run_line_start(job, "score", "score");
   run_line_path(job, "-i", "data.h5ad");
-  run_line_text(job, "--use", s.embeddings);
+  run_line_text(job, "--use", job->embeddings);
   run_line_text(job, "--condition", o->condition);
   run_line_text(job, "--label", o->label);
-  run_line_text(job, "--metrics", s.metrics);
-  run_line_number(job, "-k", (double)s.k);
-  run_line_number(job, "--alpha", s.alpha);
+  run_line_text(job, "--metrics", "paper,scib");
+  run_line_number(job, "-k", (double)job->k);
+  run_line_number(job, "--alpha", o->alpha);
   run_line_text(job, "--small-labels", "shrink");
-  run_line_number(job, "--min-label", (double)s.min_label);
+  run_line_number(job, "--min-label", MIN_LABEL);
   run_line_number(job, "--seed", (double)o->seed);
-  for (size_t i = 0; i < p.columns.count; i++) run_line_text(job, "--predict", columns[i]);
-  if (o->protect) run_line_text(job, "--classifiers", p.classifiers);
-  if (p.fairness) run_line_flag(job, "--fairness");
-  list_changes(&list, job);
+  run_line_text(job, "--predict", o->condition);
+  run_line_text(job, "--predict", o->target);
+  if (o->protect) run_line_text(job, "--classifiers", comp_options_get(s, "classifiers", text, sizeof text));
+  if (o->target) run_line_flag(job, "--fairness");
   for (size_t i = 0; i < list.n; i++) {
-    run_line_text(job, "--counterfactual", list.changes[i].layer);
-    run_line_text(job, "--from", list.changes[i].from);
-    run_line_text(job, "--to", list.changes[i].to);
+    run_line_text(job, "--counterfactual", list.layers[i]);
+    run_line_text(job, "--from", list.from[i]);
+    run_line_text(job, "--to", list.to[i]);
   }
   run_line_path(job, "--json", "scores.json");
-  int code = 0;
-  if (comp_score_options_check(&s) != COMP_OK) return cli_option_error(job->session);
-  if (run_step_needed(job, job->all, one(outputs, "scores.json"))) code = score(job, &s, &p, &list);
-  return code ? code : run_step_done(job);
+  if (run_step_needed(job, job->all, one(outputs, "scores.json"))) code = score(job, s, &list);
+  if (!code) code = run_step_done(job);
+done:
+  comp_options_free(s);
+  return code;
 }
 
 /* As comp diagnose writes it. */

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/classify.h"
 #include "comp/io.h"
 #include "comp/task.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
 #include "prep/options.h"
+#include "score/options.h"
 #include "task/options.h"
 #include "umap/options.h"
 
@@ -116,34 +116,36 @@ static comp_status recipe(comp__train_options *out, const comp__lab *lab, const 
 /* s of one condition, as the paper reports it, and kBET of all samples. */
 static comp_status mixing(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key,
                           const char *s_column, const char *kbet_column) {
-  comp_score_options options = COMP_SCORE_OPTIONS_INIT;
+  comp__score_options options = comp__scores_defaults().score;
+  const char *kbet = "kbet", *s = "s";
   comp_score *score = NULL;
   comp_status status;
-  options.embeddings = key;
+  options.embeddings = &key;
+  options.n_embeddings = options.n_metrics = 1;
   options.condition = "sex";
   options.alpha = 0.01;
-  options.metrics = "kbet";
-  COMP__TRY(comp_score_run(&score, lab->context, lab->dataset, &options));
+  options.metrics = &kbet;
+  COMP__TRY(comp__score_run(&score, lab->context, lab->dataset, &options));
   COMP__TRY(comp__figures_add(out, trial->row, kbet_column, comp_score_value(score, 0, 0)));
-  comp_score_free(score);
+  comp__score_free(score);
   score = NULL;
-  options.metrics = "s";
+  options.metrics = &s;
   options.k = 1000;
-  COMP__TRY(comp_score_run(&score, lab->context, lab->dataset, &options));
-  for (size_t p = 0; p < comp_score_parts(score, 0, 0); p++) {
+  COMP__TRY(comp__score_run(&score, lab->context, lab->dataset, &options));
+  for (size_t p = 0; p < comp_score_part_count(score, 0, 0); p++) {
     const comp_score_part *part = comp_score_part_at(score, 0, 0, p);
     if (part->condition && strcmp(part->condition, "Male") == 0)
       COMP__TRY(comp__figures_add(out, trial->row, s_column, part->value));
   }
 done:
-  comp_score_free(score);
+  comp__score_free(score);
   return status;
 }
 
 static comp_status audit(comp__figures *out, comp__lab *lab, const char *row, const comp_matrix *z) {
   comp_groups sex = {0}, income = {0};
   comp_fairness_result fairness;
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   const comp_table *obs = comp_dataset_obs(lab->dataset);
   size_t s, i;
   comp_status status;
@@ -155,7 +157,7 @@ static comp_status audit(comp__figures *out, comp__lab *lab, const char *row, co
   COMP__TRY(comp_table_groups(&income, obs, i));
   options.classifier = COMP_CLASSIFIER_LOGISTIC;
   COMP__TRY(
-      comp_fairness(&fairness, lab->context, z, income.codes, income.n_levels, sex.codes, sex.n_levels, &options));
+      comp__fairness(&fairness, lab->context, z, income.codes, income.n_levels, sex.codes, sex.n_levels, &options));
   status = comp__figures_add(out, row, "parity", fairness.parity_gap);
   if (status == COMP_OK) status = comp__figures_add(out, row, "odds", fairness.odds_gap);
   comp_fairness_release(&fairness);

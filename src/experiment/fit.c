@@ -7,14 +7,13 @@
 #include <unistd.h>
 
 #include "baseline/options.h"
-#include "comp/classify.h"
-#include "comp/counterfactual_score.h"
 #include "comp/io.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "prep/options.h"
+#include "score/options.h"
 #include "task/options.h"
 #include "umap/options.h"
 
@@ -180,7 +179,7 @@ comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model
 /* "kbet" of a label is "kbet/LABEL", for tables by label. */
 static comp_status add_parts(comp__figures *out, const comp__trial *trial, const comp_score *score, size_t metric,
                              const char *name) {
-  for (size_t p = 0; p < comp_score_parts(score, metric, 0); p++) {
+  for (size_t p = 0; p < comp_score_part_count(score, metric, 0); p++) {
     const comp_score_part *part = comp_score_part_at(score, metric, 0, p);
     char column[sizeof out->items->column];
     if (!part->label || part->condition) continue;
@@ -193,25 +192,26 @@ static comp_status add_parts(comp__figures *out, const comp__trial *trial, const
 
 comp_status comp__lab_score(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key, size_t k,
                             double alpha, size_t min_label, bool per_label) {
-  comp_score_options options = COMP_SCORE_OPTIONS_INIT;
+  comp__score_options options = comp__scores_defaults().score;
   comp_score *score = NULL;
   comp_status status;
-  options.embeddings = key;
+  options.embeddings = &key;
+  options.n_embeddings = 1;
   options.condition = lab->experiment->condition;
   options.label = lab->experiment->label;
   options.k = k;
   options.alpha = alpha;
-  options.small_labels = COMP_SMALL_SHRINK;
+  options.small_labels = COMP__SMALL_SHRINK;
   options.min_label = min_label;
-  COMP__TRY(comp_score_run(&score, lab->context, lab->dataset, &options));
-  for (size_t m = 0; m < comp_score_metrics(score); m++) {
+  COMP__TRY(comp__score_run(&score, lab->context, lab->dataset, &options));
+  for (size_t m = 0; m < comp_score_metric_count(score); m++) {
     const char *name = comp_score_metric_at(score, m)->name;
     COMP__TRY(comp__figures_add(out, trial->row, name, comp_score_value(score, m, 0)));
     if (per_label && comp_score_metric_at(score, m)->needs_label)
       COMP__TRY(add_parts(out, trial, score, m, strcmp(name, "m_kbet") == 0 ? "kbet" : "s"));
   }
 done:
-  comp_score_free(score);
+  comp__score_free(score);
   return status;
 }
 
@@ -271,13 +271,13 @@ comp_status comp__lab_find(char *out, size_t size, const char *folder, const cha
 static comp_status add_values(comp__figures *out, const char *row, const comp_counterfactual_label *label, bool mean) {
   static const char *const wanted[] = {"r_all", "r_de", "mse_all", "mse_de", "r_change_all", "rmse_pair"};
   const comp_counterfactual_values *values = &label->values[COMP_PREDICTOR_MODEL];
-  for (size_t m = 0; m < comp_counterfactual_measures(); m++)
+  for (size_t m = 0; m < comp_counterfactual_measure_count(); m++)
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
       char column[sizeof out->items->column];
       const char *name = comp_counterfactual_measure_name(m);
       if (strcmp(name, wanted[w]) != 0) continue;
       snprintf(column, sizeof column, mean ? "%s" : "%s/%s", name, label->label);
-      comp_status status = comp__figures_add(out, row, column, comp_counterfactual_measure(values, m));
+      comp_status status = comp__figures_add(out, row, column, comp_counterfactual_measure_value(values, m));
       if (status != COMP_OK) return status;
     }
   return COMP_OK;
@@ -289,7 +289,7 @@ comp_status comp__lab_counterfactual(comp__figures *out, comp__lab *lab, const c
   comp_prediction prediction = {0};
   comp_counterfactual_score *score = NULL;
   comp__counterfactual_options options = comp__counterfactual_defaults();
-  comp_counterfactual_score_options scoring = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
+  comp__counterfactual_score_options scoring = comp__scores_defaults().counterfactual;
   options.from = from;
   options.to = to;
   COMP__TRY(comp__counterfactual(&prediction, lab->context, model, lab->dataset, &options));
@@ -302,12 +302,12 @@ comp_status comp__lab_counterfactual(comp__figures *out, comp__lab *lab, const c
   scoring.from = from;
   scoring.to = to;
   scoring.pair = pair;
-  COMP__TRY(comp_counterfactual_score_run(&score, lab->context, lab->dataset, &scoring));
+  COMP__TRY(comp__counterfactual_score_run(&score, lab->context, lab->dataset, &scoring));
   COMP__TRY(add_values(out, trial->row, comp_counterfactual_score_mean(score), true));
-  for (size_t l = 0; l < comp_counterfactual_score_labels(score); l++)
-    COMP__TRY(add_values(out, trial->row, comp_counterfactual_score_label(score, l), false));
+  for (size_t l = 0; l < comp_counterfactual_score_label_count(score); l++)
+    COMP__TRY(add_values(out, trial->row, comp_counterfactual_score_label_at(score, l), false));
 done:
-  comp_counterfactual_score_free(score);
+  comp__counterfactual_score_free(score);
   comp_prediction_release(&prediction);
   return status;
 }
@@ -321,11 +321,11 @@ comp_status comp__lab_classify(comp__figures *out, comp__lab *lab, const char *r
   COMP__TRY(comp_table_require(&c, comp_dataset_obs(lab->dataset), column));
   COMP__TRY(comp_table_groups(&groups, comp_dataset_obs(lab->dataset), c));
   for (int kind = 0; kind < COMP_CLASSIFIER_KINDS; kind++) {
-    comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+    comp__classify_options options = comp__classify_defaults();
     comp_accuracy accuracy;
     char key[sizeof out->items->column];
     options.classifier = (comp_classifier_kind)kind;
-    COMP__TRY(comp_holdout(&accuracy, lab->context, z, groups.codes, groups.n_levels, &options));
+    COMP__TRY(comp__holdout(&accuracy, lab->context, z, groups.codes, groups.n_levels, &options));
     snprintf(key, sizeof key, "%s%s", name, suffixes[kind]);
     status = comp__figures_add(out, row, key, accuracy.accuracy);
     comp_accuracy_release(&accuracy);

@@ -6,7 +6,7 @@
 #define COMP_EXPERIMENT_LAB_H
 
 #include "comp/dataset.h"
-#include "comp/score.h"
+#include "comp/metrics.h"
 #include "comp/train.h"
 #include "experiment/experiment.h"
 #include "train/options.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/classify.h"
+#include "classify/options.h"
 #include "comp/io.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -92,7 +92,7 @@ static comp_status transfer(comp__figures *out, comp__lab *lab, const comp__tria
   const comp_matrix *z = comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
   comp_groups conditions = {0}, tissues = {0};
   comp_accuracy accuracy;
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   const comp_table *obs = comp_dataset_obs(lab->dataset);
   size_t c, t;
   comp_status status;
@@ -101,8 +101,8 @@ static comp_status transfer(comp__figures *out, comp__lab *lab, const comp__tria
   COMP__TRY(comp_table_groups(&conditions, obs, c));
   COMP__TRY(comp_table_groups(&tissues, obs, t));
   int32_t tumour = strcmp(conditions.levels[0], "tumor") == 0 ? 0 : 1;
-  COMP__TRY(comp_transfer(&accuracy, lab->context, z, conditions.codes, tumour, 1 - tumour, tissues.codes,
-                          tissues.n_levels, &options));
+  COMP__TRY(comp__transfer(&accuracy, lab->context, z, conditions.codes, tumour, 1 - tumour, tissues.codes,
+                           tissues.n_levels, &options));
   status = comp__figures_add(out, trial->row, column, accuracy.accuracy);
   comp_accuracy_release(&accuracy);
 done:

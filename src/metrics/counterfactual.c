@@ -1,6 +1,4 @@
 /* counterfactual.c: predictions of another condition against real samples of it, label by label. */
-#include "comp/counterfactual_score.h"
-
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +8,13 @@
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
+#include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/rng.h"
-#include "core/strings.h"
+#include "core/table.h"
 #include "core/threads.h"
+#include "metrics/options.h"
 #include "prep/options.h"
 
 struct comp_counterfactual_score {
@@ -24,16 +24,6 @@ struct comp_counterfactual_score {
   size_t n_labels;
   comp_counterfactual_label mean;
 };
-
-comp_status comp_counterfactual_score_options_check(const comp_counterfactual_score_options *o) {
-  if (!o->condition) return comp__error(COMP_ERR_ARGUMENT, "condition: the column is not given");
-  if (!o->from || !o->to) return comp__error(COMP_ERR_ARGUMENT, "from and to: both conditions must be given");
-  if (strcmp(o->from, o->to) == 0)
-    return comp__error(COMP_ERR_ARGUMENT, "from and to are the same condition, '%s'", o->to);
-  if (o->n_de < 2) return comp__error(COMP_ERR_ARGUMENT, "n_de: %zu genes are too few; at least 2", o->n_de);
-  if (o->min_samples < 1) return comp__error(COMP_ERR_ARGUMENT, "min_samples: at least 1");
-  return COMP_OK;
-}
 
 const char *comp_predictor_name(comp_predictor predictor) {
   static const char *const names[COMP_PREDICTORS] = {"prediction", "no change", "mean shift"};
@@ -69,7 +59,7 @@ static const measure_row measures[] = {
 };
 enum { MEASURES = sizeof measures / sizeof *measures };
 
-size_t comp_counterfactual_measures(void) {
+size_t comp_counterfactual_measure_count(void) {
   return MEASURES;
 }
 const char *comp_counterfactual_measure_name(size_t measure) {
@@ -83,7 +73,7 @@ static double *member(comp_counterfactual_values *values, size_t measure) {
   return (double *)((char *)values + measures[measure].offset);
 }
 
-double comp_counterfactual_measure(const comp_counterfactual_values *values, size_t measure) {
+double comp_counterfactual_measure_value(const comp_counterfactual_values *values, size_t measure) {
   return measure < MEASURES ? *(const double *)((const char *)values + measures[measure].offset) : NAN;
 }
 
@@ -108,7 +98,7 @@ static void row_mean(double *out, const comp_matrix *m, const size_t *rows, size
 
 typedef struct task {
   comp_context *context;
-  const comp_counterfactual_score_options *options;
+  const comp__counterfactual_score_options *options;
   int32_t from, to;                         /* codes of the condition */
   const comp_matrix *x, *predicted, *truth; /* truth: NULL when there is none */
   bool log_truth;
@@ -376,7 +366,7 @@ static void take_mean(comp_counterfactual_score *s) {
       double sum = 0.0;
       size_t n = 0;
       for (size_t i = 0; i < s->n_labels; i++) {
-        double value = comp_counterfactual_measure(&s->labels[i].values[p], m);
+        double value = comp_counterfactual_measure_value(&s->labels[i].values[p], m);
         if (isnan(value)) continue;
         sum += value;
         n++;
@@ -386,10 +376,6 @@ static void take_mean(comp_counterfactual_score *s) {
 }
 
 /* ---- From the data set ---- */
-
-static const char *nth_level(const void *user, size_t i) {
-  return ((const comp_groups *)user)->levels[i];
-}
 
 static comp_status read_column(comp_groups *out, const comp_dataset *d, const char *name, const char *what) {
   size_t column;
@@ -404,23 +390,22 @@ static comp_status find_level(int32_t *out, const comp_groups *groups, const cha
       *out = (int32_t)k;
       return COMP_OK;
     }
-  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
-  return comp__error(COMP_ERR_DATA, "column '%s' has no value '%s'%s%s%s", column, value,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(COMP_ERR_DATA, "column '%s' has no value '%s'%s", column, value,
+                     comp__groups_hint(groups, value).text);
 }
 
-static const char *nth_layer(const void *user, size_t i) {
-  return comp_dataset_entry_name(user, COMP_SLOT_LAYERS, i);
-}
-
-static comp_status find_layer(const comp_matrix **out, comp_context *context, const comp_dataset *d, const char *name) {
+static comp_status find_layer(const comp_matrix **out, const comp_dataset *d, const char *name) {
   *out = comp_dataset_get(d, COMP_SLOT_LAYERS, name);
-  if (!*out) {
-    const char *nearest = comp__nearest_name(name, comp_dataset_count(d, COMP_SLOT_LAYERS), nth_layer, d);
-    return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s%s%s (comp counterfactual makes predictions)", name,
-                       nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-  }
+  if (*out) return COMP_OK;
+  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s (comp counterfactual makes predictions)", name,
+                     comp__entry_hint(d, COMP_SLOT_LAYERS, name).text);
+}
+
+/* The same, with finite values. */
+static comp_status read_layer(const comp_matrix **out, comp_context *context, const comp_dataset *d, const char *name) {
   size_t row, col;
+  comp_status status = find_layer(out, d, name);
+  if (status != COMP_OK) return status;
   if (comp__matrix_find_nonfinite(&row, &col, context, *out))
     return comp__error(COMP_ERR_DATA,
                        "layer '%s' holds a value that is not a finite number: sample '%s' (row %zu), feature '%s'",
@@ -428,8 +413,28 @@ static comp_status find_layer(const comp_matrix **out, comp_context *context, co
   return COMP_OK;
 }
 
+comp_status comp__counterfactual_score_look(const comp_dataset *d, const comp__counterfactual_score_options *o) {
+  const struct { const char *option, *column; } others[] = {{"label", o->label}, {"pair", o->pair}};
+  comp_groups condition = {0};
+  const comp_matrix *layer;
+  size_t column;
+  int32_t code;
+  comp_status status;
+  COMP__TRY(find_layer(&layer, d, o->layer));
+  COMP__TRY(read_column(&condition, d, o->condition, "condition"));
+  COMP__TRY(find_level(&code, &condition, o->condition, o->from));
+  COMP__TRY(find_level(&code, &condition, o->condition, o->to));
+  for (int i = 0; i < 2 && status == COMP_OK; i++) {
+    if (others[i].column) status = comp_table_require(&column, comp_dataset_obs(d), others[i].column);
+    if (status != COMP_OK) comp__error_context(status, "%s", others[i].option);
+  }
+done:
+  comp_groups_release(&condition);
+  return status;
+}
+
 static comp_status find_matrices(task *t, comp_context *context, const comp_dataset *d) {
-  const comp_counterfactual_score_options *o = t->options;
+  const comp__counterfactual_score_options *o = t->options;
   char name[256];
   size_t row, col;
   comp_status status;
@@ -438,11 +443,11 @@ static comp_status find_matrices(task *t, comp_context *context, const comp_data
   if (comp__matrix_find_nonfinite(&row, &col, context, t->x))
     COMP__FAIL(COMP_ERR_DATA, "X holds a value that is not a finite number: sample '%s' (row %zu), feature '%s'",
                comp_dataset_obs_name(d, row), row + 1, comp_dataset_var_name(d, col));
-  COMP__TRY(find_layer(&t->predicted, context, d, t->score->layer));
+  COMP__TRY(read_layer(&t->predicted, context, d, t->score->layer));
   snprintf(name, sizeof name, "truth_%s", o->to);
   if (o->truth || comp_dataset_get(d, COMP_SLOT_LAYERS, name)) {
     comp_data_look look;
-    COMP__TRY(find_layer(&t->truth, context, d, o->truth ? o->truth : name));
+    COMP__TRY(read_layer(&t->truth, context, d, o->truth ? o->truth : name));
     COMP__TRY(comp_data_look_at(&look, context, t->x));
     t->log_truth = look.kind == COMP_DATA_LOG;
   }
@@ -502,7 +507,7 @@ done:
 }
 
 static comp_status run(task *t, const comp_dataset *d, const comp_groups *condition, const comp_groups *labels) {
-  const comp_counterfactual_score_options *o = t->options;
+  const comp__counterfactual_score_options *o = t->options;
   comp__de_options de_options = comp__de_defaults();
   comp_de *de = NULL;
   double *shift = NULL;
@@ -538,7 +543,7 @@ done:
   return status;
 }
 
-static comp_status name_score(comp_counterfactual_score *s, const comp_counterfactual_score_options *o) {
+static comp_status name_score(comp_counterfactual_score *s, const comp__counterfactual_score_options *o) {
   char layer[COMP_LAYER_NAME_SIZE];
   comp_counterfactual_layer(layer, o->to);
   comp_status status = comp__strdup(&s->layer, o->layer ? o->layer : layer);
@@ -547,14 +552,13 @@ static comp_status name_score(comp_counterfactual_score *s, const comp_counterfa
   return status;
 }
 
-comp_status comp_counterfactual_score_run(comp_counterfactual_score **out, comp_context *context,
-                                          const comp_dataset *dataset,
-                                          const comp_counterfactual_score_options *options) {
+comp_status comp__counterfactual_score_run(comp_counterfactual_score **out, comp_context *context,
+                                           const comp_dataset *dataset,
+                                           const comp__counterfactual_score_options *options) {
   *out = NULL;
   task t = {.context = context, .options = options};
   comp_groups condition = {0}, labels = {0}, pairs = {0};
   comp_status status;
-  COMP__TRY(comp_counterfactual_score_options_check(options));
   COMP__TRY(comp__calloc(&t.score, 1, sizeof *t.score));
   COMP__TRY(name_score(t.score, options));
   COMP__TRY(read_column(&condition, dataset, options->condition, "condition"));
@@ -576,11 +580,11 @@ done:
   comp_groups_release(&condition);
   comp_groups_release(&labels);
   comp_groups_release(&pairs);
-  comp_counterfactual_score_free(t.score);
+  comp__counterfactual_score_free(t.score);
   return status;
 }
 
-void comp_counterfactual_score_free(comp_counterfactual_score *s) {
+void comp__counterfactual_score_free(comp_counterfactual_score *s) {
   if (!s) return;
   for (size_t l = 0; s->names && l < s->n_labels; l++) comp__free(s->names[l]);
   comp__free(s->names);
@@ -591,10 +595,20 @@ void comp_counterfactual_score_free(comp_counterfactual_score *s) {
   comp__free(s);
 }
 
-size_t comp_counterfactual_score_labels(const comp_counterfactual_score *score) {
+const char *comp_counterfactual_score_from(const comp_counterfactual_score *score) {
+  return score->from;
+}
+const char *comp_counterfactual_score_to(const comp_counterfactual_score *score) {
+  return score->to;
+}
+const char *comp_counterfactual_score_layer(const comp_counterfactual_score *score) {
+  return score->layer;
+}
+size_t comp_counterfactual_score_label_count(const comp_counterfactual_score *score) {
   return score->n_labels;
 }
-const comp_counterfactual_label *comp_counterfactual_score_label(const comp_counterfactual_score *score, size_t index) {
+const comp_counterfactual_label *comp_counterfactual_score_label_at(const comp_counterfactual_score *score,
+                                                                    size_t index) {
   return index < score->n_labels ? &score->labels[index] : NULL;
 }
 const comp_counterfactual_label *comp_counterfactual_score_mean(const comp_counterfactual_score *score) {
@@ -633,7 +647,7 @@ comp_status comp_counterfactual_score_table(comp_table **out, const comp_counter
   COMP__TRY(comp_table_add_numbers(table, "n_to", numbers, true));
   for (size_t m = 0; m < MEASURES; m++) {
     for (size_t i = 0; i < rows; i++)
-      numbers[i] = comp_counterfactual_measure(&nth(s, i / COMP_PREDICTORS)->values[i % COMP_PREDICTORS], m);
+      numbers[i] = comp_counterfactual_measure_value(&nth(s, i / COMP_PREDICTORS)->values[i % COMP_PREDICTORS], m);
     COMP__TRY(comp_table_add_numbers(table, measures[m].name, numbers, false));
   }
   *out = table;
@@ -652,7 +666,7 @@ static json_t *label_json(const comp_counterfactual_label *l) {
   for (int p = 0; object && p < COMP_PREDICTORS; p++) {
     json_t *values = json_object();
     for (size_t m = 0; values && m < MEASURES; m++) {
-      double value = comp_counterfactual_measure(&l->values[p], m);
+      double value = comp_counterfactual_measure_value(&l->values[p], m);
       json_object_set_new(values, measures[m].name, isfinite(value) ? json_real(value) : json_null());
     }
     json_object_set_new(object, keys[p], values);
@@ -660,7 +674,7 @@ static json_t *label_json(const comp_counterfactual_label *l) {
   return object;
 }
 
-comp_status comp_counterfactual_score_json(char **out, const comp_counterfactual_score *s) {
+comp_status comp__counterfactual_score_json(char **out, const comp_counterfactual_score *s) {
   json_t *labels = json_array();
   for (size_t l = 0; l < s->n_labels; l++) json_array_append_new(labels, label_json(&s->labels[l]));
   json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o}", "from", s->from, "to", s->to, "layer", s->layer, "labels",

@@ -66,18 +66,18 @@ done:
 
 /* How many neighbours to look at within a label; 0 and a reason when it is left out. */
 static size_t label_k(const char **why, const comp__scoring *s, const comp__view *view) {
-  const comp_score_options *o = s->options;
+  const comp__score_options *o = s->options;
   *why = NULL;
   if (view->n == 0)
     *why = "no samples";
   else if (view->present < 2)
     *why = "a single condition";
-  else if (o->small_labels == COMP_SMALL_LEAVE_OUT && view->n / 4 < o->k)
+  else if (o->small_labels == COMP__SMALL_LEAVE_OUT && view->n / 4 < o->k)
     *why = "fewer than 4 k samples";
-  else if (o->small_labels == COMP_SMALL_SHRINK && (view->n < o->min_label || view->n < 4))
+  else if (o->small_labels == COMP__SMALL_SHRINK && (view->n < o->min_label || view->n < 4))
     *why = "fewer samples than the minimum";
   if (*why) return 0;
-  return o->small_labels == COMP_SMALL_SHRINK && view->n / 4 < o->k ? view->n / 4 : o->k;
+  return o->small_labels == COMP__SMALL_SHRINK && view->n / 4 < o->k ? view->n / 4 : o->k;
 }
 
 /* The neighbourhoods of one label among all samples. */
@@ -95,7 +95,7 @@ static comp_status one_label(comp__score_cell *out, comp__scoring *s, measure_fn
   comp_status status;
   comp__neighborhoods h;
   double *values = NULL;
-  if (s->options->scope == COMP_SCOPE_GLOBAL)
+  if (s->options->scope == COMP__SCOPE_GLOBAL)
     COMP__TRY(global_hoods(&h, s, view, label, k));
   else
     COMP__TRY(comp__view_neighborhoods(&h, s, view, k));
@@ -129,13 +129,13 @@ static comp_status add_condition_means(comp__score_cell *out, comp__scoring *s) 
 
 static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
   comp_status status;
-  bool too_small = false; /* a label that COMP_SMALL_SHRINK would take */
+  bool too_small = false; /* a label that COMP__SMALL_SHRINK would take */
   for (size_t l = 0; l < s->n_labels; l++) {
     comp__view *view;
     const char *why;
     COMP__TRY(comp__scoring_label(&view, s, l));
     size_t k = label_k(&why, s, view);
-    too_small = too_small || (k == 0 && view->present > 1 && s->options->small_labels == COMP_SMALL_LEAVE_OUT);
+    too_small = too_small || (k == 0 && view->present > 1 && s->options->small_labels == COMP__SMALL_LEAVE_OUT);
     if (k == 0)
       COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, 0, NAN, why));
     else

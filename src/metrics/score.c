@@ -16,7 +16,6 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/strings.h"
-#include "neighbors/options.h"
 
 struct comp_score {
   size_t samples;
@@ -30,20 +29,16 @@ struct comp_score {
 
 /* ------------------------------------------------------------------------------------------------ lists of names */
 
-/* Appends the parts of a list separated by commas, each once. */
-static comp_status split(comp__strings *out, const char *list, const char *what) {
-  for (const char *at = list;;) {
-    size_t length = strcspn(at, ",");
-    if (length == 0) return comp__error(COMP_ERR_ARGUMENT, "%s: a name is empty in '%s'", what, list);
+/* Appends names, each once. */
+static comp_status append_names(comp__strings *out, const char *const *names, size_t n, const char *option) {
+  for (size_t k = 0; k < n; k++) {
     bool known = false;
-    for (size_t i = 0; i < out->count; i++) {
-      const char *name = comp__strings_get(out, i);
-      known = known || (strlen(name) == length && strncmp(name, at, length) == 0);
-    }
-    comp_status status = known ? COMP_OK : comp__strings_append(out, at, length);
-    if (status != COMP_OK || at[length] == '\0') return status;
-    at += length + 1;
+    if (!names[k][0]) return comp__error(COMP_ERR_ARGUMENT, "%s: a name is empty", option);
+    for (size_t i = 0; i < out->count; i++) known = known || strcmp(comp__strings_get(out, i), names[k]) == 0;
+    comp_status status = known ? COMP_OK : comp__strings_append(out, names[k], strlen(names[k]));
+    if (status != COMP_OK) return status;
   }
+  return COMP_OK;
 }
 
 static const char *const FAMILIES[] = {"paper", "batch", "bio", "total", "other", "scib", "all"};
@@ -69,14 +64,15 @@ static bool in_total_of(const comp__metric *metric, const char *name) {
 enum { NOT_CHOSEN, CHOSEN_BY_FAMILY, CHOSEN_BY_NAME };
 
 /* how [metrics]: whether and how each metric of the table is asked for. */
-static comp_status choose(char *how, const char *list) {
-  comp_status status;
-  comp__strings names = {0};
+static comp_status choose(char *how, const comp__score_options *o) {
+  static const char *const usual[] = {"paper"};
+  const char *const *names = o->n_metrics ? o->metrics : usual;
+  const size_t n = o->n_metrics ? o->n_metrics : 1;
   memset(how, NOT_CHOSEN, comp__metrics_count());
-  COMP__TRY(split(&names, list, "metrics"));
-  for (size_t i = 0; i < names.count; i++) {
-    const char *name = comp__strings_get(&names, i);
+  for (size_t i = 0; i < n; i++) {
+    const char *name = names[i];
     bool found = false;
+    if (!name[0]) return comp__error(COMP_ERR_ARGUMENT, "metrics: a name is empty");
     for (size_t m = 0; m < comp__metrics_count(); m++) {
       const comp__metric *metric = comp__metric_at(m);
       bool itself = strcmp(metric->info.name, name) == 0;
@@ -85,27 +81,23 @@ static comp_status choose(char *how, const char *list) {
       found = found || itself || in_family(metric, name);
     }
     if (found) continue;
-    const char *nearest = comp__nearest_name(name, N_FAMILIES + comp__metrics_count(), metric_or_family, NULL);
-    COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
-               nearest ? nearest : "", nearest ? "'?" : "");
+    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s", name,
+                       comp__hint(name, N_FAMILIES + comp__metrics_count(), metric_or_family, NULL).text);
   }
-done:
-  comp__strings_release(&names);
-  return status;
+  return COMP_OK;
 }
 
-comp_status comp_score_options_check(const comp_score_options *o) {
+comp_status comp__score_check(const comp__score_options *o) {
   comp_status status;
   char *how = NULL;
   comp__strings names = {0};
   COMP__TRY(comp__alloc(&how, comp__metrics_count(), 1));
   if (!o->condition || !o->condition[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "condition: a column of obs is needed");
-  if (o->k == 0) COMP__FAIL(COMP_ERR_ARGUMENT, "k: 0 is less than 1");
-  if (!(o->alpha > 0.0 && o->alpha < 1.0)) COMP__FAIL(COMP_ERR_ARGUMENT, "alpha: %g is not between 0 and 1", o->alpha);
-  if (!o->metrics || !o->metrics[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: a name is needed");
-  if (o->embeddings) COMP__TRY(split(&names, o->embeddings, "embeddings"));
-  if (!o->before || !o->before[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "before: a name is needed");
-  COMP__TRY(choose(how, o->metrics));
+  if (o->label && strcmp(o->label, o->condition) == 0)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "label: '%s' is the condition", o->label);
+  if (!o->before[0]) COMP__FAIL(COMP_ERR_ARGUMENT, "before: a name is needed");
+  COMP__TRY(append_names(&names, o->embeddings, o->n_embeddings, "use"));
+  COMP__TRY(choose(how, o));
   for (size_t m = 0; m < comp__metrics_count(); m++)
     if (how[m] == CHOSEN_BY_NAME && comp__metric_at(m)->info.needs_label && !o->label)
       COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: %s needs a label", comp__metric_at(m)->info.name);
@@ -115,18 +107,18 @@ done:
   return status;
 }
 
-bool comp_score_needs_x(const comp_score_options *o) {
-  comp__strings names = {0};
+comp_status comp__score_needs_x(bool *out, const comp__score_options *o) {
   char *how = NULL;
-  bool needed = false;
-  if (o->embeddings && split(&names, o->embeddings, "embeddings") == COMP_OK)
-    for (size_t i = 0; i < names.count; i++) needed = needed || strcmp(comp__strings_get(&names, i), "X") == 0;
-  if (strcmp(o->before, "X") == 0 && comp__alloc(&how, comp__metrics_count(), 1) == COMP_OK &&
-      choose(how, o->metrics) == COMP_OK)
-    for (size_t m = 0; m < comp__metrics_count(); m++) needed = needed || (how[m] && comp__metric_at(m)->before);
+  comp_status status;
+  *out = false;
+  for (size_t i = 0; i < o->n_embeddings; i++) *out = *out || strcmp(o->embeddings[i], "X") == 0;
+  COMP__TRY(comp__alloc(&how, comp__metrics_count(), 1));
+  COMP__TRY(choose(how, o));
+  for (size_t m = 0; m < comp__metrics_count(); m++)
+    *out = *out || (strcmp(o->before, "X") == 0 && how[m] && comp__metric_at(m)->before);
+done:
   comp__free(how);
-  comp__strings_release(&names);
-  return needed;
+  return status;
 }
 
 /* --------------------------------------------------------------------------------------------------------- views */
@@ -297,28 +289,24 @@ comp_status comp__cell_mean_labels(comp__score_cell *cell) {
 
 /* ----------------------------------------------------------------------------------------------------------- run */
 
-static const char *nth_obsm(const void *user, size_t i) {
-  return comp_dataset_entry_name(user, COMP_SLOT_OBSM, i);
+const comp_matrix *comp__score_matrix(const comp_dataset *d, const char *name) {
+  const comp_matrix *matrix = comp_dataset_get(d, COMP_SLOT_OBSM, name);
+  return matrix || strcmp(name, "X") != 0 ? matrix : d->x;
 }
 
-/* The matrix of a name: "X" or one of obsm. */
 static comp_status find_matrix(const comp_matrix **out, const comp_dataset *d, const char *name) {
-  *out = comp_dataset_get(d, COMP_SLOT_OBSM, name);
+  *out = comp__score_matrix(d, name);
   if (*out) return COMP_OK;
-  if (strcmp(name, "X") == 0) {
-    *out = d->x;
-    return *out ? COMP_OK : comp__error(COMP_ERR_ARGUMENT, "X was not read");
-  }
-  const char *nearest = comp__nearest_name(name, comp_dataset_count(d, COMP_SLOT_OBSM), nth_obsm, d);
-  if (nearest)
-    return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm; did you mean '%s'?", name, nearest);
+  if (strcmp(name, "X") == 0) return comp__error(COMP_ERR_ARGUMENT, "X was not read");
+  const comp_hint hint = comp__entry_hint(d, COMP_SLOT_OBSM, name);
+  if (hint.text[0]) return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name, hint.text);
   return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name,
                      comp_dataset_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
                                                            : ", which is empty; 'X' means the data itself");
 }
 
-static comp_status list_embeddings(comp__strings *out, const comp_dataset *d, const comp_score_options *o) {
-  if (o->embeddings) return split(out, o->embeddings, "embeddings");
+static comp_status list_embeddings(comp__strings *out, const comp_dataset *d, const comp__score_options *o) {
+  if (o->n_embeddings) return append_names(out, o->embeddings, o->n_embeddings, "use");
   if (comp_dataset_get(d, COMP_SLOT_OBSM, "X_comp")) return comp__strings_append(out, "X_comp", 6);
   for (size_t i = 0; i < comp_dataset_count(d, COMP_SLOT_OBSM); i++) {
     const char *name = comp_dataset_entry_name(d, COMP_SLOT_OBSM, i);
@@ -337,12 +325,12 @@ static comp_status read_groups(comp_groups *out, const comp_dataset *d, const ch
   return status == COMP_OK ? comp_table_groups(out, d->obs, c) : status;
 }
 
-static comp_status choose_metrics(comp_score *score, comp_context *context, const comp_score_options *o) {
+static comp_status choose_metrics(comp_score *score, comp_context *context, const comp__score_options *o) {
   comp_status status;
   char *how = NULL;
   size_t skipped = 0, count = comp__metrics_count();
   COMP__TRY(comp__alloc(&how, count, 1));
-  COMP__TRY(choose(how, o->metrics));
+  COMP__TRY(choose(how, o));
   COMP__TRY(comp__alloc(&score->chosen, count, sizeof *score->chosen));
   for (size_t m = 0; m < count; m++) {
     if (!how[m]) continue;
@@ -351,7 +339,7 @@ static comp_status choose_metrics(comp_score *score, comp_context *context, cons
     else
       score->chosen[score->n_metrics++] = m;
   }
-  if (score->n_metrics == 0) COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: all of '%s' need a label", o->metrics);
+  if (score->n_metrics == 0) COMP__FAIL(COMP_ERR_ARGUMENT, "metrics: all of them need a label");
   if (skipped) comp__info(context, "%zu metrics are left out, because they need a label", skipped);
 done:
   comp__free(how);
@@ -374,7 +362,7 @@ static comp_status check_groups(const comp_groups *g, const char *column, const 
                      column, g->n_levels, known, what);
 }
 
-static comp_status check_conditions(const comp_score *score, const comp_score_options *o) {
+static comp_status check_conditions(const comp_score *score, const comp__score_options *o) {
   const comp_groups *g = &score->conditions;
   if (g->n_levels >= 2) return check_groups(g, o->condition, "condition");
   return comp__error(COMP_ERR_DATA, "column '%s' has %s; mixing needs at least two conditions", o->condition,
@@ -382,7 +370,7 @@ static comp_status check_conditions(const comp_score *score, const comp_score_op
 }
 
 /* Samples without a label take part in what needs none. */
-static comp_status check_labels(const comp_score *score, comp_context *context, const comp_score_options *o,
+static comp_status check_labels(const comp_score *score, comp_context *context, const comp__score_options *o,
                                 size_t samples) {
   const comp_groups *g = &score->labels;
   const size_t known = count_known(g);
@@ -393,9 +381,9 @@ static comp_status check_labels(const comp_score *score, comp_context *context, 
 }
 
 static comp_status prepare(comp_score *score, comp_context *context, const comp_dataset *d,
-                           const comp_score_options *o) {
+                           const comp__score_options *o) {
   comp_status status;
-  COMP__TRY(comp_score_options_check(o));
+  COMP__TRY(comp__score_check(o));
   COMP__TRY(choose_metrics(score, context, o));
   COMP__TRY(read_groups(&score->conditions, d, o->condition));
   COMP__TRY(check_conditions(score, o));
@@ -476,7 +464,7 @@ static comp_status check_values(comp_context *context, const comp_matrix *matrix
 }
 
 static comp_status score_embedding(comp_score *score, comp_context *context, const comp_dataset *d,
-                                   const comp_score_options *o, size_t e) {
+                                   const comp__score_options *o, size_t e) {
   comp_status status;
   const char *name = comp__strings_get(&score->embeddings, e);
   const comp_matrix *matrix;
@@ -561,8 +549,8 @@ static void warn_left_out(comp_context *context, const comp_score *score) {
   }
 }
 
-comp_status comp_score_run(comp_score **out, comp_context *context, const comp_dataset *dataset,
-                           const comp_score_options *options) {
+comp_status comp__score_run(comp_score **out, comp_context *context, const comp_dataset *dataset,
+                            const comp__score_options *options) {
   *out = NULL;
   comp_score *score = NULL;
   comp_status status;
@@ -574,11 +562,11 @@ comp_status comp_score_run(comp_score **out, comp_context *context, const comp_d
   warn_left_out(context, score);
   *out = score;
 done:
-  if (status != COMP_OK) comp_score_free(score);
+  if (status != COMP_OK) comp__score_free(score);
   return status;
 }
 
-void comp_score_free(comp_score *score) {
+void comp__score_free(comp_score *score) {
   if (!score) return;
   for (size_t i = 0; score->cells && i < score->n_embeddings * score->n_metrics; i++) {
     comp__free(score->cells[i].parts);
@@ -593,11 +581,11 @@ void comp_score_free(comp_score *score) {
   comp__free(score);
 }
 
-size_t comp_score_metrics(const comp_score *score) {
+size_t comp_score_metric_count(const comp_score *score) {
   return score->n_metrics;
 }
 
-size_t comp_score_embeddings(const comp_score *score) {
+size_t comp_score_embedding_count(const comp_score *score) {
   return score->n_embeddings;
 }
 
@@ -605,7 +593,7 @@ const comp_score_metric *comp_score_metric_at(const comp_score *score, size_t me
   return &comp__metric_at(score->chosen[metric])->info;
 }
 
-const char *comp_score_embedding(const comp_score *score, size_t embedding) {
+const char *comp_score_embedding_name(const comp_score *score, size_t embedding) {
   return comp__strings_get(&score->embeddings, embedding);
 }
 
@@ -613,7 +601,7 @@ size_t comp_score_dims(const comp_score *score, size_t embedding) {
   return score->dims[embedding];
 }
 
-size_t comp_score_samples(const comp_score *score) {
+size_t comp_score_sample_count(const comp_score *score) {
   return score->samples;
 }
 
@@ -629,7 +617,7 @@ const char *comp_score_note(const comp_score *score, size_t metric, size_t embed
   return cell_at(score, metric, embedding)->note;
 }
 
-size_t comp_score_parts(const comp_score *score, size_t metric, size_t embedding) {
+size_t comp_score_part_count(const comp_score *score, size_t metric, size_t embedding) {
   return cell_at(score, metric, embedding)->n_parts;
 }
 

@@ -7,8 +7,8 @@
 #ifndef COMP_METRICS_SCORE_H
 #define COMP_METRICS_SCORE_H
 
-#include "comp/score.h"
 #include "metrics/neighborhood.h"
+#include "metrics/options.h"
 
 /* Samples of an embedding, with what is known of them. */
 typedef struct comp__view {
@@ -36,7 +36,7 @@ typedef struct comp__score_cell {
 /* One embedding being scored. */
 typedef struct comp__scoring {
   comp_context *context;
-  const comp_score_options *options;
+  const comp__score_options *options;
   const char *embedding;
   size_t n_conditions, n_labels;
   char *const *condition_names;

@@ -64,10 +64,15 @@ const comp__metric *comp__metric_at(size_t index) {
   return &table[index];
 }
 
-size_t comp_score_known(void) {
+size_t comp_score_known_count(void) {
   return comp__metrics_count();
 }
 
 const comp_score_metric *comp_score_known_at(size_t index) {
   return index < comp__metrics_count() ? &table[index].info : NULL;
+}
+
+const char *comp_better_name(comp_better better) {
+  static const char *const names[] = {"lower", "higher", "zero"};
+  return names[better];
 }

@@ -9,8 +9,10 @@
 #include "core/options.h"
 #include "diagnose/options.h"
 #include "linalg/linalg.h"
+#include "classify/options.h"
 #include "neighbors/options.h"
 #include "prep/options.h"
+#include "score/options.h"
 #include "simulate/options.h"
 #include "task/options.h"
 #include "train/options.h"
@@ -25,6 +27,8 @@ static const comp__options_kind *const kinds[] = {
     &comp__train_kind,
     &comp__embed_kind,
     &comp__counterfactual_kind,
+    &comp__scores_kind,
+    &comp__classify_kind,
     &comp__diagnose_kind,
     &comp__baseline_kind,
     &comp__neighbors_kind,

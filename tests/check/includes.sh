@@ -24,10 +24,11 @@ metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
 verdict       core classify model train diagnose
+score         core classify metrics verdict
 report        core prep train task verdict
-options       core prep simulate linalg neighbors umap train task baseline diagnose
+options       core prep simulate linalg neighbors umap classify train task baseline diagnose score
 modules       core cluster classify report
-experiment    core io model prep umap classify train task metrics baseline
+experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
 '
 
@@ -44,7 +45,8 @@ linalg        pca
 neighbors     neighbors
 umap          umap
 classify      classify
-metrics       score counterfactual_score
+metrics       metrics counterfactual_score
+score         score
 baseline      baseline
 verdict       diagnose verdict
 report        report figure

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "comp/comp.h"
+#include "classify/options.h"
 
 static void stop(void) {
   printf("error: %s\n", comp_error_message());
@@ -48,11 +49,11 @@ static void print_accuracy(const comp_accuracy *a, const comp_groups *levels) {
 }
 
 static void fairness(comp_context *context, const comp_dataset *dataset, const char *target, const char *group,
-                     const comp_split_options *options) {
+                     const comp__classify_options *options) {
   comp_groups targets = groups_of(dataset, target), groups = groups_of(dataset, group);
   comp_fairness_result f;
-  MUST(comp_fairness(&f, context, comp_dataset_x(dataset), targets.codes, targets.n_levels, groups.codes,
-                     groups.n_levels, options));
+  MUST(comp__fairness(&f, context, comp_dataset_x(dataset), targets.codes, targets.n_levels, groups.codes,
+                      groups.n_levels, options));
   print_accuracy(&f.target, &targets);
   printf("parity_gap %.17g\nodds_gap %.17g\naccuracy_gap %.17g\n", f.parity_gap, f.odds_gap, f.accuracy_gap);
   for (size_t g = 0; g < f.n_groups; g++) {
@@ -70,13 +71,14 @@ static void fairness(comp_context *context, const comp_dataset *dataset, const c
 static void cross(comp_context *context, const comp_dataset *dataset, const char *column, comp_classifier_kind kind,
                   size_t permutations) {
   comp_groups groups = groups_of(dataset, column);
-  comp_predictability_options options = COMP_PREDICTABILITY_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   comp_predictability_result r;
-  options.classifiers = &kind;
+  const char *name = comp_classifier_kind_name(kind);
+  options.classifiers = &name;
   options.n_classifiers = 1;
-  options.n_permutations = permutations;
+  options.permutations = permutations;
   options.seed = 1;
-  MUST(comp_predictability(&r, context, comp_dataset_x(dataset), groups.codes, groups.n_levels, &options));
+  MUST(comp__predictability(&r, context, comp_dataset_x(dataset), groups.codes, groups.n_levels, &options));
   printf("accuracy %.17g\ndeviation %.17g\nbalanced %.17g\nmajority %.17g\np %.17g\npermuted %.17g\n",
          r.scores[0].accuracy, r.scores[0].deviation, r.scores[0].balanced_accuracy, r.majority, r.scores[0].p_value,
          r.scores[0].permuted_accuracy);
@@ -85,11 +87,11 @@ static void cross(comp_context *context, const comp_dataset *dataset, const char
 }
 
 static void transfer(comp_context *context, const comp_dataset *dataset, char **names,
-                     const comp_split_options *options) {
+                     const comp__classify_options *options) {
   comp_groups conditions = groups_of(dataset, names[0]), labels = groups_of(dataset, names[3]);
   comp_accuracy a;
-  MUST(comp_transfer(&a, context, comp_dataset_x(dataset), conditions.codes, level_of(&conditions, names[1]),
-                     level_of(&conditions, names[2]), labels.codes, labels.n_levels, options));
+  MUST(comp__transfer(&a, context, comp_dataset_x(dataset), conditions.codes, level_of(&conditions, names[1]),
+                      level_of(&conditions, names[2]), labels.codes, labels.n_levels, options));
   print_accuracy(&a, &labels);
   comp_accuracy_release(&a);
   comp_groups_release(&labels);
@@ -103,7 +105,7 @@ int main(int argc, char **argv) {
   context_options.threads = threads ? atoi(threads) : 2;
   comp_context *context;
   comp_dataset *dataset;
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   comp_read_options read = COMP_READ_OPTIONS_INIT;
   options.seed = 1;
   MUST(comp_context_new(&context, &context_options));
@@ -112,7 +114,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "holdout") == 0) {
     comp_groups groups = groups_of(dataset, argv[4]);
     comp_accuracy a;
-    MUST(comp_holdout(&a, context, comp_dataset_x(dataset), groups.codes, groups.n_levels, &options));
+    MUST(comp__holdout(&a, context, comp_dataset_x(dataset), groups.codes, groups.n_levels, &options));
     print_accuracy(&a, &groups);
     comp_accuracy_release(&a);
     comp_groups_release(&groups);

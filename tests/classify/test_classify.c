@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "classify/examples.h"
+#include "classify/options.h"
 #include "core/matrix.h"
 #include "core/rng.h"
 
@@ -113,11 +114,11 @@ static void forest_fits_what_no_line_can(void **state) {
   comp_context *context = test_context(2);
   blobs b = blobs_new(2000, 2, 0.0f, 9);
   for (size_t i = 0; i < 2000; i++) b.codes[i] = (b.z->values[i * D] > 0.0f) != (b.z->values[i * D + 1] > 0.0f);
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   comp_accuracy forest, logistic;
-  assert_ok(comp_holdout(&forest, context, b.z, b.codes, 2, &options));
+  assert_ok(comp__holdout(&forest, context, b.z, b.codes, 2, &options));
   options.classifier = COMP_CLASSIFIER_LOGISTIC;
-  assert_ok(comp_holdout(&logistic, context, b.z, b.codes, 2, &options));
+  assert_ok(comp__holdout(&logistic, context, b.z, b.codes, 2, &options));
   assert_true(forest.accuracy > 0.88);
   assert_true(logistic.accuracy < 0.6);
   comp_accuracy_release(&logistic);
@@ -157,13 +158,14 @@ static void parts_are_stratified(void **state) {
 
 static comp_predictability_result cross(comp_context *context, const blobs *b, comp_classifier_kind kind,
                                         size_t permutations) {
-  comp_predictability_options options = COMP_PREDICTABILITY_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   comp_predictability_result r;
-  options.classifiers = &kind;
+  const char *name = comp_classifier_kind_name(kind);
+  options.classifiers = &name;
   options.n_classifiers = 1;
-  options.n_permutations = permutations;
+  options.permutations = permutations;
   options.seed = 4;
-  assert_ok(comp_predictability(&r, context, b->z, b->codes, b->n_levels, &options));
+  assert_ok(comp__predictability(&r, context, b->z, b->codes, b->n_levels, &options));
   return r;
 }
 
@@ -237,9 +239,9 @@ static void labels_are_carried_over(void **state) {
     trained += i % 3 == 0;
     tested += i % 3 == 1;
   }
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   comp_accuracy a;
-  assert_ok(comp_transfer(&a, context, b.z, conditions, 0, 1, b.codes, 3, &options));
+  assert_ok(comp__transfer(&a, context, b.z, conditions, 0, 1, b.codes, 3, &options));
   assert_int_equal(a.n_train, trained);
   assert_int_equal(a.n_test, tested);
   assert_int_equal(a.unseen, 0);
@@ -249,17 +251,17 @@ static void labels_are_carried_over(void **state) {
   for (size_t i = 0; i < N; i++)
     if (conditions[i] == 0 && b.codes[i] == 2) b.codes[i] = -1; /* training lacks label 2 */
   for (size_t i = 0; i < N; i++) third += conditions[i] == 1 && b.codes[i] == 2;
-  assert_ok(comp_transfer(&a, context, b.z, conditions, 0, 1, b.codes, 3, &options));
+  assert_ok(comp__transfer(&a, context, b.z, conditions, 0, 1, b.codes, 3, &options));
   assert_int_equal(a.unseen, third);
   assert_int_equal(a.train_counts[2], 0);
   assert_true(a.found[2] == 0.0 && isnan(a.correct[2]));
   assert_true(a.accuracy <= 1.0 - (double)third / (double)tested);
   comp_accuracy_release(&a);
-  assert_error(comp_transfer(&a, context, b.z, conditions, 0, 7, b.codes, 3, &options), COMP_ERR_DATA,
+  assert_error(comp__transfer(&a, context, b.z, conditions, 0, 7, b.codes, 3, &options), COMP_ERR_DATA,
                "no sample is left to test on");
-  assert_error(comp_transfer(&a, context, b.z, conditions, 7, 1, b.codes, 3, &options), COMP_ERR_DATA,
+  assert_error(comp__transfer(&a, context, b.z, conditions, 7, 1, b.codes, 3, &options), COMP_ERR_DATA,
                "fewer than two levels");
-  assert_error(comp_transfer(&a, context, b.z, conditions, 1, 1, b.codes, 3, &options), COMP_ERR_ARGUMENT, "the same");
+  assert_error(comp__transfer(&a, context, b.z, conditions, 1, 1, b.codes, 3, &options), COMP_ERR_ARGUMENT, "the same");
   blobs_free(&b);
   comp_context_free(context);
 }
@@ -276,11 +278,11 @@ static void gaps_are_counted(void **state) {
     targets[i] = (int32_t)(i / 4 % 2);
     z->values[i] = groups[i] ? 1.0f : (float)targets[i];
   }
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   for (size_t k = 0; k < kinds_here(); k++) {
     comp_fairness_result f;
     options.classifier = all_kinds[k];
-    assert_ok(comp_fairness(&f, context, z, targets, 2, groups, 2, &options));
+    assert_ok(comp__fairness(&f, context, z, targets, 2, groups, 2, &options));
     assert_near(f.groups[0].accuracy, 1.0, 0.0);
     assert_near(f.groups[0].true_positives[1], 1.0, 0.0);
     assert_near(f.groups[0].false_positives[1], 0.0, 0.0);
@@ -297,9 +299,9 @@ static void gaps_are_counted(void **state) {
   }
   for (size_t i = 0; i < N; i++) groups[i] = i % 4 == 0 ? -1 : 0;
   comp_fairness_result f;
-  assert_error(comp_fairness(&f, context, z, targets, 2, groups, 2, &options), COMP_ERR_DATA, "one group");
+  assert_error(comp__fairness(&f, context, z, targets, 2, groups, 2, &options), COMP_ERR_DATA, "one group");
   groups[3] = 2;
-  assert_error(comp_fairness(&f, context, z, targets, 2, groups, 2, &options), COMP_ERR_ARGUMENT, "sample 4");
+  assert_error(comp__fairness(&f, context, z, targets, 2, groups, 2, &options), COMP_ERR_ARGUMENT, "sample 4");
   comp_matrix_free(z);
   comp_context_free(context);
 }
@@ -308,35 +310,37 @@ static void bad_input_is_an_error(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   blobs b = blobs_new(60, 2, 1.0f, 1);
-  comp_predictability_options options = COMP_PREDICTABILITY_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   comp_predictability_result r;
   int32_t codes[60];
   for (size_t i = 0; i < 60; i++) codes[i] = 1;
-  assert_error(comp_predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "same level");
+  assert_error(comp__predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "same level");
   codes[7] = 0; /* a level of one sample */
-  assert_error(comp_predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "fewer than two levels");
+  assert_error(comp__predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "fewer than two levels");
   for (size_t i = 0; i < 60; i++) codes[i] = i < 4 ? (int32_t)(i % 2) : -1;
-  assert_error(comp_predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "4 samples");
+  assert_error(comp__predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "4 samples");
   for (size_t i = 0; i < 60; i++) codes[i] = -1;
-  assert_error(comp_predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "no sample");
+  assert_error(comp__predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_DATA, "no sample");
   for (size_t i = 0; i < 60; i++) codes[i] = i == 5 ? 2 : (int32_t)(i % 2); /* two levels are enough for the third */
-  assert_ok(comp_predictability(&r, context, b.z, codes, 3, &options));
+  assert_ok(comp__predictability(&r, context, b.z, codes, 3, &options));
   assert_int_equal(r.n_levels, 3);
   comp_predictability_release(&r);
-  assert_error(comp_predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_ARGUMENT,
+  assert_error(comp__predictability(&r, context, b.z, codes, 2, &options), COMP_ERR_ARGUMENT,
                "sample 6 has the level 2");
   b.z->values[9 * D + 4] = NAN;
-  assert_error(comp_predictability(&r, context, b.z, b.codes, 2, &options), COMP_ERR_DATA, "sample 10, column 5");
+  assert_error(comp__predictability(&r, context, b.z, b.codes, 2, &options), COMP_ERR_DATA, "sample 10, column 5");
   b.codes[9] = -1; /* a sample that is not used may hold anything */
-  assert_ok(comp_predictability(&r, context, b.z, b.codes, 2, &options));
+  assert_ok(comp__predictability(&r, context, b.z, b.codes, 2, &options));
   assert_int_equal(r.samples, 59);
   comp_predictability_release(&r);
-  options.folds = 1;
-  assert_error(comp_predictability(&r, context, b.z, b.codes, 2, &options), COMP_ERR_ARGUMENT, "2 folds");
-  comp_split_options split = COMP_SPLIT_OPTIONS_INIT;
-  comp_accuracy a;
-  split.test_share = 1.0;
-  assert_error(comp_holdout(&a, context, b.z, b.codes, 2, &split), COMP_ERR_ARGUMENT, "less than 1");
+  comp_options *handle;
+  assert_ok(comp_options_new(&handle, "classify"));
+  assert_error(comp_options_set(handle, "folds", "1"), COMP_ERR_ARGUMENT, "folds: 1 is out of range");
+  assert_error(comp_options_set(handle, "test-share", "1"), COMP_ERR_ARGUMENT, "test-share: 1 is out of range");
+  assert_ok(comp_options_set(handle, "classifiers", "logistic,forrest"));
+  assert_error(comp_predictability(&r, context, b.z, b.codes, 2, handle), COMP_ERR_ARGUMENT,
+               "classifiers: there is no classifier 'forrest'");
+  comp_options_free(handle);
   comp_classifier_kind kind;
   assert_error(comp_classifier_kind_parse(&kind, "forrest"), COMP_ERR_ARGUMENT, "'forrest'");
   for (size_t k = 0; k < COMP_CLASSIFIER_KINDS; k++) {
@@ -367,12 +371,12 @@ static void odd_data_is_fine(void **state) {
   }
   comp_matrix *csr;
   assert_ok(comp_matrix_to_csr(&csr, context, b.z));
-  comp_split_options options = COMP_SPLIT_OPTIONS_INIT;
+  comp__classify_options options = comp__classify_defaults();
   for (size_t k = 0; k < kinds_here(); k++) {
     comp_accuracy dense, sparse;
     options.classifier = all_kinds[k];
-    assert_ok(comp_holdout(&dense, context, b.z, b.codes, 3, &options));
-    assert_ok(comp_holdout(&sparse, context, csr, b.codes, 3, &options));
+    assert_ok(comp__holdout(&dense, context, b.z, b.codes, 3, &options));
+    assert_ok(comp__holdout(&sparse, context, csr, b.codes, 3, &options));
     assert_true(dense.accuracy > 0.7 && dense.accuracy == sparse.accuracy);
     comp_accuracy_release(&sparse);
     comp_accuracy_release(&dense);
@@ -380,7 +384,7 @@ static void odd_data_is_fine(void **state) {
   for (size_t i = 0; i < N; i++) b.codes[i] = (int32_t)(i / 2);
   comp_accuracy many;
   options.classifier = COMP_CLASSIFIER_FOREST;
-  assert_ok(comp_holdout(&many, context, b.z, b.codes, N / 2, &options));
+  assert_ok(comp__holdout(&many, context, b.z, b.codes, N / 2, &options));
   assert_int_equal(many.n_levels, N / 2);
   comp_accuracy_release(&many);
   comp_matrix_free(csr);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "comp/comp.h"
+#include "score/options.h"
 
 static void need(comp_status status) {
   if (status == COMP_OK) return;
@@ -20,7 +21,7 @@ int main(int argc, char **argv) {
   if (argc != 8) return 2;
   comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
   comp_read_options read = COMP_READ_OPTIONS_INIT;
-  comp_counterfactual_score_options o = COMP_COUNTERFACTUAL_SCORE_OPTIONS_INIT;
+  comp__counterfactual_score_options o = comp__scores_defaults().counterfactual;
   comp_context *context;
   comp_dataset *dataset;
   comp_counterfactual_score *score;
@@ -33,11 +34,11 @@ int main(int argc, char **argv) {
   if (strcmp(argv[6], "-") != 0) o.pair = argv[6];
   need(comp_context_new(&context, &context_options));
   need(comp_dataset_read(&dataset, context, argv[1], &read));
-  need(comp_counterfactual_score_run(&score, context, dataset, &o));
-  need(comp_counterfactual_score_json(&text, score));
+  need(comp__counterfactual_score_run(&score, context, dataset, &o));
+  need(comp__counterfactual_score_json(&text, score));
   puts(text);
   comp_free(text);
-  comp_counterfactual_score_free(score);
+  comp__counterfactual_score_free(score);
   comp_dataset_free(dataset);
   comp_context_free(context);
   return 0;

@@ -10,6 +10,7 @@
 #include "metrics/agreement.h"
 #include "metrics/neighborhood.h"
 #include "metrics/silhouette.h"
+#include "score/options.h"
 
 /* Known values: P(chi2 > x) of one, two and four degrees of freedom have closed forms. */
 static void tail_of_chi_square(void **state) {
@@ -145,11 +146,23 @@ static comp_dataset *points(bool constant) {
   return d;
 }
 
-static comp_score_options options_of(const char *metrics) {
-  comp_score_options o = COMP_SCORE_OPTIONS_INIT;
+/* The names of a list with commas between. They stay valid until the fourth call after. */
+static const char *const *names_of(const char *list, size_t *n) {
+  enum { CALLS = 4, MOST = 8 };
+  static char texts[CALLS][256];
+  static const char *names[CALLS][MOST];
+  static int call;
+  char *rest = texts[call = (call + 1) % CALLS];
+  snprintf(rest, sizeof texts[call], "%s", list);
+  for (*n = 0; rest;) names[call][(*n)++] = strsep(&rest, ",");
+  return names[call];
+}
+
+static comp__score_options options_of(const char *metrics) {
+  comp__score_options o = comp__scores_defaults().score;
   o.condition = "stim";
   o.label = "type";
-  o.metrics = metrics;
+  o.metrics = names_of(metrics, &o.n_metrics);
   o.k = 20;
   return o;
 }
@@ -198,10 +211,10 @@ static char *as_text(const comp_score *score) {
   char *text = NULL;
   size_t size;
   FILE *out = open_memstream(&text, &size);
-  for (size_t m = 0; m < comp_score_metrics(score); m++)
-    for (size_t e = 0; e < comp_score_embeddings(score); e++) {
+  for (size_t m = 0; m < comp_score_metric_count(score); m++)
+    for (size_t e = 0; e < comp_score_embedding_count(score); e++) {
       fprintf(out, "%s %a\n", comp_score_metric_at(score, m)->name, comp_score_value(score, m, e));
-      for (size_t p = 0; p < comp_score_parts(score, m, e); p++)
+      for (size_t p = 0; p < comp_score_part_count(score, m, e); p++)
         fprintf(out, " %a\n", comp_score_part_at(score, m, e, p)->value);
     }
   fclose(out);
@@ -215,15 +228,15 @@ static void same_bytes_at_any_thread_count(void **state) {
     comp_context *context = test_context(TEST_THREADS[t]);
     comp_dataset *d = points(false);
     comp_score *score;
-    comp_score_options o = options_of("all");
-    assert_ok(comp_score_run(&score, context, d, &o));
+    comp__score_options o = options_of("all");
+    assert_ok(comp__score_run(&score, context, d, &o));
     char *text = as_text(score);
     if (reference) assert_string_equal(text, reference);
     if (t == 0)
       reference = text;
     else
       free(text);
-    comp_score_free(score);
+    comp__score_free(score);
     comp_dataset_free(d);
     comp_context_free(context);
   }
@@ -231,7 +244,7 @@ static void same_bytes_at_any_thread_count(void **state) {
 }
 
 static const comp_score_part *part_of(const comp_score *score, size_t m, const char *label) {
-  for (size_t p = 0; p < comp_score_parts(score, m, 0); p++) {
+  for (size_t p = 0; p < comp_score_part_count(score, m, 0); p++) {
     const comp_score_part *part = comp_score_part_at(score, m, 0, p);
     if (part->label && !part->condition && strcmp(part->label, label) == 0) return part;
   }
@@ -270,7 +283,7 @@ static void neighbours_share_the_label(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = points(false);
   comp_score *score;
-  comp_score_options o = options_of("label_knn");
+  comp__score_options o = options_of("label_knn");
   const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
   const char *label[N];
   size_t found = 0, found_y = 0, n_y = 0;
@@ -281,11 +294,11 @@ static void neighbours_share_the_label(void **state) {
     if (label[i][0] == 'y') found_y += right, n_y++;
   }
   assert_true(found_y > 0 && found_y < n_y); /* the test can fail */
-  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_ok(comp__score_run(&score, context, d, &o));
   assert_near(comp_score_value(score, 0, 0), (double)found / N, 1e-12);
   assert_near(part_of(score, 0, "y")->value, (double)found_y / (double)n_y, 1e-12);
   assert_true(part_of(score, 0, "z")->value == 0.0); /* a single sample */
-  comp_score_free(score);
+  comp__score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -297,10 +310,10 @@ static void values_are_in_range(void **state) {
   for (int constant = 0; constant < 2; constant++) {
     comp_dataset *d = points(constant);
     comp_score *score;
-    comp_score_options o = options_of("all");
-    assert_ok(comp_score_run(&score, context, d, &o));
-    assert_int_equal(comp_score_metrics(score), comp_score_known());
-    for (size_t m = 0; m < comp_score_metrics(score); m++) {
+    comp__score_options o = options_of("all");
+    assert_ok(comp__score_run(&score, context, d, &o));
+    assert_int_equal(comp_score_metric_count(score), comp_score_known_count());
+    for (size_t m = 0; m < comp_score_metric_count(score); m++) {
       const comp_score_metric *metric = comp_score_metric_at(score, m);
       double value = comp_score_value(score, m, 0);
       if (!leiden && strstr(metric->name, "_leiden")) {
@@ -310,7 +323,7 @@ static void values_are_in_range(void **state) {
       }
       if (!(value >= metric->min && value <= metric->max)) fail_msg("%s is %g", metric->name, value);
     }
-    comp_score_free(score);
+    comp__score_free(score);
     comp_dataset_free(d);
   }
   comp_context_free(context);
@@ -321,34 +334,34 @@ static void small_labels(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = points(false);
   comp_score *score;
-  comp_score_options o = options_of("m_kbet");
+  comp__score_options o = options_of("m_kbet");
   o.k = 40; /* y has 100 samples, x 199, z 1 */
-  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_ok(comp__score_run(&score, context, d, &o));
   assert_null(part_of(score, 0, "x")->left_out);
   assert_string_equal(part_of(score, 0, "y")->left_out, "fewer than 4 k samples");
   assert_string_equal(part_of(score, 0, "z")->left_out, "a single condition");
   assert_true(isnan(part_of(score, 0, "y")->value));
   assert_true(comp_score_value(score, 0, 0) == part_of(score, 0, "x")->value);
-  comp_score_free(score);
+  comp__score_free(score);
   o.k = 60; /* and now none is large enough */
-  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_ok(comp__score_run(&score, context, d, &o));
   assert_true(isnan(comp_score_value(score, 0, 0)));
   assert_non_null(strstr(comp_score_note(score, 0, 0), "--small-labels shrink"));
-  comp_score_free(score);
+  comp__score_free(score);
   o.k = 40;
-  o.small_labels = COMP_SMALL_SHRINK;
+  o.small_labels = COMP__SMALL_SHRINK;
   o.min_label = 100;
-  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_ok(comp__score_run(&score, context, d, &o));
   assert_int_equal(part_of(score, 0, "x")->k, 40);
   assert_int_equal(part_of(score, 0, "y")->k, 25);
   assert_near(comp_score_value(score, 0, 0), (part_of(score, 0, "x")->value + part_of(score, 0, "y")->value) / 2.0,
               1e-12);
-  comp_score_free(score);
+  comp__score_free(score);
   o.min_label = 250; /* nobody left: a note, not a number */
-  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_ok(comp__score_run(&score, context, d, &o));
   assert_true(isnan(comp_score_value(score, 0, 0)));
   assert_string_equal(comp_score_note(score, 0, 0), "every label was left out");
-  comp_score_free(score);
+  comp__score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -362,19 +375,19 @@ static void samples_with_missing_values(void **state) {
   for (size_t i = 0; i < N; i++)
     if (i != 3 && i != 5) rows[n++] = i;
   comp_score *score, *expected;
-  comp_score_options o = options_of("m_kbet,s_label,asw_label,asw_batch,clisi,graph_connectivity");
+  comp__score_options o = options_of("m_kbet,s_label,asw_label,asw_batch,clisi,graph_connectivity");
   assert_ok(comp_dataset_select(&without, context, d, rows, n, NULL, 0));
-  assert_ok(comp_score_run(&expected, context, without, &o));
+  assert_ok(comp__score_run(&expected, context, without, &o));
   o.condition = "stim_missing";
   o.label = "type_missing";
-  assert_ok(comp_score_run(&score, context, d, &o));
-  assert_int_equal(comp_score_samples(score), N - 1);
+  assert_ok(comp__score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_sample_count(score), N - 1);
   char *a = as_text(score), *b = as_text(expected);
   assert_string_equal(a, b);
   free(a);
   free(b);
-  comp_score_free(score);
-  comp_score_free(expected);
+  comp__score_free(score);
+  comp__score_free(expected);
   comp_dataset_free(without);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -408,15 +421,15 @@ static void identifiers_are_no_labels(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_score *score;
-  comp_score_options o = options_of("m_kbet");
+  comp__score_options o = options_of("m_kbet");
   comp_dataset *d = many_labels(60, 1);
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "'type' has 60 different values in 60 samples");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "'type' has 60 different values in 60 samples");
   assert_null(score);
   comp_dataset_free(d);
   d = many_labels(60, 2);
-  assert_ok(comp_score_run(&score, context, d, &o));
-  assert_int_equal(comp_score_parts(score, 0, 0), 30);
-  comp_score_free(score);
+  assert_ok(comp__score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_part_count(score, 0, 0), 30);
+  comp__score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -433,20 +446,20 @@ static void isolated_is_a_part_of_asw_label(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = points(false);
   comp_score *score;
-  comp_score_options o = options_of("asw_label,isolated");
-  assert_ok(comp_score_run(&score, context, d, &o));
-  assert_int_equal(comp_score_parts(score, 1, 0), 1);
+  comp__score_options o = options_of("asw_label,isolated");
+  assert_ok(comp__score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_part_count(score, 1, 0), 1);
   assert_near(comp_score_value(score, 1, 0), 0.5, 1e-12); /* one sample */
-  comp_score_free(score);
+  comp__score_free(score);
   const char *label[N];
   for (size_t i = 0; i < N; i++) label[i] = i % 3 ? "x" : "y";
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "both", label));
   o.label = "both"; /* both labels have both conditions */
-  assert_ok(comp_score_run(&score, context, d, &o));
+  assert_ok(comp__score_run(&score, context, d, &o));
   assert_near(comp_score_value(score, 1, 0), (part_of(score, 0, "x")->value + part_of(score, 0, "y")->value) / 2.0,
               1e-12);
   assert_true(fabs(comp_score_value(score, 1, 0) - comp_score_value(score, 0, 0)) > 1e-3); /* x has twice the samples */
-  comp_score_free(score);
+  comp__score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -457,11 +470,11 @@ static void many_labels_can_be_interrupted(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = many_labels(12000, 3);
   comp_score *score;
-  comp_score_options o = options_of("nmi_kmeans");
+  comp__score_options o = options_of("nmi_kmeans");
   pthread_t thread;
   time_t start = time(NULL);
   assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, context), 0);
-  assert_int_equal(comp_score_run(&score, context, d, &o), COMP_ERR_INTERRUPTED);
+  assert_int_equal(comp__score_run(&score, context, d, &o), COMP_ERR_INTERRUPTED);
   assert_true(time(NULL) - start < 20); /* on a machine with much else to do */
   pthread_join(thread, NULL);
   comp_dataset_free(d);
@@ -473,37 +486,43 @@ static void mistakes(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = points(false);
   comp_score *score;
-  comp_score_options o = options_of("paper");
+  comp__score_options o = options_of("paper");
   o.condition = "same";
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "at least two conditions");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "at least two conditions");
   o = options_of("paper");
   o.condition = "stm";
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "did you mean 'stim'");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "did you mean 'stim'");
   o = options_of("paper");
-  o.embeddings = "X_tst";
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "did you mean 'X_test'");
+  o.embeddings = names_of("X_tst", &o.n_embeddings);
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "did you mean 'X_test'");
   o = options_of("kbt");
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "did you mean 'kbet'");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "did you mean 'kbet'");
   o = options_of("kbet");
   o.k = N;
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "there are 300 samples");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "there are 300 samples");
   o = options_of("m_kbet");
   o.label = NULL;
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "needs a label");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "needs a label");
   o = options_of("paper");
-  o.alpha = 1.5;
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "alpha");
+  o.label = "stim";
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_ARGUMENT, "label: 'stim' is the condition");
   o = options_of("pcr");
   o.before = "X_pca";
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "X_pca");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "X_pca");
   o = options_of("asw_label");
   comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = 1e25f;
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "too large");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "too large");
   comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = NAN;
   o = options_of("paper");
-  assert_error(comp_score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2' (row 3), column 2");
+  assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2' (row 3), column 2");
   comp_dataset_free(d);
   comp_context_free(context);
+}
+
+static bool needs_x(const comp__score_options *o) {
+  bool needed;
+  assert_ok(comp__score_needs_x(&needed, o));
+  return needed;
 }
 
 static void families_and_needs(void **state) {
@@ -511,29 +530,29 @@ static void families_and_needs(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *d = points(false);
   comp_score *score;
-  comp_score_options o = options_of("paper");
+  comp__score_options o = options_of("paper");
   o.label = NULL; /* metrics that need one are left out quietly */
-  assert_ok(comp_score_run(&score, context, d, &o));
-  assert_int_equal(comp_score_metrics(score), 2);
-  comp_score_free(score);
-  assert_false(comp_score_needs_x(&o));
-  o.metrics = "total_batch";
-  assert_true(comp_score_needs_x(&o)); /* pcr is a part of it */
+  assert_ok(comp__score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_metric_count(score), 2);
+  comp__score_free(score);
+  assert_false(needs_x(&o));
+  o.metrics = names_of("total_batch", &o.n_metrics);
+  assert_true(needs_x(&o)); /* pcr is a part of it */
   o.before = "X_test";
-  assert_false(comp_score_needs_x(&o));
-  o.embeddings = "X_test,X";
-  assert_true(comp_score_needs_x(&o));
+  assert_false(needs_x(&o));
+  o.embeddings = names_of("X_test,X", &o.n_embeddings);
+  assert_true(needs_x(&o));
   o = options_of("total_batch");
-  o.embeddings = "X_test,X";
-  assert_ok(comp_score_run(&score, context, d, &o));
-  assert_int_equal(comp_score_metrics(score), 6);
-  assert_int_equal(comp_score_embeddings(score), 2);
+  o.embeddings = names_of("X_test,X", &o.n_embeddings);
+  assert_ok(comp__score_run(&score, context, d, &o));
+  assert_int_equal(comp_score_metric_count(score), 6);
+  assert_int_equal(comp_score_embedding_count(score), 2);
   assert_int_equal(comp_score_dims(score, 1), 6);
   double sum = 0.0;
   for (size_t m = 0; m < 5; m++) sum += comp_score_value(score, m, 1);
   assert_near(comp_score_value(score, 5, 1), sum / 5.0, 1e-12);
   assert_true(comp_score_value(score, 4, 1) == 0.0); /* pcr of X against X */
-  comp_score_free(score);
+  comp__score_free(score);
   comp_dataset_free(d);
   comp_context_free(context);
 }

@@ -127,16 +127,18 @@ static void assert_finite(const comp_matrix *m, size_t rows, size_t cols) {
 }
 
 static void score_embedding(comp_context *context, const comp_dataset *d) {
-  comp_score_options options = COMP_SCORE_OPTIONS_INIT;
-  comp_score *score;
-  options.condition = "condition";
-  options.label = "label";
-  options.embeddings = "X_comp";
-  options.k = 10;
-  assert_ok(comp_score_run(&score, context, d, &options));
-  assert_true(comp_score_metrics(score) > 0);
-  assert_true(isfinite(comp_score_value(score, 0, 0)));
-  comp_score_free(score);
+  comp_options *options;
+  comp_scores *scores;
+  assert_ok(comp_options_new(&options, "score"));
+  assert_ok(comp_options_set(options, "condition", "condition"));
+  assert_ok(comp_options_set(options, "label", "label"));
+  assert_ok(comp_options_set(options, "use", "X_comp"));
+  assert_ok(comp_options_set_int(options, "k", 10));
+  assert_ok(comp_scores_run(&scores, context, d, options));
+  comp_options_free(options);
+  assert_true(comp_score_metric_count(comp_scores_embeddings(scores)) > 0);
+  assert_true(isfinite(comp_score_value(comp_scores_embeddings(scores), 0, 0)));
+  comp_scores_free(scores);
 }
 
 static void every_task_runs_without_files(void **state) {

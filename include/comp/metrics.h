@@ -1,0 +1,64 @@
+/*
+ * metrics.h: how well embeddings mix conditions and keep labels apart: a table, one row a metric, one column an
+ * embedding. comp_scores_run() (comp/score.h) computes it; docs/metrics.md has the formulas.
+ */
+#ifndef COMP_METRICS_H
+#define COMP_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "comp/export.h"
+
+typedef enum comp_better { COMP_BETTER_LOWER, COMP_BETTER_HIGHER, COMP_BETTER_ZERO } comp_better;
+
+/* "lower", "higher", "zero". */
+COMP_API const char *comp_better_name(comp_better better);
+
+/* What is known of a metric before it is computed. */
+typedef struct comp_score_metric {
+  const char *name;    /* as in the list of options: "kbet" */
+  const char *family;  /* "paper", "batch" and "bio" (after scib-metrics), "total", "other" */
+  const char *summary; /* one sentence */
+  comp_better better;
+  double min, max; /* the values that it can have */
+  bool needs_label;
+} comp_score_metric;
+
+/* All metrics that this build has; NULL past the last. */
+COMP_API size_t comp_score_known_count(void);
+COMP_API const comp_score_metric *comp_score_known_at(size_t index);
+
+/* A value of one label, one condition, or both. */
+typedef struct comp_score_part {
+  const char *label;     /* NULL: all labels */
+  const char *condition; /* NULL: all conditions */
+  size_t samples;
+  size_t k;             /* neighbours that were looked at; 0: none */
+  double value;         /* NaN when it was left out */
+  const char *left_out; /* why; NULL when it was not */
+} comp_score_part;
+
+typedef struct comp_score comp_score;
+
+COMP_API size_t comp_score_metric_count(const comp_score *score);
+COMP_API size_t comp_score_embedding_count(const comp_score *score);
+COMP_API const comp_score_metric *comp_score_metric_at(const comp_score *score, size_t metric);
+COMP_API const char *comp_score_embedding_name(const comp_score *score, size_t embedding);
+
+/* Dimensions of an embedding. */
+COMP_API size_t comp_score_dims(const comp_score *score, size_t embedding);
+
+/* The samples that have a condition. */
+COMP_API size_t comp_score_sample_count(const comp_score *score);
+
+/* NaN when it could not be computed: comp_score_note() says why (NULL otherwise). */
+COMP_API double comp_score_value(const comp_score *score, size_t metric, size_t embedding);
+COMP_API const char *comp_score_note(const comp_score *score, size_t metric, size_t embedding);
+
+/* The parts that a value is the mean of: labels, conditions. */
+COMP_API size_t comp_score_part_count(const comp_score *score, size_t metric, size_t embedding);
+COMP_API const comp_score_part *comp_score_part_at(const comp_score *score, size_t metric, size_t embedding,
+                                                   size_t part);
+
+#endif

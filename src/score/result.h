@@ -1,0 +1,18 @@
+/* result.h: what was measured, on its way to JSON. */
+#ifndef COMP_SCORE_RESULT_H
+#define COMP_SCORE_RESULT_H
+
+#include "score/predictions.h"
+
+struct comp_scores {
+  comp_score *embeddings; /* NULL: not asked for */
+  comp__predictions predictions;
+  comp_counterfactual_score **changes; /* [n_changes]; NULL: could not be scored */
+  size_t n_changes;
+  char *json;
+};
+
+/* Writes the document, with what the numbers mean in it, to scores->json. */
+comp_status comp__scores_write(comp_scores *scores, const comp_dataset *dataset, const comp__scores_options *options);
+
+#endif

@@ -1,0 +1,108 @@
+/* score.c: from options and a data set to all scores: what is asked for is looked for first, then measured in turn. */
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "score/result.h"
+
+/* A name that is not there is reported before anything is computed. */
+static comp_status look(const comp_dataset *d, const comp__scores_options *o) {
+  comp_status status;
+  COMP__TRY(comp__predictions_look(d, o));
+  for (size_t i = 0; i < o->n_layers; i++) {
+    const comp__counterfactual_score_options change = comp__scores_change(o, i);
+    COMP__TRY(comp__counterfactual_score_look(d, &change));
+  }
+done:
+  return status;
+}
+
+/* A change that cannot be scored is left out, unless it is all there is. */
+static comp_status run_changes(comp_scores *scores, comp_context *context, const comp_dataset *d,
+                               const comp__scores_options *o) {
+  const bool alone = o->n_layers == 1 && !scores->embeddings;
+  comp_status status = comp__calloc(&scores->changes, o->n_layers, sizeof *scores->changes);
+  if (status != COMP_OK) return status;
+  scores->n_changes = o->n_layers;
+  for (size_t i = 0; i < o->n_layers; i++) {
+    const comp__counterfactual_score_options change = comp__scores_change(o, i);
+    status = comp__counterfactual_score_run(&scores->changes[i], context, d, &change);
+    if (status == COMP_OK) continue;
+    if (status != COMP_ERR_DATA || alone) return status;
+    comp__warn(context, "predictions from %s to %s are not scored: %s", change.from, change.to, comp_error_message());
+  }
+  return COMP_OK;
+}
+
+comp_status comp__scores_run(comp_scores **out, comp_context *context, const comp_dataset *d,
+                             const comp__scores_options *o) {
+  comp_scores *scores = NULL;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(look(d, o));
+  COMP__TRY(comp__calloc(&scores, 1, sizeof *scores));
+  if (comp__scores_has_embeddings(o)) COMP__TRY(comp__score_run(&scores->embeddings, context, d, &o->score));
+  if (comp__predictions_wanted(o))
+    COMP__TRY(comp__predictions_run(&scores->predictions, context, d, scores->embeddings, o));
+  if (o->n_layers) COMP__TRY(run_changes(scores, context, d, o));
+  COMP__TRY(comp__scores_write(scores, d, o));
+  *out = scores;
+  scores = NULL;
+done:
+  comp_scores_free(scores);
+  return status;
+}
+
+comp_status comp_scores_run(comp_scores **out, comp_context *context, const comp_dataset *dataset,
+                            const comp_options *options) {
+  comp__scores_options resolved;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&resolved, &comp__scores_kind, options);
+  return status == COMP_OK ? comp__scores_run(out, context, dataset, &resolved) : status;
+}
+
+comp_status comp_scores_needs_x(bool *out, const comp_options *options) {
+  comp__scores_options resolved;
+  *out = false;
+  comp_status status = comp__options_resolve(&resolved, &comp__scores_kind, options);
+  if (status == COMP_OK) status = comp__score_needs_x(out, &resolved.score);
+  if (status == COMP_OK && resolved.n_layers) *out = true;
+  return status;
+}
+
+void comp_scores_free(comp_scores *scores) {
+  if (!scores) return;
+  for (size_t i = 0; i < scores->n_changes; i++) comp__counterfactual_score_free(scores->changes[i]);
+  comp__free(scores->changes);
+  comp__predictions_release(&scores->predictions);
+  comp__score_free(scores->embeddings);
+  comp__free(scores->json);
+  comp__free(scores);
+}
+
+const char *comp_scores_json(const comp_scores *scores) {
+  return scores->json;
+}
+
+const comp_score *comp_scores_embeddings(const comp_scores *scores) {
+  return scores->embeddings;
+}
+
+size_t comp_scores_prediction_count(const comp_scores *scores) {
+  return scores->predictions.n_predicted;
+}
+
+const comp_score_prediction *comp_scores_prediction_at(const comp_scores *scores, size_t index) {
+  return index < scores->predictions.n_predicted ? &scores->predictions.predicted[index].shown : NULL;
+}
+
+const comp_accuracy *comp_scores_transfer(const comp_scores *scores, size_t embedding) {
+  return embedding < scores->predictions.n_transfer ? &scores->predictions.transfer[embedding] : NULL;
+}
+
+size_t comp_scores_change_count(const comp_scores *scores) {
+  return scores->n_changes;
+}
+
+const comp_counterfactual_score *comp_scores_change_at(const comp_scores *scores, size_t index) {
+  return index < scores->n_changes ? scores->changes[index] : NULL;
+}
