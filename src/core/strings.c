@@ -98,18 +98,13 @@ void comp__string_index_release(comp__string_index *index) {
   *index = (comp__string_index){0};
 }
 
-const char *comp__nearest_name(const char *name, size_t n, const char *(*get)(const void *user, size_t i),
-                               const void *user) {
+comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user) {
   comp_suggest search = {.word = name};
   for (size_t i = 0; i < n; i++) {
     const char *other = get(user, i);
     if (other) comp_suggest_offer(&search, other);
   }
-  return search.best;
-}
-
-comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user) {
-  return comp_suggest_hint(&(comp_suggest){.word = name, .best = comp__nearest_name(name, n, get, user)});
+  return comp_suggest_hint(&search);
 }
 
 static const char *nth_string(const void *user, size_t i) {

@@ -47,11 +47,8 @@ comp_status comp__string_index_init(comp__string_index *index, const comp__strin
 size_t comp__string_index_find(const comp__string_index *index, const char *text);
 void comp__string_index_release(comp__string_index *index);
 
-/* Of n names, given by get(user, i), the one most like `name`; NULL when none is near. For "did you mean". */
-const char *comp__nearest_name(const char *name, size_t n, const char *(*get)(const void *user, size_t i),
-                               const void *user);
-
-/* The same as the end of a message; and of the names in a list. */
+/* The end of a message about an unknown name: of n names, given by get(user, i), the one most like it, as
+ * comp_suggest_hint() has it; and of the names in a list. */
 comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user);
 comp_hint comp__strings_hint(const comp__strings *strings, const char *name);
 
