@@ -218,7 +218,7 @@ comp_status comp__baseline_start(comp_matrix **out, comp__baseline_run *run) {
   *out = NULL;
   const char *name = run->options->rep;
   if (!name) return comp__baseline_scores(out, run, run->dataset->x);
-  const comp_matrix *entry = comp_dataset_get(run->dataset, COMP_SLOT_OBSM, name);
+  const comp_matrix *entry = comp_dataset_matrix(run->dataset, COMP_SLOT_OBSM, name);
   if (!entry)
     return comp__error(COMP_ERR_DATA, "there is no '%s' in obsm (--rep)%s", name,
                        comp__entry_hint(run->dataset, COMP_SLOT_OBSM, name).text);
@@ -268,7 +268,7 @@ static comp_status keep(comp_dataset *results, comp_context *context, comp_slot 
                        col + 1);
   comp_matrix *taken = *matrix;
   *matrix = NULL;
-  return comp_dataset_set(results, slot, name, taken);
+  return comp_dataset_set_matrix(results, slot, name, taken);
 }
 
 comp_status comp__baseline_method(comp_dataset **out, comp_context *context, const comp_dataset *dataset,

@@ -11,6 +11,7 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "core/table.h"
 #include "core/threads.h"
@@ -25,48 +26,85 @@ struct comp_counterfactual_score {
   comp_counterfactual_label mean;
 };
 
-const char *comp_predictor_name(comp_predictor predictor) {
-  static const char *const names[COMP_PREDICTORS] = {"prediction", "no change", "mean shift"};
-  return names[predictor];
+/* ---- The three predictions ---- */
+
+static const char *const predictor_names[] = {"prediction", "no change", "mean shift", NULL};
+COMP__ENUM_NAMES(comp_predictor, predictor_names, "predictor")
+
+const char *comp_predictor_key(comp_predictor predictor) {
+  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
+  return (unsigned)predictor < COMP_PREDICTORS ? keys[predictor] : NULL;
 }
 
 /* ---- The measures, by number ---- */
 
 typedef struct measure_row {
-  const char *name, *summary;
-  size_t offset;
+  comp_score_metric info;
+  size_t offset; /* of its value */
 } measure_row;
 
+#define FAMILY     "counterfactual"
+#define LOWER      COMP_BETTER_LOWER
+#define HIGHER     COMP_BETTER_HIGHER
+#define AT(member) offsetof(comp_counterfactual_values, member)
+static const char CHANGE_HELP[] =
+    "Pearson's r of the predicted change with the real change: predicting no change gives no credit here.";
+static const char R2_HELP[] = "Share of the variance between genes that the prediction explains.";
+static const char SINGLE_HELP[] =
+    "Root of the mean squared error of single samples, where it is known what they would be.";
+
+/* clang-format off */
 static const measure_row measures[] = {
-    {"r_all", "Pearson correlation of predicted and real means, all genes",
-     offsetof(comp_counterfactual_values, r_all)},
-    {"mse_all", "mean squared difference of the means, all genes", offsetof(comp_counterfactual_values, mse_all)},
-    {"r2_all", "share of the real means' variance that is predicted, all genes",
-     offsetof(comp_counterfactual_values, r2_all)},
-    {"r_change_all", "Pearson correlation of predicted and real changes from control, all genes",
-     offsetof(comp_counterfactual_values, r_change_all)},
-    {"r_de", "as r_all, over the genes that differ most", offsetof(comp_counterfactual_values, r_de)},
-    {"mse_de", "as mse_all, over the genes that differ most", offsetof(comp_counterfactual_values, mse_de)},
-    {"r2_de", "as r2_all, over the genes that differ most", offsetof(comp_counterfactual_values, r2_de)},
-    {"r_change_de", "as r_change_all, over the genes that differ most",
-     offsetof(comp_counterfactual_values, r_change_de)},
-    {"e_distance",
-     "energy distance of predicted and real samples, all genes: twice the mean distance between the two, less the mean "
-     "distances within each; 0 when they spread alike, and lower is better",
-     offsetof(comp_counterfactual_values, e_distance)},
-    {"rmse_truth", "error of single samples against the truth layer", offsetof(comp_counterfactual_values, rmse_truth)},
-    {"rmse_pair", "error of single samples against their real pair", offsetof(comp_counterfactual_values, rmse_pair)},
+    {{"r_all", "r of means, all genes", "r of means, all", FAMILY,
+      "Pearson correlation of predicted and real means, all genes",
+      "Pearson's r over all genes between the mean of real and of predicted samples of a condition.",
+      HIGHER, -1, 1, false}, AT(r_all)},
+    {{"mse_all", "MSE, all genes", "MSE, all", FAMILY,
+      "mean squared difference of the means, all genes",
+      "Mean squared error of the predicted mean over all genes.",
+      LOWER, 0, INFINITY, false}, AT(mse_all)},
+    {{"r2_all", "R\u00b2, all genes", "R\u00b2, all", FAMILY,
+      "share of the real means' variance that is predicted, all genes", R2_HELP,
+      HIGHER, -INFINITY, 1, false}, AT(r2_all)},
+    {{"r_change_all", "r of the change, all genes", "r of the change, all", FAMILY,
+      "Pearson correlation of predicted and real changes from control, all genes", CHANGE_HELP,
+      HIGHER, -1, 1, false}, AT(r_change_all)},
+    {{"r_de", "r of means, genes that differ most", "r of means, most differing", FAMILY,
+      "as r_all, over the genes that differ most",
+      "Pearson's r over the genes that differ most between the conditions (the highest test statistics: genes that are "
+      "higher in the target condition): the harder test.",
+      HIGHER, -1, 1, false}, AT(r_de)},
+    {{"mse_de", "MSE, genes that differ most", "MSE, most differing", FAMILY,
+      "as mse_all, over the genes that differ most",
+      "Mean squared error of the predicted mean over the genes that differ most.",
+      LOWER, 0, INFINITY, false}, AT(mse_de)},
+    {{"r2_de", "R\u00b2, genes that differ most", "R\u00b2, most differing", FAMILY,
+      "as r2_all, over the genes that differ most", R2_HELP,
+      HIGHER, -INFINITY, 1, false}, AT(r2_de)},
+    {{"r_change_de", "r of the change, genes that differ most", "r of the change, most differing", FAMILY,
+      "as r_change_all, over the genes that differ most", CHANGE_HELP,
+      HIGHER, -1, 1, false}, AT(r_change_de)},
+    {{"e_distance", "energy distance", NULL, FAMILY,
+      "energy distance of predicted and real samples, all genes: twice the mean distance between the two, less the mean "
+      "distances within each; 0 when they spread alike, and lower is better",
+      "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
+      "less than real samples do, which counts against them here.",
+      LOWER, 0, INFINITY, false}, AT(e_distance)},
+    {{"rmse_truth", "error of single samples against the truth", "error of single samples, truth", FAMILY,
+      "error of single samples against the truth layer", SINGLE_HELP,
+      LOWER, 0, INFINITY, false}, AT(rmse_truth)},
+    {{"rmse_pair", "error of single samples against their pair", "error of single samples, pairs", FAMILY,
+      "error of single samples against their real pair", SINGLE_HELP,
+      LOWER, 0, INFINITY, false}, AT(rmse_pair)},
 };
+/* clang-format on */
 enum { MEASURES = sizeof measures / sizeof *measures };
 
 size_t comp_counterfactual_measure_count(void) {
   return MEASURES;
 }
-const char *comp_counterfactual_measure_name(size_t measure) {
-  return measure < MEASURES ? measures[measure].name : NULL;
-}
-const char *comp_counterfactual_measure_summary(size_t measure) {
-  return measure < MEASURES ? measures[measure].summary : NULL;
+const comp_score_metric *comp_counterfactual_measure_at(size_t measure) {
+  return measure < MEASURES ? &measures[measure].info : NULL;
 }
 
 static double *member(comp_counterfactual_values *values, size_t measure) {
@@ -395,7 +433,7 @@ static comp_status find_level(int32_t *out, const comp_groups *groups, const cha
 }
 
 static comp_status find_layer(const comp_matrix **out, const comp_dataset *d, const char *name) {
-  *out = comp_dataset_get(d, COMP_SLOT_LAYERS, name);
+  *out = comp_dataset_matrix(d, COMP_SLOT_LAYERS, name);
   if (*out) return COMP_OK;
   return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s (comp counterfactual makes predictions)", name,
                      comp__entry_hint(d, COMP_SLOT_LAYERS, name).text);
@@ -445,7 +483,7 @@ static comp_status find_matrices(task *t, comp_context *context, const comp_data
                comp_dataset_obs_name(d, row), row + 1, comp_dataset_var_name(d, col));
   COMP__TRY(read_layer(&t->predicted, context, d, t->score->layer));
   snprintf(name, sizeof name, "truth_%s", o->to);
-  if (o->truth || comp_dataset_get(d, COMP_SLOT_LAYERS, name)) {
+  if (o->truth || comp_dataset_matrix(d, COMP_SLOT_LAYERS, name)) {
     comp_data_look look;
     COMP__TRY(read_layer(&t->truth, context, d, o->truth ? o->truth : name));
     COMP__TRY(comp_data_look_at(&look, context, t->x));
@@ -485,7 +523,7 @@ static comp_status find_shift(double *out, const comp_matrix *x, const comp_grou
 /* One row of the score for each label that was compared. */
 static comp_status list_labels(task *t, const comp_groups *condition, const comp_groups *labels) {
   comp_counterfactual_score *s = t->score;
-  size_t n = comp_de_labels(t->de);
+  size_t n = comp_de_label_count(t->de);
   comp_status status;
   COMP__TRY(comp__calloc(&s->names, n, sizeof *s->names));
   COMP__TRY(comp__calloc(&s->labels, n, sizeof *s->labels));
@@ -495,7 +533,7 @@ static comp_status list_labels(task *t, const comp_groups *condition, const comp
   for (size_t l = 0; l < n; l++) {
     comp_counterfactual_label *out = &s->labels[l];
     int32_t code = 0;
-    COMP__TRY(comp__strdup(&s->names[l], comp_de_label(t->de, l)));
+    COMP__TRY(comp__strdup(&s->names[l], comp_de_label_name(t->de, l)));
     out->label = s->names[l];
     if (labels) COMP__TRY(find_level(&code, labels, t->options->label, out->label));
     COMP__TRY(list_rows(&t->control[l], &out->n_from, condition, t->from, labels, code));
@@ -545,7 +583,7 @@ done:
 
 static comp_status name_score(comp_counterfactual_score *s, const comp__counterfactual_score_options *o) {
   char layer[COMP_LAYER_NAME_SIZE];
-  comp_counterfactual_layer(layer, o->to);
+  comp_counterfactual_layer_name(layer, o->to);
   comp_status status = comp__strdup(&s->layer, o->layer ? o->layer : layer);
   if (status == COMP_OK) status = comp__strdup(&s->from, o->from);
   if (status == COMP_OK) status = comp__strdup(&s->to, o->to);
@@ -648,7 +686,7 @@ comp_status comp_counterfactual_score_table(comp_table **out, const comp_counter
   for (size_t m = 0; m < MEASURES; m++) {
     for (size_t i = 0; i < rows; i++)
       numbers[i] = comp_counterfactual_measure_value(&nth(s, i / COMP_PREDICTORS)->values[i % COMP_PREDICTORS], m);
-    COMP__TRY(comp_table_add_numbers(table, measures[m].name, numbers, false));
+    COMP__TRY(comp_table_add_numbers(table, measures[m].info.name, numbers, false));
   }
   *out = table;
   table = NULL;
@@ -660,16 +698,15 @@ done:
 }
 
 static json_t *label_json(const comp_counterfactual_label *l) {
-  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
   json_t *object = json_pack("{s:s, s:I, s:I, s:I}", "label", l->label, "n_from", (json_int_t)l->n_from, "n_to",
                              (json_int_t)l->n_to, "n_pairs", (json_int_t)l->n_pairs);
   for (int p = 0; object && p < COMP_PREDICTORS; p++) {
     json_t *values = json_object();
     for (size_t m = 0; values && m < MEASURES; m++) {
       double value = comp_counterfactual_measure_value(&l->values[p], m);
-      json_object_set_new(values, measures[m].name, isfinite(value) ? json_real(value) : json_null());
+      json_object_set_new(values, measures[m].info.name, isfinite(value) ? json_real(value) : json_null());
     }
-    json_object_set_new(object, keys[p], values);
+    json_object_set_new(object, comp_predictor_key((comp_predictor)p), values);
   }
   return object;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
@@ -41,48 +42,58 @@ static comp_status append_names(comp__strings *out, const char *const *names, si
   return COMP_OK;
 }
 
-static const char *const FAMILIES[] = {"paper", "batch", "bio", "total", "other", "scib", "all"};
-enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
-
-static const char *metric_or_family(const void *user, size_t i) {
-  (void)user;
-  return i < N_FAMILIES ? FAMILIES[i] : comp__metric_at(i - N_FAMILIES)->info.name;
-}
+/* Names that stand for several families. */
+static const char *const groups[] = {"scib", "all"};
+enum { N_GROUPS = sizeof groups / sizeof *groups };
 
 static bool in_family(const comp__metric *metric, const char *name) {
   const char *family = metric->info.family;
   if (strcmp(name, "all") == 0 || strcmp(name, family) == 0) return true;
-  return strcmp(name, "scib") == 0 && strcmp(family, "paper") != 0 && strcmp(family, "other") != 0;
+  const comp__metric_family *row = comp__metric_family_find(family);
+  return strcmp(name, "scib") == 0 && row && row->scib;
 }
 
-/* A total brings what it is the mean of. */
-static bool in_total_of(const comp__metric *metric, const char *name) {
-  if (!metric->in_total || strncmp(name, "total", 5) != 0) return false;
-  return strcmp(name, "total") == 0 || strcmp(name + 6, metric->info.family) == 0;
+static bool is_total_of(const comp__metric *total, const comp__metric *metric) {
+  return total->total_of && metric->in_total && strstr(total->total_of, metric->info.family);
+}
+
+/* The end of a message about an unknown name. */
+static comp_hint hint_of(const char *name) {
+  comp_suggest search = {.word = name};
+  for (size_t i = 0; comp__metric_family_at(i); i++) comp_suggest_offer(&search, comp__metric_family_at(i)->name);
+  for (size_t i = 0; i < N_GROUPS; i++) comp_suggest_offer(&search, groups[i]);
+  for (size_t i = 0; i < comp__metrics_count(); i++) comp_suggest_offer(&search, comp__metric_at(i)->info.name);
+  return comp_suggest_hint(&search);
 }
 
 enum { NOT_CHOSEN, CHOSEN_BY_FAMILY, CHOSEN_BY_NAME };
 
-/* how [metrics]: whether and how each metric of the table is asked for. */
+/* The metric of that name; NULL: it is none. */
+static const comp__metric *find_metric(const char *name) {
+  for (size_t m = 0; m < comp__metrics_count(); m++)
+    if (strcmp(comp__metric_at(m)->info.name, name) == 0) return comp__metric_at(m);
+  return NULL;
+}
+
+/* how [metrics]: whether and how each metric of the table is asked for. A total brings what it is the mean of. */
 static comp_status choose(char *how, const comp__score_options *o) {
   static const char *const usual[] = {"paper"};
   const char *const *names = o->n_metrics ? o->metrics : usual;
   const size_t n = o->n_metrics ? o->n_metrics : 1;
   memset(how, NOT_CHOSEN, comp__metrics_count());
   for (size_t i = 0; i < n; i++) {
-    const char *name = names[i];
-    bool found = false;
-    if (!name[0]) return comp__error(COMP_ERR_ARGUMENT, "metrics: a name is empty");
+    const comp__metric *named = find_metric(names[i]);
+    bool found = named != NULL;
+    if (!names[i][0]) return comp__error(COMP_ERR_ARGUMENT, "metrics: a name is empty");
     for (size_t m = 0; m < comp__metrics_count(); m++) {
       const comp__metric *metric = comp__metric_at(m);
-      bool itself = strcmp(metric->info.name, name) == 0;
-      if (itself) how[m] = CHOSEN_BY_NAME;
-      if (!how[m] && (in_family(metric, name) || in_total_of(metric, name))) how[m] = CHOSEN_BY_FAMILY;
-      found = found || itself || in_family(metric, name);
+      bool family = in_family(metric, names[i]);
+      if (metric == named) how[m] = CHOSEN_BY_NAME;
+      if (!how[m] && (family || (named && is_total_of(named, metric)))) how[m] = CHOSEN_BY_FAMILY;
+      found = found || family;
     }
     if (found) continue;
-    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s", name,
-                       comp__hint(name, N_FAMILIES + comp__metrics_count(), metric_or_family, NULL).text);
+    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s", names[i], hint_of(names[i]).text);
   }
   return COMP_OK;
 }
@@ -290,7 +301,7 @@ comp_status comp__cell_mean_labels(comp__score_cell *cell) {
 /* ----------------------------------------------------------------------------------------------------------- run */
 
 const comp_matrix *comp__score_matrix(const comp_dataset *d, const char *name) {
-  const comp_matrix *matrix = comp_dataset_get(d, COMP_SLOT_OBSM, name);
+  const comp_matrix *matrix = comp_dataset_matrix(d, COMP_SLOT_OBSM, name);
   return matrix || strcmp(name, "X") != 0 ? matrix : d->x;
 }
 
@@ -301,15 +312,15 @@ static comp_status find_matrix(const comp_matrix **out, const comp_dataset *d, c
   const comp_hint hint = comp__entry_hint(d, COMP_SLOT_OBSM, name);
   if (hint.text[0]) return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name, hint.text);
   return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name,
-                     comp_dataset_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
-                                                           : ", which is empty; 'X' means the data itself");
+                     comp_dataset_matrix_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
+                                                                  : ", which is empty; 'X' means the data itself");
 }
 
 static comp_status list_embeddings(comp__strings *out, const comp_dataset *d, const comp__score_options *o) {
   if (o->n_embeddings) return append_names(out, o->embeddings, o->n_embeddings, "use");
-  if (comp_dataset_get(d, COMP_SLOT_OBSM, "X_comp")) return comp__strings_append(out, "X_comp", 6);
-  for (size_t i = 0; i < comp_dataset_count(d, COMP_SLOT_OBSM); i++) {
-    const char *name = comp_dataset_entry_name(d, COMP_SLOT_OBSM, i);
+  if (comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_comp")) return comp__strings_append(out, "X_comp", 6);
+  for (size_t i = 0; i < comp_dataset_matrix_count(d, COMP_SLOT_OBSM); i++) {
+    const char *name = comp_dataset_matrix_name(d, COMP_SLOT_OBSM, i);
     comp_status status = comp__strings_append(out, name, strlen(name));
     if (status != COMP_OK) return status;
   }
@@ -389,7 +400,7 @@ static comp_status prepare(comp_score *score, comp_context *context, const comp_
   COMP__TRY(check_conditions(score, o));
   if (o->label) {
     COMP__TRY(read_groups(&score->labels, d, o->label));
-    COMP__TRY(check_labels(score, context, o, comp_dataset_samples(d)));
+    COMP__TRY(check_labels(score, context, o, comp_dataset_sample_count(d)));
   }
   COMP__TRY(list_embeddings(&score->embeddings, d, o));
   score->n_embeddings = score->embeddings.count;

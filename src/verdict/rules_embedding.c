@@ -52,24 +52,25 @@ void comp__rule_mixing(comp__judge *j) {
   const char *embedding = comp__evidence_embedding(j->evidence), *condition = comp__design_condition(j->evidence);
   double gap;
   bool within = is_within_labels(j, &gap);
-  const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "m_silhouette" : "silhouette";
+  const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "s_label" : "s";
   double kbet = score(j, kbet_name, embedding), s = score(j, s_name, embedding), before = score_before(j, kbet_name);
   if (isnan(kbet) && isnan(s)) {
-    comp__find(
-        j, COMP_LEVEL_NOTE, "Run comp score, and look at the map.", "It is not known whether conditions are mixed: %s.",
-        j->evidence->scores.count ? "the scores have neither kBET nor a local silhouette" : "there are no scores");
+    comp__find(j, COMP_FINDING_NOTE, "Run comp score, and look at the map.",
+               "It is not known whether conditions are mixed: %s.",
+               j->evidence->scores.count ? "the scores have neither kBET nor a local silhouette"
+                                         : "there are no scores");
     return;
   }
-  comp_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
-  comp_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
+  comp_finding_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
+  comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
   char text[256], name[160] = "";
   if (embedding) snprintf(name, sizeof name, " in %.100s", embedding);
   put_measures(text, sizeof text, within ? "m-kBET" : "kBET", kbet, before, within ? "s~" : "local silhouette", s);
-  comp__find(j, level, level == COMP_LEVEL_OK ? "" : "Train longer (--epochs) or raise --gamma.",
+  comp__find(j, level, level == COMP_FINDING_OK ? "" : "Train longer (--epochs) or raise --gamma.",
              "%s'%s' is %s%s: %s; 0 is best.", within ? "Within labels, " : "", condition,
-             level == COMP_LEVEL_OK        ? "well mixed"
-             : level == COMP_LEVEL_CAUTION ? "partly mixed"
-                                           : "not mixed",
+             level == COMP_FINDING_OK        ? "well mixed"
+             : level == COMP_FINDING_CAUTION ? "partly mixed"
+                                             : "not mixed",
              name, text);
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
   comp__find_number(j, within ? "m_kbet_before" : "kbet_before", before);
@@ -80,7 +81,7 @@ void comp__rule_composition(comp__judge *j) {
   double gap, kbet = score(j, "kbet", comp__evidence_embedding(j->evidence));
   if (!is_within_labels(j, &gap) || !(gap > j->rule->caution) || isnan(kbet)) return;
   comp__find(
-      j, COMP_LEVEL_NOTE, "",
+      j, COMP_FINDING_NOTE, "",
       "The shares of labels differ between conditions by up to %.0f points. So kBET over all samples (%.3f) cannot "
       "reach 0, and mixing is judged within labels.",
       100 * gap, kbet);
@@ -89,9 +90,9 @@ void comp__rule_composition(comp__judge *j) {
 }
 
 void comp__rule_silhouette(comp__judge *j) {
-  double s = score(j, "silhouette", comp__evidence_embedding(j->evidence));
+  double s = score(j, "s", comp__evidence_embedding(j->evidence));
   if (!(s < -j->rule->caution)) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Use a smaller --gamma.",
+  comp__find(j, COMP_FINDING_CAUTION, "Use a smaller --gamma.",
              "The local silhouette is %.3f, below 0: samples are nearer to other conditions than to their own, more "
              "than mixing alone would do.",
              s);
@@ -133,7 +134,7 @@ static void add_loss(losses *l, const char *label, double before, double after) 
 static void find_losses(losses *out, const comp__judge *j, const char *embedding, const char *before) {
   const comp__scores *scores = &j->evidence->scores;
   for (size_t i = 0; i < scores->count; i++) {
-    const comp__score *s = &scores->items[i];
+    const comp__read_score *s = &scores->items[i];
     if (!s->label || !comp__score_is(s, "label_knn") || isnan(s->value)) continue;
     if (embedding && (!s->embedding || strcmp(s->embedding, embedding) != 0)) continue;
     size_t n = label_samples(j, s->label);
@@ -152,18 +153,18 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
   losses lost = {0};
   double fell = before - after;
   find_losses(&lost, j, embedding, isnan(before) ? NULL : comp__evidence_before(j->evidence));
-  comp_level level = lost.n ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK, whole = COMP_LEVEL_OK;
+  comp_finding_level level = lost.n ? COMP_FINDING_CAUTION : COMP_FINDING_OK, whole = COMP_FINDING_OK;
   if (!isnan(fell)) whole = comp__level_above(fell, SHARE_CAUTION, SHARE_PROBLEM);
-  if (lost.swallowed) level = COMP_LEVEL_PROBLEM;
+  if (lost.swallowed) level = COMP_FINDING_PROBLEM;
   if (whole > level) level = whole;
   char earlier[64] = "", names[4200] = "";
   if (!isnan(before)) snprintf(earlier, sizeof earlier, " (before: %.0f %%)", 100 * before);
   if (lost.n) snprintf(names, sizeof names, " Lost: %s.", comp__listing_text(&lost.names));
-  comp__find(j, level, level == COMP_LEVEL_OK ? "" : LESS,
+  comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS,
              "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s",
-             level == COMP_LEVEL_OK        ? "No sign of over-correction"
-             : level == COMP_LEVEL_CAUTION ? "Signs of over-correction"
-                                           : "Over-correction",
+             level == COMP_FINDING_OK        ? "No sign of over-correction"
+             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
+                                             : "Over-correction",
              100 * after, earlier, names);
   comp__find_number(j, "label_knn", after);
   comp__find_number(j, "label_knn_before", before);
@@ -171,10 +172,11 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
 }
 
 /* The NMI of an embedding over all samples, the last in the list, of any clustering or of the named one. */
-static const comp__score *find_nmi(const comp__judge *j, const char *embedding, const char *name) {
+static const comp__read_score *find_nmi(const comp__judge *j, const char *embedding, const char *name) {
   for (size_t i = j->evidence->scores.count; i-- > 0;) {
-    const comp__score *s = &j->evidence->scores.items[i];
-    if (s->label || !comp__score_is(s, "nmi") || (name && strcmp(s->name, name) != 0)) continue;
+    const comp__read_score *s = &j->evidence->scores.items[i];
+    bool is_nmi = comp__score_is(s, "nmi_kmeans") || comp__score_is(s, "nmi_leiden");
+    if (s->label || !is_nmi || (name && strcmp(s->name, name) != 0)) continue;
     if (embedding && s->embedding && strcmp(s->embedding, embedding) == 0) return s;
   }
   return NULL;
@@ -184,21 +186,21 @@ static const comp__score *find_nmi(const comp__judge *j, const char *embedding, 
 static bool judge_summaries(comp__judge *j, const char *embedding) {
   double after = score(j, "clisi", embedding), before = score_before(j, "clisi");
   const char *name = "cLISI";
-  comp_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
+  comp_finding_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
   if (isnan(before - after)) {
-    const comp__score *now = find_nmi(j, embedding, NULL);
-    const comp__score *old = now ? find_nmi(j, comp__evidence_before(j->evidence), now->name) : NULL;
+    const comp__read_score *now = find_nmi(j, embedding, NULL);
+    const comp__read_score *old = now ? find_nmi(j, comp__evidence_before(j->evidence), now->name) : NULL;
     if (!now || !old || isnan(now->value) || isnan(old->value)) return false;
     after = now->value;
     before = old->value;
     name = comp__score_title(now->name, false);
     level = comp__level_above(1 - after / before, NMI_CAUTION, NMI_PROBLEM);
   }
-  comp__find(j, level, level == COMP_LEVEL_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
-             level == COMP_LEVEL_OK        ? "No sign of over-correction"
-             : level == COMP_LEVEL_CAUTION ? "Signs of over-correction"
-                                           : "Over-correction",
-             level == COMP_LEVEL_OK ? "still separate" : "less separate than before", name, after, before);
+  comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
+             level == COMP_FINDING_OK        ? "No sign of over-correction"
+             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
+                                             : "Over-correction",
+             level == COMP_FINDING_OK ? "still separate" : "less separate than before", name, after, before);
   comp__find_number(j, "after", after);
   comp__find_number(j, "before", before);
   return true;
@@ -214,7 +216,7 @@ void comp__rule_labels_lost(comp__judge *j) {
   }
   if (judge_summaries(j, embedding)) return;
   bool named = comp__design_label(&labels, NULL, j->evidence);
-  comp__find(j, COMP_LEVEL_NOTE,
+  comp__find(j, COMP_FINDING_NOTE,
              named ? "Run comp score with --label and --metrics paper,scib." : "Name a column of labels with --label.",
              "It is not known whether labels were mixed with each other (over-correction): %s.",
              named ? "the scores do not say how the neighbours of each label changed" : "no label was given");

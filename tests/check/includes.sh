@@ -23,10 +23,10 @@ classify      core
 metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
-verdict       core classify model train diagnose
+verdict       core classify model train metrics diagnose
 score         core classify metrics verdict
-report        core prep train task verdict
-options       core prep simulate linalg neighbors umap classify train task baseline diagnose score
+report        core prep train task metrics verdict
+options       core io prep simulate linalg neighbors umap classify train task baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
