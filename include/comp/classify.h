@@ -45,8 +45,12 @@ typedef enum comp_classifier_kind {
 
 #define COMP_CLASSIFIER_KINDS 3
 
-/* "logistic", "forest", "boosted". */
+/* "logistic", "forest", "boosted"; the same in sentences ("random forest"); what it is, in one line; and the module
+ * that it needs (comp/machine.h), NULL: none. Each is NULL past the last kind. */
 COMP_API const char *comp_classifier_kind_name(comp_classifier_kind kind);
+COMP_API const char *comp_classifier_kind_title(comp_classifier_kind kind);
+COMP_API const char *comp_classifier_kind_help(comp_classifier_kind kind);
+COMP_API const char *comp_classifier_kind_module(comp_classifier_kind kind);
 
 /* The kind of that name; the message of the error lists the names. */
 COMP_API comp_status comp_classifier_kind_parse(comp_classifier_kind *out, const char *name);

@@ -5,6 +5,7 @@
 #ifndef COMP_FILE_H
 #define COMP_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comp/status.h"
@@ -15,5 +16,8 @@ COMP_API comp_status comp_file_check_writable(const char *path);
 
 /* Writes `size` bytes as the whole content of a file. */
 COMP_API comp_status comp_file_write(const char *path, const void *data, size_t size);
+
+/* Whether two names are of one file: the same text, or the same file under both. */
+COMP_API bool comp_file_same(const char *a, const char *b);
 
 #endif

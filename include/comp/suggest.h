@@ -4,7 +4,7 @@
  *
  *     comp_suggest search = {.word = "bnech"};
  *     for each known name: comp_suggest_offer(&search, name);
- *     if (search.best) ...
+ *     printf("there is no '%s'%s\n", search.word, comp_suggest_hint(&search).text);
  */
 #ifndef COMP_SUGGEST_H
 #define COMP_SUGGEST_H
@@ -21,5 +21,12 @@ typedef struct comp_suggest {
 
 /* Considers one more name. Of two that are equally near the first stays. */
 COMP_API void comp_suggest_offer(comp_suggest *search, const char *name);
+
+/* The end of a message: "; did you mean 'bench'?", or nothing when no name is near. */
+typedef struct comp_hint {
+  char text[96];
+} comp_hint;
+
+COMP_API comp_hint comp_suggest_hint(const comp_suggest *search);
 
 #endif

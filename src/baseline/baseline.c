@@ -6,8 +6,10 @@
 #include "comp/prep.h"
 #include "core/alloc.h"
 #include "core/context.h"
+#include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/table.h"
 #include "linalg/linalg.h"
 
 static const comp__baseline *const methods[] = {
@@ -36,9 +38,8 @@ static comp_status find(const comp__baseline **out, const char *name) {
       *out = methods[i];
       return COMP_OK;
     }
-  const char *nearest = comp__nearest_name(name, N_METHODS, nth_method, NULL);
-  return comp__error(COMP_ERR_ARGUMENT, "there is no baseline '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
-                     nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(COMP_ERR_ARGUMENT, "there is no baseline '%s'%s", name,
+                     comp__hint(name, N_METHODS, nth_method, NULL).text);
 }
 
 comp_status comp_baseline_find(const comp_baseline_method **out, const char *name) {
@@ -110,19 +111,14 @@ done:
   return status;
 }
 
-static const char *nth_level(const void *user, size_t i) {
-  return ((const comp_groups *)user)->levels[i];
-}
-
 comp_status comp__baseline_level(size_t *out, const comp_groups *groups, const char *value, const char *column) {
   for (size_t l = 0; l < groups->n_levels; l++)
     if (strcmp(groups->levels[l], value) == 0) {
       *out = l;
       return COMP_OK;
     }
-  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
-  return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s%s%s", value, column,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s", value, column,
+                     comp__groups_hint(groups, value).text);
 }
 
 /* Levels may come from a categorical column that a selection left without samples. */
@@ -218,21 +214,14 @@ done:
   return status;
 }
 
-static const char *nth_entry(const void *user, size_t i) {
-  return comp_dataset_matrix_name(user, COMP_SLOT_OBSM, i);
-}
-
 comp_status comp__baseline_start(comp_matrix **out, comp__baseline_run *run) {
   *out = NULL;
   const char *name = run->options->rep;
   if (!name) return comp__baseline_scores(out, run, run->dataset->x);
   const comp_matrix *entry = comp_dataset_matrix(run->dataset, COMP_SLOT_OBSM, name);
-  if (!entry) {
-    size_t n = comp_dataset_matrix_count(run->dataset, COMP_SLOT_OBSM);
-    const char *nearest = comp__nearest_name(name, n, nth_entry, run->dataset);
-    return comp__error(COMP_ERR_DATA, "there is no '%s' in obsm (--rep)%s%s%s", name, nearest ? "; did you mean '" : "",
-                       nearest ? nearest : "", nearest ? "'?" : "");
-  }
+  if (!entry)
+    return comp__error(COMP_ERR_DATA, "there is no '%s' in obsm (--rep)%s", name,
+                       comp__entry_hint(run->dataset, COMP_SLOT_OBSM, name).text);
   comp_status status = comp_matrix_check(run->context, entry);
   size_t varying;
   if (status == COMP_OK) status = count_varying(&varying, entry);

@@ -212,4 +212,12 @@ static comp_status boosted_score(float *scores, comp_context *context, const voi
   return status;
 }
 
-const comp__learner comp__learner_boosted = {boosted_fit, boosted_score, boosted_free, false};
+const comp__learner comp__learner_boosted = {
+    .name = "boosted",
+    .title = "boosted trees",
+    .help = "100 rounds of trees of depth 6, by XGBoost",
+    .module = "boosted",
+    .fit = boosted_fit,
+    .score = boosted_score,
+    .free = boosted_free,
+};

@@ -1,6 +1,7 @@
 /* classifier.c: the table of classifiers, and one trained one: levels from the scores of its binary problems. */
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "classify/examples.h"
@@ -9,14 +10,12 @@
 #include "core/error.h"
 #include "core/matrix.h"
 
-typedef struct kind_row {
-  const char *name;
-  const comp__learner *learner;
-} kind_row;
-
-/* By comp_classifier_kind. */
-static const kind_row kinds[COMP_CLASSIFIER_KINDS] = {
-    {"logistic", &comp__learner_logistic}, {"forest", &comp__learner_forest}, {"boosted", &comp__learner_boosted}};
+static const comp__learner *const learners[] = {
+    [COMP_CLASSIFIER_LOGISTIC] = &comp__learner_logistic,
+    [COMP_CLASSIFIER_FOREST] = &comp__learner_forest,
+    [COMP_CLASSIFIER_BOOSTED] = &comp__learner_boosted,
+};
+static_assert(sizeof learners / sizeof *learners == COMP_CLASSIFIER_KINDS, "a row for each kind");
 
 struct comp_classifier {
   const comp__learner *learner;
@@ -24,22 +23,47 @@ struct comp_classifier {
   size_t features, n_levels;
 };
 
+const comp__learner *comp__learner_of(comp_classifier_kind kind) {
+  return (size_t)kind < COMP_CLASSIFIER_KINDS ? learners[kind] : NULL;
+}
+
 const char *comp_classifier_kind_name(comp_classifier_kind kind) {
-  assert((size_t)kind < COMP_CLASSIFIER_KINDS);
-  return kinds[kind].name;
+  const comp__learner *learner = comp__learner_of(kind);
+  return learner ? learner->name : NULL;
+}
+const char *comp_classifier_kind_title(comp_classifier_kind kind) {
+  const comp__learner *learner = comp__learner_of(kind);
+  return learner ? learner->title : NULL;
+}
+const char *comp_classifier_kind_help(comp_classifier_kind kind) {
+  const comp__learner *learner = comp__learner_of(kind);
+  return learner ? learner->help : NULL;
+}
+const char *comp_classifier_kind_module(comp_classifier_kind kind) {
+  const comp__learner *learner = comp__learner_of(kind);
+  return learner ? learner->module : NULL;
+}
+
+/* "logistic, forest and boosted" */
+static void list_names(char *text, size_t size) {
+  size_t used = 0;
+  for (size_t i = 0; i < COMP_CLASSIFIER_KINDS && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s",
+                             i == 0                           ? ""
+                             : i == COMP_CLASSIFIER_KINDS - 1 ? " and "
+                                                              : ", ",
+                             learners[i]->name);
 }
 
 comp_status comp_classifier_kind_parse(comp_classifier_kind *out, const char *name) {
+  char names[256];
   for (size_t i = 0; i < COMP_CLASSIFIER_KINDS; i++)
-    if (strcmp(kinds[i].name, name) == 0) {
+    if (strcmp(learners[i]->name, name) == 0) {
       *out = (comp_classifier_kind)i;
       return COMP_OK;
     }
-  return comp__error(COMP_ERR_ARGUMENT, "there is no classifier '%s'; there are logistic, forest and boosted", name);
-}
-
-const comp__learner *comp__learner_of(comp_classifier_kind kind) {
-  return kinds[kind].learner;
+  list_names(names, sizeof names);
+  return comp__error(COMP_ERR_ARGUMENT, "there is no classifier '%s'; there are %s", name, names);
 }
 
 /* Scores of binary problems become probabilities, in place of out[n, n_levels]. One of several levels must be it: the
@@ -83,7 +107,7 @@ static comp_status predict(int32_t *predicted, comp_context *context, const comp
 
 comp_status comp__fit_predict(int32_t *predicted, comp_context *context, comp_classifier_kind kind,
                               const comp__examples *train, const comp__examples *test, uint64_t seed) {
-  const comp__learner *learner = kinds[kind].learner;
+  const comp__learner *learner = learners[kind];
   void *model;
   comp_status status = learner->fit(&model, context, train, seed);
   if (status != COMP_OK) return status;
@@ -102,7 +126,7 @@ comp_status comp_classifier_fit(comp_classifier **out, comp_context *context, co
   comp_status status = comp__labelled_init(&data, context, z, codes, n_levels);
   if (status != COMP_OK) return status;
   COMP__TRY(comp__calloc(&classifier, 1, sizeof *classifier));
-  classifier->learner = kinds[kind].learner;
+  classifier->learner = learners[kind];
   classifier->features = data.all.features;
   classifier->n_levels = n_levels;
   COMP__TRY(classifier->learner->fit(&classifier->model, context, &data.all, seed));

@@ -440,4 +440,12 @@ static comp_status forest_score(float *scores, comp_context *context, const void
   return COMP_OK;
 }
 
-const comp__learner comp__learner_forest = {forest_fit, forest_score, forest_free, true};
+const comp__learner comp__learner_forest = {
+    .name = "forest",
+    .title = "random forest",
+    .help = "the mean of the votes of 100 trees",
+    .fit = forest_fit,
+    .score = forest_score,
+    .free = forest_free,
+    .many = true,
+};

@@ -1,5 +1,6 @@
 /*
- * learner.h: what a classifier is made of. One row of the table in classifier.c a kind.
+ * learner.h: what a classifier is made of. A classifier is one file with a row (comp__learner), its place in the table
+ * of classifier.c, and a value of comp_classifier_kind.
  *
  * A learner solves binary problems: number b is level b against the rest, and of two levels there is one problem, level
  * 1 against level 0 (comp__problems()). It gives scores in 0 .. 1, from which classifier.c makes probabilities.
@@ -24,6 +25,10 @@ typedef struct comp__examples {
 } comp__examples;
 
 typedef struct comp__learner {
+  const char *name;   /* as on the command line */
+  const char *title;  /* in sentences: "random forest" */
+  const char *help;   /* what it is, in one line */
+  const char *module; /* that it needs (core/module.h); NULL: none */
   /* Trains. `*out` should be freed via free(). At least two levels have samples. */
   comp_status (*fit)(void **out, comp_context *context, const comp__examples *train, uint64_t seed);
   /* scores[n, problems]. */
@@ -50,7 +55,7 @@ static inline bool comp__positive(const comp__examples *e, size_t problem, size_
 comp_status comp__fit_predict(int32_t *predicted, comp_context *context, comp_classifier_kind kind,
                               const comp__examples *train, const comp__examples *test, uint64_t seed);
 
-/* The learner of a kind. */
+/* The row of a kind; NULL when there is none of that number. */
 const comp__learner *comp__learner_of(comp_classifier_kind kind);
 
 #endif

@@ -203,4 +203,11 @@ static comp_status logistic_score(float *scores, comp_context *context, const vo
   return COMP_OK;
 }
 
-const comp__learner comp__learner_logistic = {logistic_fit, logistic_score, logistic_free, false};
+const comp__learner comp__learner_logistic = {
+    .name = "logistic",
+    .title = "logistic regression",
+    .help = "standardised features, L2 penalty with C = 1",
+    .fit = logistic_fit,
+    .score = logistic_score,
+    .free = logistic_free,
+};

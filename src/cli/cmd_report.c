@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "cli/command.h"
@@ -47,18 +46,13 @@ static const char *now(char *buffer, size_t size) {
   return buffer;
 }
 
-static bool same_file(const char *a, const char *b) {
-  struct stat x, y;
-  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* Whether the output would replace something that is read. */
 static bool replaces_input(const report_options *o) {
   const char *inputs[] = {o->input.path, o->model, comp_options_get(o->report, "diagnose", NULL, 0)};
   for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-    if (inputs[k] && same_file(o->output, inputs[k])) return true;
+    if (inputs[k] && comp_file_same(o->output, inputs[k])) return true;
   for (size_t k = 0; k < o->scores.count; k++)
-    if (same_file(o->output, o->scores.items[k])) return true;
+    if (comp_file_same(o->output, o->scores.items[k])) return true;
   return false;
 }
 

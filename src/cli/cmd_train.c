@@ -1,7 +1,6 @@
 /* cmd_train.c: `comp train`: fits a model to a data file. What an option leaves open is taken from the preset. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -62,12 +61,6 @@ static bool numbered(char *out, size_t size, const char *name, const uint64_t *s
   return (size_t)snprintf(out, size, "%.*s%s%s%s", (int)(dot - name), name, number, dot, ending) < size;
 }
 
-static bool same_file(const char *a, const char *b) {
-  struct stat x, y;
-  if (strcmp(a, b) == 0) return true;
-  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* Names the files and sees that none is needed for something else. 0, or an exit code. */
 static int name_files(train_files *out, cli_session *session, const train_job *job, size_t i) {
   const train_options *o = job->options;
@@ -77,9 +70,9 @@ static int name_files(train_files *out, cli_session *session, const train_job *j
     return cli_error(session, EXIT_USAGE, "--output: the name is too long");
   if (!numbered(out->log, sizeof out->log, job->log, job->log[0] ? seed : NULL, ""))
     return cli_error(session, EXIT_USAGE, "--log: the name is too long");
-  if (same_file(out->output, o->input)) return cli_usage_error(session, "--output: it is the input file");
-  if (job->log[0] &&
-      (same_file(out->log, out->output) || same_file(out->log, o->input) || same_file(out->log, out->checkpoint)))
+  if (comp_file_same(out->output, o->input)) return cli_usage_error(session, "--output: it is the input file");
+  if (job->log[0] && (comp_file_same(out->log, out->output) || comp_file_same(out->log, o->input) ||
+                      comp_file_same(out->log, out->checkpoint)))
     return cli_usage_error(session, "--log: it is a file that is used for something else");
   comp_status status = comp_file_check_writable(out->output);
   return status == COMP_OK ? 0 : cli_fail(session, status);

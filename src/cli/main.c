@@ -11,10 +11,10 @@
 #include "comp/suggest.h"
 
 /* Two names of one file that exists. */
-static bool same_file(const char *a, const char *b) {
-  struct stat x, y;
-  return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-         x.st_ino == y.st_ino;
+/* A terminal or a pipe may be named twice. */
+static bool is_file(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 /* The row of a table whose file is this one, by any name; NULL when none is. Rows named json do not count. */
@@ -23,7 +23,7 @@ static const opt_spec *row_of_file(const opt_spec *rows, const void *values, con
     if (spec->kind != OPT_FILE || strcmp(spec->name, "json") == 0) continue;
     const char *file;
     for (size_t i = 0; (file = opt_file(spec, values, i)); i++)
-      if (same_file(file, path)) return spec;
+      if (is_file(path) && comp_file_same(file, path)) return spec;
   }
   return NULL;
 }

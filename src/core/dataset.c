@@ -302,3 +302,11 @@ done:
   if (status != COMP_OK) comp_dataset_free(to);
   return status;
 }
+
+static const char *nth_entry(const void *user, size_t i) {
+  return ((const comp__slot *)user)->entries[i].name;
+}
+
+comp_hint comp__entry_hint(const comp_dataset *dataset, comp_slot slot, const char *name) {
+  return comp__hint(name, dataset->slots[slot].count, nth_entry, &dataset->slots[slot]);
+}

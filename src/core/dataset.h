@@ -32,4 +32,7 @@ struct comp_dataset {
 /* A data set without X and with empty tables; names are taken over (moved out of the lists) also when it fails. */
 comp_status comp__dataset_new(comp_dataset **out, comp__strings *obs_names, comp__strings *var_names);
 
+/* For a message: the entry of a slot whose name is most like `name`, as comp__hint() has it. */
+comp_hint comp__entry_hint(const comp_dataset *dataset, comp_slot slot, const char *name);
+
 #endif

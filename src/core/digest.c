@@ -1,4 +1,5 @@
-/* digest.c: XXH64, as its specification has it: four lanes over blocks of 32 bytes, then the rest, then a stir. */
+/* digest.c: XXH64, as its specification has it: four lanes over blocks of 32 bytes, then the rest, then a stir; and a
+ * simpler mixer. */
 #include "core/digest.h"
 
 #include <string.h>
@@ -72,4 +73,16 @@ uint64_t comp__digest_end(const comp__digest *d) {
   h = (h ^ h >> 33) * P2;
   h = (h ^ h >> 29) * P3;
   return h ^ h >> 32;
+}
+
+uint64_t comp__mix(uint64_t seed, const void *data, size_t size) {
+  const uint8_t *p = data;
+  for (; size >= 8; size -= 8, p += 8) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    seed = (seed ^ word) * 0x9e3779b97f4a7c15u;
+    seed ^= seed >> 29;
+  }
+  for (; size > 0; size--, p++) seed = (seed ^ *p) * 0x100000001b3u;
+  return seed;
 }

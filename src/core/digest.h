@@ -25,4 +25,9 @@ void comp__digest_add(comp__digest *digest, const void *data, size_t size);
 /* The value of all that was added; more may follow. */
 uint64_t comp__digest_end(const comp__digest *digest);
 
+/* A simpler one, for hash tables and to tell one set of data from another: the bytes after those that gave `seed`.
+ * Models, checkpoints and run folders keep its values: they stay the same from version to version, on machines of one
+ * byte order. */
+uint64_t comp__mix(uint64_t seed, const void *data, size_t size);
+
 #endif

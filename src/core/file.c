@@ -163,3 +163,9 @@ done:
   comp__output_abort(&output);
   return status;
 }
+
+bool comp_file_same(const char *a, const char *b) {
+  struct stat x, y;
+  if (strcmp(a, b) == 0) return true;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

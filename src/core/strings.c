@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/error.h"
 
@@ -99,14 +98,21 @@ void comp__string_index_release(comp__string_index *index) {
   *index = (comp__string_index){0};
 }
 
-const char *comp__nearest_name(const char *name, size_t n, const char *(*get)(const void *user, size_t i),
-                               const void *user) {
+comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user) {
   comp_suggest search = {.word = name};
   for (size_t i = 0; i < n; i++) {
     const char *other = get(user, i);
     if (other) comp_suggest_offer(&search, other);
   }
-  return search.best;
+  return comp_suggest_hint(&search);
+}
+
+static const char *nth_string(const void *user, size_t i) {
+  return comp__strings_get(user, i);
+}
+
+comp_hint comp__strings_hint(const comp__strings *strings, const char *name) {
+  return comp__hint(name, strings->count, nth_string, strings);
 }
 
 /* Length of the sequence that a lead byte opens and the lowest code point that may need it; 0 when it opens none. */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "comp/status.h"
+#include "comp/suggest.h"
 
 /* A list of strings, any of which may be missing (NULL). Zero-initialise to start. */
 typedef struct comp__strings {
@@ -46,9 +47,10 @@ comp_status comp__string_index_init(comp__string_index *index, const comp__strin
 size_t comp__string_index_find(const comp__string_index *index, const char *text);
 void comp__string_index_release(comp__string_index *index);
 
-/* Of n names, given by get(user, i), the one most like `name`; NULL when none is near. For "did you mean". */
-const char *comp__nearest_name(const char *name, size_t n, const char *(*get)(const void *user, size_t i),
-                               const void *user);
+/* The end of a message about an unknown name: of n names, given by get(user, i), the one most like it, as
+ * comp_suggest_hint() has it; and of the names in a list. */
+comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user);
+comp_hint comp__strings_hint(const comp__strings *strings, const char *name);
 
 /* Whether the bytes are valid UTF-8; else *bad (may be NULL) is the offset of the first byte that is not. */
 bool comp__utf8_valid(const char *text, size_t length, size_t *bad);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -53,4 +54,10 @@ void comp_suggest_offer(comp_suggest *search, const char *name) {
   if (search->best && distance >= search->distance) return;
   search->best = name;
   search->distance = distance;
+}
+
+comp_hint comp_suggest_hint(const comp_suggest *search) {
+  comp_hint hint = {""};
+  if (search->best) snprintf(hint.text, sizeof hint.text, "; did you mean '%s'?", search->best);
+  return hint;
 }

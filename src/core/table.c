@@ -78,11 +78,19 @@ static const char *nth_name(const void *user, size_t i) {
   return ((const comp_table *)user)->columns[i].name;
 }
 
+static const char *nth_level(const void *user, size_t i) {
+  return ((const comp_groups *)user)->levels[i];
+}
+
+comp_hint comp__groups_hint(const comp_groups *groups, const char *value) {
+  return comp__hint(value, groups->n_levels, nth_level, groups);
+}
+
 comp_status comp_table_require(size_t *out, const comp_table *table, const char *name) {
   *out = comp_table_find(table, name);
   if (*out != COMP_NOT_FOUND) return COMP_OK;
-  const char *nearest = comp__nearest_name(name, table->count, nth_name, table);
-  if (nearest) return comp__error(COMP_ERR_DATA, "there is no column '%s'; did you mean '%s'?", name, nearest);
+  const comp_hint hint = comp__hint(name, table->count, nth_name, table);
+  if (hint.text[0]) return comp__error(COMP_ERR_DATA, "there is no column '%s'%s", name, hint.text);
   char list[512] = "";
   size_t used = 0;
   for (size_t i = 0; i < table->count && used < sizeof list; i++)

@@ -3,6 +3,7 @@
 #ifndef COMP_CORE_TABLE_H
 #define COMP_CORE_TABLE_H
 
+#include "comp/suggest.h"
 #include "comp/table.h"
 
 /* Marks the table and all its columns as read from a file, so that a writer can copy them from there, with all that a
@@ -15,5 +16,8 @@ bool comp__table_column_from_file(const comp_table *table, size_t column);
 /* Whether the levels of a categorical column have an order. */
 void comp__table_set_ordered(comp_table *table, size_t column, bool ordered);
 bool comp__table_ordered(const comp_table *table, size_t column);
+
+/* For a message: the level most like `value`, as comp__hint() has it. */
+comp_hint comp__groups_hint(const comp_groups *groups, const char *value);
 
 #endif

@@ -245,11 +245,18 @@ done:
 /* The classifiers of this installation, as bits. */
 static unsigned all_classifiers(comp_context *context) {
   const char *library;
-  const unsigned all = (1U << COMP_CLASSIFIER_KINDS) - 1;
-  if (comp_module_load(&library, "boosted") == COMP_OK) return all;
-  comp__warn(context, "the condition is predicted without boosted trees: %s", comp_error_message());
-  comp__error_clear();
-  return all & ~(1U << COMP_CLASSIFIER_BOOSTED);
+  unsigned all = 0;
+  for (int kind = 0; kind < COMP_CLASSIFIER_KINDS; kind++) {
+    const char *module = comp_classifier_kind_module((comp_classifier_kind)kind);
+    if (!module || comp_module_load(&library, module) == COMP_OK) {
+      all |= 1U << kind;
+      continue;
+    }
+    comp__warn(context, "the condition is predicted without %s: %s",
+               comp_classifier_kind_title((comp_classifier_kind)kind), comp_error_message());
+    comp__error_clear();
+  }
+  return all;
 }
 
 static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {

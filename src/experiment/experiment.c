@@ -59,9 +59,8 @@ static comp_status find(const comp__experiment **out, const char *name) {
       *out = experiments[i];
       return COMP_OK;
     }
-  const char *nearest = comp__nearest_name(name, comp_experiment_count(), nth_name, NULL);
-  return comp__error(COMP_ERR_ARGUMENT, "there is no experiment '%s'%s%s%s; there are adult, kang, pbmc and tumour",
-                     name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(COMP_ERR_ARGUMENT, "there is no experiment '%s'%s; there are adult, kang, pbmc and tumour", name,
+                     comp__hint(name, comp_experiment_count(), nth_name, NULL).text);
 }
 
 /* Calls known() on each name of a list. */

@@ -8,11 +8,12 @@
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
+#include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/options.h"
 #include "core/rng.h"
-#include "core/strings.h"
+#include "core/table.h"
 #include "core/threads.h"
 #include "metrics/options.h"
 #include "prep/options.h"
@@ -414,10 +415,6 @@ static void take_mean(comp_counterfactual_score *s) {
 
 /* ---- From the data set ---- */
 
-static const char *nth_level(const void *user, size_t i) {
-  return ((const comp_groups *)user)->levels[i];
-}
-
 static comp_status read_column(comp_groups *out, const comp_dataset *d, const char *name, const char *what) {
   size_t column;
   comp_status status = comp_table_require(&column, comp_dataset_obs(d), name);
@@ -431,21 +428,15 @@ static comp_status find_level(int32_t *out, const comp_groups *groups, const cha
       *out = (int32_t)k;
       return COMP_OK;
     }
-  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
-  return comp__error(COMP_ERR_DATA, "column '%s' has no value '%s'%s%s%s", column, value,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-}
-
-static const char *nth_layer(const void *user, size_t i) {
-  return comp_dataset_matrix_name(user, COMP_SLOT_LAYERS, i);
+  return comp__error(COMP_ERR_DATA, "column '%s' has no value '%s'%s", column, value,
+                     comp__groups_hint(groups, value).text);
 }
 
 static comp_status find_layer(const comp_matrix **out, const comp_dataset *d, const char *name) {
   *out = comp_dataset_matrix(d, COMP_SLOT_LAYERS, name);
   if (*out) return COMP_OK;
-  const char *nearest = comp__nearest_name(name, comp_dataset_matrix_count(d, COMP_SLOT_LAYERS), nth_layer, d);
-  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s%s%s (comp counterfactual makes predictions)", name,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s (comp counterfactual makes predictions)", name,
+                     comp__entry_hint(d, COMP_SLOT_LAYERS, name).text);
 }
 
 /* The same, with finite values. */

@@ -57,13 +57,13 @@ static bool is_total_of(const comp__metric *total, const comp__metric *metric) {
   return total->total_of && metric->in_total && strstr(total->total_of, metric->info.family);
 }
 
-/* The known name nearest to one that is not; NULL when none is near. */
-static const char *nearest_name(const char *name) {
+/* The end of a message about an unknown name. */
+static comp_hint hint_of(const char *name) {
   comp_suggest search = {.word = name};
   for (size_t i = 0; comp__metric_family_at(i); i++) comp_suggest_offer(&search, comp__metric_family_at(i)->name);
   for (size_t i = 0; i < N_GROUPS; i++) comp_suggest_offer(&search, groups[i]);
   for (size_t i = 0; i < comp__metrics_count(); i++) comp_suggest_offer(&search, comp__metric_at(i)->info.name);
-  return search.best;
+  return comp_suggest_hint(&search);
 }
 
 enum { NOT_CHOSEN, CHOSEN_BY_FAMILY, CHOSEN_BY_NAME };
@@ -93,9 +93,7 @@ static comp_status choose(char *how, const comp__score_options *o) {
       found = found || family;
     }
     if (found) continue;
-    const char *nearest = nearest_name(names[i]);
-    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s%s%s", names[i],
-                       nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s", names[i], hint_of(names[i]).text);
   }
   return COMP_OK;
 }
@@ -302,10 +300,6 @@ comp_status comp__cell_mean_labels(comp__score_cell *cell) {
 
 /* ----------------------------------------------------------------------------------------------------------- run */
 
-static const char *nth_obsm(const void *user, size_t i) {
-  return comp_dataset_matrix_name(user, COMP_SLOT_OBSM, i);
-}
-
 const comp_matrix *comp__score_matrix(const comp_dataset *d, const char *name) {
   const comp_matrix *matrix = comp_dataset_matrix(d, COMP_SLOT_OBSM, name);
   return matrix || strcmp(name, "X") != 0 ? matrix : d->x;
@@ -315,9 +309,8 @@ static comp_status find_matrix(const comp_matrix **out, const comp_dataset *d, c
   *out = comp__score_matrix(d, name);
   if (*out) return COMP_OK;
   if (strcmp(name, "X") == 0) return comp__error(COMP_ERR_ARGUMENT, "X was not read");
-  const char *nearest = comp__nearest_name(name, comp_dataset_matrix_count(d, COMP_SLOT_OBSM), nth_obsm, d);
-  if (nearest)
-    return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm; did you mean '%s'?", name, nearest);
+  const comp_hint hint = comp__entry_hint(d, COMP_SLOT_OBSM, name);
+  if (hint.text[0]) return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name, hint.text);
   return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name,
                      comp_dataset_matrix_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
                                                                   : ", which is empty; 'X' means the data itself");

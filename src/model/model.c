@@ -63,9 +63,8 @@ comp_status comp__model_options_init(comp__model_options *out, const char *model
                                  .mmd_scale = 2.0};
     return COMP_OK;
   }
-  const char *nearest = comp__nearest_name(model, MODELS, nth_name, NULL);
-  return comp__error(COMP_ERR_ARGUMENT, "there is no model '%s'; %s%s", model, nearest ? "did you mean " : "",
-                     nearest ? nearest : "there are vae, cvae, vfae, trvae and comp");
+  return comp__error(COMP_ERR_ARGUMENT, "there is no model '%s'%s", model,
+                     comp__hint(model, MODELS, nth_name, NULL).text);
 }
 
 comp_status comp__model_options_check(const comp__model_options *o) {

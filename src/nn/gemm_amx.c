@@ -13,6 +13,7 @@
 
 #include "nn/amx_tiles.h"
 #include "nn/gemm_bf16.h"
+#include "nn/pieces.h"
 
 enum {
   PANEL = 32,  /* rows of A or columns of B */
@@ -28,11 +29,7 @@ _Static_assert((int)STEP == (int)COMP__GEMM_STEP, "packing goes by the same step
 #define UNROLL _Pragma("GCC unroll 32")
 
 static size_t steps_of(size_t k) {
-  return (k + STEP - 1) / STEP;
-}
-
-static size_t round_up(size_t n, size_t unit) {
-  return (n + unit - 1) / unit * unit;
+  return comp__ceil_div(k, STEP);
 }
 
 static size_t at_most(size_t n, size_t most) {
@@ -165,7 +162,7 @@ static void pack_panels(uint16_t *out, const comp__gemm_factor *f, pack_step *pa
 }
 
 static size_t packed(size_t count, size_t k) {
-  return round_up(count, PANEL) * STEP * steps_of(k);
+  return comp__round_up(count, PANEL) * STEP * steps_of(k);
 }
 
 static void pack_a(uint16_t *out, const comp__gemm_factor *a, size_t m, size_t k, size_t first, size_t last) {
@@ -308,18 +305,18 @@ typedef struct work {
 } work;
 
 static size_t scratch(const comp__gemm_cut *cut) {
-  const size_t rows = round_up(cut->rows, PANEL), cols = round_up(cut->cols, PANEL);
+  const size_t rows = comp__round_up(cut->rows, PANEL), cols = comp__round_up(cut->cols, PANEL);
   return 2 * (PANEL * PANEL + rows * cols) + rows * (DEPTH + STEP) + cols * DEPTH;
 }
 
 /* [panels of columns][panels of rows][32][32]. */
 static float *block_at(const work *w, size_t r, size_t j) {
-  return w->block + j * round_up(w->rows, PANEL) + r * PANEL;
+  return w->block + j * comp__round_up(w->rows, PANEL) + r * PANEL;
 }
 
 AMX_TARGET static void block_load(const work *w) {
   if (w->rows % PANEL || w->cols % PANEL)
-    memset(w->block, 0, round_up(w->rows, PANEL) * round_up(w->cols, PANEL) * sizeof *w->block);
+    memset(w->block, 0, comp__round_up(w->rows, PANEL) * comp__round_up(w->cols, PANEL) * sizeof *w->block);
   for (size_t r = 0; r < w->rows; r++)
     for (size_t j = 0; j < w->cols; j += PANEL)
       copy_row(block_at(w, r, j), w->c + r * w->ldc + j, at_most(w->cols - j, PANEL));
@@ -413,16 +410,16 @@ AMX_TARGET static void configure(void) {
 AMX_TARGET static void tile(float *c, size_t ldc, const comp__gemm_factor *a, const comp__gemm_factor *b, size_t row,
                             size_t rows, size_t col, size_t cols, size_t k, bool add, uint16_t *memory) {
   work w = {.a = a, .b = b, .row = row, .rows = rows, .col = col, .cols = cols, .k = k, .c = c, .ldc = ldc};
-  const size_t all = round_up(rows, PANEL) * round_up(cols, PANEL);
+  const size_t all = comp__round_up(rows, PANEL) * comp__round_up(cols, PANEL);
   w.direct = !a->transposed && !a->packed && cols <= NARROW;
   w.aside = ldc % 16 || (uintptr_t)c % 64;
   w.spill = (float *)(void *)memory;
   w.block = w.spill + PANEL * PANEL;
   w.panels = memory + 2 * (PANEL * PANEL + all);
-  w.own_b = w.panels + round_up(rows, PANEL) * (DEPTH + STEP);
+  w.own_b = w.panels + comp__round_up(rows, PANEL) * (DEPTH + STEP);
   memset(w.spill, 0, PANEL * PANEL * sizeof *w.spill); /* what is beyond the ends is summed too */
   if (w.aside && add) block_load(&w);
-  const size_t blocks = (k + DEPTH - 1) / DEPTH, even = round_up((k + blocks - 1) / blocks, STEP);
+  const size_t blocks = (k + DEPTH - 1) / DEPTH, even = comp__round_up((k + blocks - 1) / blocks, STEP);
   configure();
   for (size_t begin = 0; begin < k; begin += even) {
     const size_t depth = at_most(k - begin, even);
@@ -450,8 +447,8 @@ static comp__gemm_cut cut(size_t m, size_t n, int threads) {
       break;
   }
   const size_t down = (m + size.rows - 1) / size.rows, across = (n + size.cols - 1) / size.cols;
-  size.rows = round_up((m + down - 1) / down, PANEL); /* even ones */
-  size.cols = round_up((n + across - 1) / across, PANEL);
+  size.rows = comp__round_up((m + down - 1) / down, PANEL); /* even ones */
+  size.cols = comp__round_up((n + across - 1) / across, PANEL);
   return size;
 }
 

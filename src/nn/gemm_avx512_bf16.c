@@ -9,6 +9,7 @@
 
 #include "nn/avx512_bf16.h"
 #include "nn/gemm_bf16.h"
+#include "nn/pieces.h"
 
 enum {
   COLS = 64,                   /* columns of a panel of packed B */
@@ -22,10 +23,6 @@ enum {
 
 static size_t pairs_of(size_t k) {
   return (k + 1) / 2;
-}
-
-static size_t round_up(size_t n, size_t unit) {
-  return (n + unit - 1) / unit * unit;
 }
 
 /* Loops over registers must be unrolled, or the compiler keeps them in memory. */
@@ -102,7 +99,7 @@ INLINE void pack_block(uint16_t *to, const uint16_t *b, size_t ldb, size_t colum
 
 TARGET static void pack_columns(uint16_t *out, const uint16_t *b, size_t ldb, size_t n, size_t k, size_t first,
                                 size_t last) {
-  const size_t whole = round_up(n, COLS);
+  const size_t whole = comp__round_up(n, COLS);
   for (size_t p = first; p < last; p += 16)
     for (size_t col = 0; col < whole; col += 16) {
       const size_t columns = col >= n ? 0 : n - col < 16 ? n - col : 16;
@@ -112,7 +109,7 @@ TARGET static void pack_columns(uint16_t *out, const uint16_t *b, size_t ldb, si
 }
 
 static size_t packed(size_t n, size_t k) {
-  return round_up(n, COLS) * 2 * pairs_of(k);
+  return comp__round_up(n, COLS) * 2 * pairs_of(k);
 }
 
 static void pack_b(uint16_t *out, const comp__gemm_factor *b, size_t n, size_t k, size_t first, size_t last) {
@@ -214,14 +211,14 @@ TARGET static void micro_rows(size_t rows, float *c, size_t ldc, size_t cols, fa
 }
 
 static size_t scratch(const comp__gemm_cut *cut) {
-  return round_up(cut->rows, ROWS) * DEPTH;
+  return comp__round_up(cut->rows, ROWS) * DEPTH;
 }
 
 static void tile(float *c, size_t ldc, const comp__gemm_factor *left, const comp__gemm_factor *right, size_t row,
                  size_t rows, size_t col, size_t cols, size_t k, bool add, uint16_t *panels) {
   const size_t lda = left->ld;
   const uint16_t *a = left->at + (left->transposed ? row : row * lda);
-  const size_t blocks = (k + DEPTH - 1) / DEPTH, even = round_up((k + blocks - 1) / blocks, 2);
+  const size_t blocks = (k + DEPTH - 1) / DEPTH, even = comp__round_up((k + blocks - 1) / blocks, 2);
   for (size_t begin = 0; begin < k; begin += even) {
     const size_t depth = k - begin < even ? k - begin : even;
     if (left->transposed) pack_a(panels, a + begin * lda, lda, rows, depth);

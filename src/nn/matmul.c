@@ -22,8 +22,10 @@
 
 #include "core/alloc.h"
 #include "core/cpu.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "nn/pieces.h"
 #include "nn/thread_memory.h"
 
 #if DNNL_VERSION_MAJOR != 2 && DNNL_VERSION_MAJOR != 3
@@ -264,12 +266,7 @@ static comp_status state_get(thread_state **out) {
 static size_t shape_hash(const shape *s) {
   const uint64_t words[] = {(uint64_t)s->m,   (uint64_t)s->n,   (uint64_t)s->k, (uint64_t)s->lda,
                             (uint64_t)s->ldb, (uint64_t)s->ldc, s->flags};
-  uint64_t hash = 0;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  }
-  return (size_t)hash;
+  return (size_t)comp__mix(0, words, sizeof words);
 }
 
 static comp_status primitive_get(primitive **out, thread_state *state, const shape *s) {
@@ -390,22 +387,18 @@ typedef struct product {
   float *partial; /* [depth_tiles - 1, m, n] */
 } product;
 
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
 /* Cuts n into `count` (at least 1) nearly even pieces of a multiple of `unit`, or fewer when that covers n. */
 static void cut(size_t *piece, size_t *pieces, size_t n, size_t count, size_t unit) {
   if (count == 0) count = 1;
-  *piece = ceil_div(ceil_div(n, count), unit) * unit;
-  *pieces = ceil_div(n, *piece);
+  *piece = comp__ceil_div(comp__ceil_div(n, count), unit) * unit;
+  *pieces = comp__ceil_div(n, *piece);
 }
 
 static plan make_plan(size_t m, size_t n, size_t k, unsigned flags) {
   const tile *size = (flags & COMP__TRANS_A) && k >= LONG_K ? tiles_long_k : tiles;
-  while (ceil_div(m, size->rows) * ceil_div(n, size->cols) < size->enough) size++;
+  while (comp__ceil_div(m, size->rows) * comp__ceil_div(n, size->cols) < size->enough) size++;
   plan p;
-  cut(&p.cols, &p.col_tiles, n, ceil_div(n, size->cols), 64);
+  cut(&p.cols, &p.col_tiles, n, comp__ceil_div(n, size->cols), 64);
   size_t rows = size->rows;
   while (rows < m && rows * (n < p.cols ? n : p.cols) * k < LEAST_TILE_WORK) rows *= 2;
   cut(&p.rows, &p.row_tiles, m, m / rows, 16);
@@ -420,10 +413,6 @@ static plan make_plan(size_t m, size_t n, size_t k, unsigned flags) {
   return p;
 }
 
-static size_t piece_size(size_t total, size_t piece, size_t begin) {
-  return total - begin < piece ? total - begin : piece;
-}
-
 /* Tile number t: pieces of k outermost, then rows, then columns, so that a row of tiles finds its A in cache. */
 static comp_status run_tile(const product *p, size_t t) {
   const plan *by = &p->plan;
@@ -434,9 +423,9 @@ static comp_status run_tile(const product *p, size_t t) {
   const size_t piece = t / (by->col_tiles * by->row_tiles), depth = piece * by->depth;
 
   shape s = p->shape;
-  s.m = (int64_t)piece_size(m, by->rows, row);
-  s.n = (int64_t)piece_size(n, by->cols, col);
-  s.k = (int64_t)piece_size((size_t)s.k, by->depth, depth);
+  s.m = (int64_t)comp__piece_size(m, by->rows, row);
+  s.n = (int64_t)comp__piece_size(n, by->cols, col);
+  s.k = (int64_t)comp__piece_size((size_t)s.k, by->depth, depth);
   operands at = {
       p->at.a + (s.flags & COMP__TRANS_A ? depth * lda + row : row * lda + depth),
       p->at.b + (s.flags & COMP__TRANS_B ? col * ldb + depth : depth * ldb + col),
@@ -508,7 +497,7 @@ static comp_status run_product(comp_context *context, product *p) {
   const size_t all = p->plan.row_tiles * p->plan.col_tiles * p->plan.depth_tiles;
   status = comp__parallel_try(context, all, 1, run_tiles, p);
   if (status == COMP_OK && p->plan.depth_tiles > 1) {
-    const size_t rows_at_once = ceil_div(1 << 14, n);
+    const size_t rows_at_once = comp__ceil_div(1 << 14, n);
     comp__parallel_for(context, m, rows_at_once, add_partial, p);
   }
   return status;

@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "nn/gemm_bf16.h"
 #include "nn/matmul.h"
+#include "nn/pieces.h"
 #include "nn/thread_memory.h"
 
 enum { PACK_STEPS = 4 }; /* of k, in a task: long enough runs of what is read */
@@ -22,14 +23,6 @@ typedef struct product {
   size_t col_tiles;
   uint16_t *shared; /* the factor that is packed once */
 } product;
-
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t piece_size(size_t total, size_t piece, size_t begin) {
-  return total - begin < piece ? total - begin : piece;
-}
 
 static void pack_steps(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
@@ -48,22 +41,22 @@ static comp_status run_tiles(void *arg, size_t begin, size_t end, int thread) {
   if (status != COMP_OK) return status;
   for (size_t t = begin; t < end; t++) {
     const size_t row = t / p->col_tiles * p->cut.rows, col = t % p->col_tiles * p->cut.cols;
-    p->kernel->tile(p->c + row * p->ldc + col, p->ldc, &p->a, &p->b, row, piece_size(p->m, p->cut.rows, row), col,
-                    piece_size(p->n, p->cut.cols, col), p->k, p->add, scratch);
+    p->kernel->tile(p->c + row * p->ldc + col, p->ldc, &p->a, &p->b, row, comp__piece_size(p->m, p->cut.rows, row), col,
+                    comp__piece_size(p->n, p->cut.cols, col), p->k, p->add, scratch);
   }
   return COMP_OK;
 }
 
 static comp_status run_product(comp_context *context, product *p) {
   p->cut = p->kernel->cut(p->m, p->n, comp_context_thread_count(context));
-  p->col_tiles = ceil_div(p->n, p->cut.cols);
+  p->col_tiles = comp__ceil_div(p->n, p->cut.cols);
   comp__gemm_factor *factor = p->cut.share_a ? &p->a : &p->b;
   const size_t elements = p->kernel->packed(p->cut.share_a ? p->m : p->n, p->k);
   comp_status status = comp__thread_memory(&p->shared, COMP__MEMORY_PRODUCT, elements, sizeof *p->shared);
   if (status != COMP_OK) return status;
-  comp__parallel_for(context, ceil_div(p->k, COMP__GEMM_STEP), PACK_STEPS, pack_steps, p);
+  comp__parallel_for(context, comp__ceil_div(p->k, COMP__GEMM_STEP), PACK_STEPS, pack_steps, p);
   factor->packed = p->shared;
-  return comp__parallel_try(context, ceil_div(p->m, p->cut.rows) * p->col_tiles, 1, run_tiles, p);
+  return comp__parallel_try(context, comp__ceil_div(p->m, p->cut.rows) * p->col_tiles, 1, run_tiles, p);
 }
 
 comp_status comp__matmul_bf16(comp_context *context, float *c, size_t ldc, const uint16_t *a, size_t lda,

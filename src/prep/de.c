@@ -13,6 +13,7 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/table.h"
 #include "core/threads.h"
 #include "prep/hvg.h"
 #include "prep/options.h"
@@ -41,19 +42,14 @@ void comp_de_free(comp_de *de) {
   comp__free(de);
 }
 
-static const char *nth_level(const void *user, size_t i) {
-  return ((const comp_groups *)user)->levels[i];
-}
-
 static comp_status require_level(int32_t *out, const comp_groups *groups, const char *value, const char *column) {
   for (size_t l = 0; l < groups->n_levels; l++)
     if (strcmp(groups->levels[l], value) == 0) {
       *out = (int32_t)l;
       return COMP_OK;
     }
-  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
-  return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s%s%s", value, column,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s", value, column,
+                     comp__groups_hint(groups, value).text);
 }
 
 enum { NOWHERE = -1 };

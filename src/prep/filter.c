@@ -10,6 +10,7 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/table.h"
 #include "prep/moments.h"
 #include "prep/options.h"
 
@@ -59,10 +60,6 @@ static comp_status mask_indices(size_t **out, size_t *count, const bool *mask, s
   return COMP_OK;
 }
 
-static const char *nth_level(const void *user, size_t i) {
-  return ((const comp_groups *)user)->levels[i];
-}
-
 /* The level that a text means; true and false may be written in any case. */
 static comp_status find_level(size_t *out, const comp_groups *groups, const char *value, const char *column,
                               bool is_bool) {
@@ -71,9 +68,8 @@ static comp_status find_level(size_t *out, const comp_groups *groups, const char
     if (strcmp(groups->levels[l], value) == 0) return COMP_OK;
     if (is_bool && strcasecmp(groups->levels[l], value) == 0) return COMP_OK;
   }
-  const char *nearest = comp__nearest_name(value, groups->n_levels, nth_level, groups);
-  if (nearest)
-    return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'; did you mean '%s'?", value, column, nearest);
+  const comp_hint hint = comp__groups_hint(groups, value);
+  if (hint.text[0]) return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s", value, column, hint.text);
   return comp__error(COMP_ERR_DATA, "no sample has '%s' in column '%s', which has %zu values, such as '%s'", value,
                      column, groups->n_levels, groups->n_levels ? groups->levels[0] : "");
 }

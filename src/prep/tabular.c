@@ -201,10 +201,6 @@ done:
   return status;
 }
 
-static const char *nth_name(const void *user, size_t i) {
-  return comp__strings_get(user, i);
-}
-
 /* A feature to drop that was never made is a spelling error. */
 static comp_status check_drops(const comp__tabular *plan, const comp__tabular_options *o) {
   comp_status status = COMP_OK;
@@ -220,9 +216,8 @@ static comp_status check_drops(const comp__tabular *plan, const comp__tabular_op
   }
   for (size_t i = 0; i < o->n_drop_features; i++) {
     if (in_strings(&names, o->drop_features[i])) continue;
-    const char *nearest = comp__nearest_name(o->drop_features[i], names.count, nth_name, &names);
-    COMP__FAIL(COMP_ERR_DATA, "drop_features: there is no feature '%s'%s%s%s", o->drop_features[i],
-               nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    COMP__FAIL(COMP_ERR_DATA, "drop_features: there is no feature '%s'%s", o->drop_features[i],
+               comp__strings_hint(&names, o->drop_features[i]).text);
   }
 done:
   comp__strings_release(&names);

@@ -6,7 +6,7 @@
 #include "core/alloc.h"
 #include "core/dataset.h"
 #include "core/error.h"
-#include "core/strings.h"
+#include "core/table.h"
 
 bool comp__predictions_wanted(const comp__scores_options *o) {
   return o->n_columns > 0 || o->train_on;
@@ -25,10 +25,6 @@ static int32_t level_of(const comp_groups *groups, const char *name) {
   return -1;
 }
 
-static const char *nth_level(const void *user, size_t i) {
-  return ((const comp_groups *)user)->levels[i];
-}
-
 comp_status comp__predictions_look(const comp_dataset *d, const comp__scores_options *o) {
   const char *wanted[] = {o->train_on, o->test_on};
   comp_groups groups = {0};
@@ -39,9 +35,8 @@ comp_status comp__predictions_look(const comp_dataset *d, const comp__scores_opt
   COMP__TRY(read_groups(&groups, d, o->score.condition));
   for (int i = 0; i < 2; i++) {
     if (level_of(&groups, wanted[i]) >= 0) continue;
-    const char *nearest = comp__nearest_name(wanted[i], groups.n_levels, nth_level, &groups);
-    COMP__FAIL(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s%s%s", wanted[i], o->score.condition,
-               nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    COMP__FAIL(COMP_ERR_DATA, "no sample has '%s' in column '%s'%s", wanted[i], o->score.condition,
+               comp__groups_hint(&groups, wanted[i]).text);
   }
 done:
   comp_groups_release(&groups);

@@ -190,10 +190,6 @@ done:
 
 /* ---- Conditions ---- */
 
-static const char *nth_level(const void *user, size_t i) {
-  return comp_model_level_name(user, i);
-}
-
 static int32_t find_level(const comp_model *model, const char *value) {
   for (size_t k = 0; k < comp_model_level_count(model); k++)
     if (strcmp(comp_model_level_name(model, k), value) == 0) return (int32_t)k;
@@ -209,9 +205,8 @@ comp_status comp__model_find_level(int32_t *out, const comp_model *model, const 
   for (size_t k = 0; k < n && k < 12 && used < sizeof list; k++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", k ? ", " : "", comp_model_level_name(model, k));
   if (n > 12 && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
-  const char *nearest = comp__nearest_name(value, n, nth_level, model);
-  return comp__error(unknown, "%s '%s' is not a condition that the model knows; it knows %s%s%s%s", what, value, list,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return comp__error(unknown, "%s '%s' is not a condition that the model knows; it knows %s%s", what, value, list,
+                     comp__strings_hint(&model->levels, value).text);
 }
 
 static comp_status read_codes(comp__fitted *f, comp__need need, const comp_groups *groups, const char *column) {

@@ -2,7 +2,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "comp/file.h"
 #include "comp/prep.h"
@@ -198,11 +197,6 @@ typedef struct files {
   bool h5ad;
 } files;
 
-static bool same_file(const char *a, const char *b) {
-  struct stat x, y;
-  return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
-}
-
 static comp_status check_output(const char *path) {
   size_t length = strlen(path);
   if (length < 6 || strcmp(path + length - 5, ".h5ad") != 0)
@@ -381,7 +375,7 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
   comp_prediction p = {0};
   comp_dataset *d = NULL;
   comp_status status;
-  if (same_file(f->in, f->out))
+  if (comp_file_same(f->in, f->out))
     COMP__FAIL(COMP_ERR_ARGUMENT,
                "%s has %zu features and the model %zu: the result is a file with the model's features, which must not "
                "replace the input; name another output",

@@ -72,9 +72,8 @@ static const char *nth_preset(const void *user, size_t i) {
 static comp_status find_preset(const char *name) {
   for (size_t i = 0; i < PRESETS; i++)
     if (strcmp(presets[i].name, name) == 0) return COMP_OK;
-  const char *nearest = comp__nearest_name(name, PRESETS, nth_preset, NULL);
-  return comp__error(COMP_ERR_ARGUMENT, "there is no preset '%s'; did you mean '%s'?", name,
-                     nearest ? nearest : "default");
+  return comp__error(COMP_ERR_ARGUMENT, "there is no preset '%s'%s", name,
+                     comp__hint(name, PRESETS, nth_preset, NULL).text);
 }
 
 static const recipe *find_recipe(const char *preset_name, const char *model) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/context.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "train/loader.h"
@@ -54,18 +55,6 @@ static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
   return COMP_OK;
 }
 
-static uint64_t digest_bytes(uint64_t digest, const void *data, size_t size) {
-  const unsigned char *p = data;
-  for (; size >= 8; size -= 8, p += 8) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
-    digest ^= digest >> 29;
-  }
-  for (; size > 0; size--, p++) digest = (digest ^ *p) * 0x100000001b3u;
-  return digest;
-}
-
 static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
   survey *s = arg;
   comp_status status = check_values(s, x, first);
@@ -79,8 +68,8 @@ static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
     }
     if (s->totals) s->totals[first + i] = (float)total;
     /* Row by row: how a file is cut into blocks does not matter. */
-    s->digest = digest_bytes(s->digest, x->values + begin, (end - begin) * sizeof(float));
-    if (x->kind == COMP_CSR) s->digest = digest_bytes(s->digest, x->indices + begin, (end - begin) * sizeof(int32_t));
+    s->digest = comp__mix(s->digest, x->values + begin, (end - begin) * sizeof(float));
+    if (x->kind == COMP_CSR) s->digest = comp__mix(s->digest, x->indices + begin, (end - begin) * sizeof(int32_t));
   }
   return COMP_OK;
 }
@@ -97,7 +86,7 @@ comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *cont
   comp_status status;
   COMP__TRY(comp__calloc(&s.sums, features, sizeof *s.sums));
   if (s.likelihood->counts) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
-  s.digest = digest_bytes(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
+  s.digest = comp__mix(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
   if (stream)
     COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
   else
@@ -107,7 +96,7 @@ comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *cont
         context,
         "X looks like raw counts (whole numbers up to %g): prepare it first (comp prep), or use the likelihood %s",
         (double)s.largest, comp__likelihood_nb.name);
-  *digest = digest_bytes(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
+  *digest = comp__mix(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
   for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
   if (s.totals) {
     qsort(s.totals, samples, sizeof *s.totals, compare_floats);

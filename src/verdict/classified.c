@@ -2,15 +2,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "comp/classify.h"
 #include "verdict/evidence.h"
 #include "verdict/json.h"
 
 const char *comp__classifier_words(const char *name) {
-  static const struct {
-    const char *name, *words;
-  } known[] = {{"logistic", "logistic regression"}, {"forest", "random forest"}, {"boosted", "boosted trees"}};
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (strcmp(known[k].name, name) == 0) return known[k].words;
+  for (int kind = 0; kind < COMP_CLASSIFIER_KINDS; kind++)
+    if (strcmp(comp_classifier_kind_name((comp_classifier_kind)kind), name) == 0)
+      return comp_classifier_kind_title((comp_classifier_kind)kind);
   return name;
 }
 

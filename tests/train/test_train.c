@@ -543,7 +543,7 @@ static void bad_input_is_named(void **state) {
   assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "as large as 2e+06");
   comp_dataset_x(d)->values[7] = NAN;
   assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "sample 2, feature 3");
-  assert_error(comp__train_options_init(&o, "cmop", NULL), COMP_ERR_ARGUMENT, "did you mean comp");
+  assert_error(comp__train_options_init(&o, "cmop", NULL), COMP_ERR_ARGUMENT, "did you mean 'comp'?");
   assert_error(comp__train_options_init(&o, "comp", "paper-kong"), COMP_ERR_ARGUMENT, "did you mean 'paper-kang'");
   assert_null(model);
   comp_dataset_free(d), comp_dataset_free(one);
