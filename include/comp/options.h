@@ -140,6 +140,10 @@ COMP_API double comp_option_max(const comp_option *option);
 /* The names to choose from; NULL past the last. */
 COMP_API const char *comp_option_choice(const comp_option *option, size_t index);
 
+/* What a choice is or is for, in a few words that follow its name; NULL: the name, or the help of the option, says it.
+ */
+COMP_API const char *comp_option_choice_help(const comp_option *option, size_t index);
+
 /* All kinds and their options as one JSON document (docs/formats.md). It should be freed via free(). */
 COMP_API comp_status comp_options_describe(char **out);
 

@@ -12,6 +12,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "model/likelihood.h"
 #include "task/options.h"
 
 enum { NOWHERE = -1 };
@@ -22,7 +23,7 @@ static comp_status check_model(const comp_model *model, const comp_dataset *d) {
   if (o->encoder_sees_condition || o->centred || o->decoder_sees_condition)
     return comp__error(COMP_ERR_ARGUMENT,
                        "model: it sees the condition, and scGen wants one that does not (comp train --model vae)");
-  if (o->likelihood == COMP_LIKELIHOOD_NB)
+  if (comp__likelihood_find(o->likelihood)->counts)
     return comp__error(COMP_ERR_ARGUMENT, "model: it is one of counts, and scGen wants one of logged values");
   bool same = comp_model_features(model) == d->features;
   for (size_t j = 0; same && j < d->features; j++)

@@ -433,6 +433,25 @@ static const char **copy_choices(const comp_option *option) {
   return list;
 }
 
+/* The help of an option, and behind it what its choices are. What the option itself does not own should be freed via
+ * free(). */
+static const char *full_help(const comp_option *option) {
+  const char *help = comp_option_help(option), *name, *words, *between = ": ";
+  size_t size = 0;
+  for (size_t i = 0; (name = comp_option_choice(option, i)); i++)
+    if ((words = comp_option_choice_help(option, i))) size += strlen(name) + strlen(words) + 3;
+  if (size == 0) return help;
+  char *text = malloc(strlen(help) + size + 1), *end = text;
+  if (!text) return help;
+  end += sprintf(end, "%s", help);
+  for (size_t i = 0; (name = comp_option_choice(option, i)); i++) {
+    if (!(words = comp_option_choice_help(option, i))) continue;
+    end += sprintf(end, "%s%s %s", between, name, words);
+    between = ", ";
+  }
+  return text;
+}
+
 static opt_spec expanded_row(const opt_spec *include, const comp_option *option) {
   const comp_option_type type = comp_option_get_type(option);
   return (opt_spec){.name = comp_option_name(option),
@@ -444,7 +463,7 @@ static opt_spec expanded_row(const opt_spec *include, const comp_option *option)
                     .size = include->size,
                     .metavar = comp_option_metavar(option),
                     .group = include->group ? include->group : comp_option_group(option),
-                    .help = comp_option_help(option),
+                    .help = full_help(option),
                     .choices = type == COMP_OPTION_CHOICE ? copy_choices(option) : NULL,
                     .unset = include->unset,
                     .rows = include->rows,
@@ -500,7 +519,10 @@ opt_spec *opt_expand(const opt_spec *table) {
 
 void opt_expand_free(opt_spec *table) {
   for (opt_spec *spec = table; spec && spec->name; spec++)
-    if (spec->option) free((void *)spec->choices);
+    if (spec->option) {
+      free((void *)spec->choices);
+      if (spec->help != comp_option_help(spec->option)) free((void *)spec->help);
+    }
   free(table);
 }
 

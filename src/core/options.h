@@ -38,13 +38,14 @@ struct comp_option {
   const char *metavar;
   const char *group;
   const char *help;
-  const char *value;                      /* default, as text; NULL: none, or that of kind->base */
-  const char *varies;                     /* see comp_option_varies() */
-  const char *unset;                      /* see comp_option_unset() */
-  double min, max;                        /* 0, 0: any; INFINITY as max: no upper limit */
-  double absent;                          /* number: what the field holds while the option is unset */
-  const char *const *choices;             /* ends with NULL */
-  const char *(*choice_at)(size_t index); /* the same from a function: NULL past the last */
+  const char *value;                        /* default, as text; NULL: none, or that of kind->base */
+  const char *varies;                       /* see comp_option_varies() */
+  const char *unset;                        /* see comp_option_unset() */
+  double min, max;                          /* 0, 0: any; INFINITY as max: no upper limit */
+  double absent;                            /* number: what the field holds while the option is unset */
+  const char *const *choices;               /* ends with NULL */
+  const char *(*choice_at)(size_t index);   /* the same from a function: NULL past the last */
+  const char *(*choice_help)(size_t index); /* see comp_option_choice_help(); may be NULL */
   /* TEXT that stands for several fields: sets them. NULL: the text is the value. A message tells what is wrong with it,
    * without the name of the option. */
   comp_status (*store)(void *values, const char *text);

@@ -62,6 +62,13 @@ static json_t *list_choices(const comp_option *row) {
   return list;
 }
 
+static json_t *list_choice_helps(const comp_option *row) {
+  json_t *list = json_array();
+  for (size_t i = 0; comp_option_choice(row, i); i++)
+    json_array_append_new(list, text_or_null(comp_option_choice_help(row, i)));
+  return list;
+}
+
 static json_t *describe_row(const comp_options *fresh, const comp_option *row) {
   char buffer[256], letter[2] = {row->letter, '\0'};
   json_t *out =
@@ -73,6 +80,7 @@ static json_t *describe_row(const comp_options *fresh, const comp_option *row) {
   json_object_set_new(out, "varies", text_or_null(row->varies));
   json_object_set_new(out, "metavar", text_or_null(row->metavar));
   json_object_set_new(out, "choices", row->type == COMP_OPTION_CHOICE ? list_choices(row) : json_null());
+  json_object_set_new(out, "choice_helps", row->choice_help ? list_choice_helps(row) : json_null());
   return out;
 }
 

@@ -170,6 +170,10 @@ const char *comp_option_choice(const comp_option *option, size_t index) {
   return option->choices ? option->choices[index] : NULL;
 }
 
+const char *comp_option_choice_help(const comp_option *option, size_t index) {
+  return option->choice_help ? option->choice_help(index) : NULL;
+}
+
 /* The index of a choice. */
 static comp_status find_choice(size_t *out, const comp_option *row, const char *text) {
   char list[512] = "";

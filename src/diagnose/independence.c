@@ -368,7 +368,7 @@ comp_status comp__training_bound(comp__estimate *out, comp_context *context, con
                                  size_t batch, size_t batches, uint64_t seed) {
   comp_status status;
   const comp__posteriors *p = posteriors;
-  const comp__penalty *penalty = comp__penalty_find(COMP_PENALTY_COMP);
+  const comp__penalty *penalty = &comp__penalty_comp;
   comp__model_options options = {.scale = 1, .learn_scale = true, .include_self = true};
   bound_batch b = {0};
   double sum = 0, squares = 0;

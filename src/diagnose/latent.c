@@ -40,7 +40,7 @@ void comp__latent_release(comp__latent *latent) {
 }
 
 static bool counts(const comp__latent *latent) {
-  return comp__model_get_options(latent->fitted.model)->likelihood == COMP_LIKELIHOOD_NB;
+  return latent->fitted.model->network.likelihood->counts;
 }
 
 comp_status comp__latent_decode(float *out, comp_context *context, const comp__latent *latent, const size_t *samples,

@@ -34,7 +34,7 @@ static void normalise_backward(comp_context *context, pass *p, const comp__hidde
                             .gamma = p->state->params + hidden->gamma,
                             .beta = p->state->params + hidden->beta,
                             .inv_std = layer->inv_std,
-                            .slope = 0.01f};
+                            .slope = COMP__LEAKY_SLOPE};
   p->gradient = gradient;
   p->gradient.d_gamma = p->state->grads + hidden->gamma;
   p->gradient.d_beta = p->state->grads + hidden->beta;
@@ -67,14 +67,14 @@ static void swap(float **a, float **b) {
   *b = kept;
 }
 
-/* d_activation += d_pre_scale_i * w: what the scale of the likelihood asks of the last hidden layer. */
-static void add_scale_rows(void *arg, size_t begin, size_t end, int thread) {
+/* d_activation += d_sample_i * w: what the likelihood's own layer asks of the last hidden layer. */
+static void add_sample_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
-  const comp__dense *dense = &p->network->output_scale;
+  const comp__dense *dense = &p->network->sample_layer;
   const float *w = p->state->params + dense->weight;
   for (size_t i = begin; i < end; i++)
-    for (size_t c = 0; c < dense->in; c++) p->d[i * dense->in + c] += p->work->d_pre_scale[i] * w[c];
+    for (size_t c = 0; c < dense->in; c++) p->d[i * dense->in + c] += p->work->d_sample[i] * w[c];
 }
 
 comp_status comp__output_backward(comp_context *context, const comp__network *network, const comp__state *state,
@@ -95,21 +95,22 @@ done:
   return status;
 }
 
-/* What the parameters of the likelihood besides the output ask for: its scale of the last hidden layer, of which d
- * holds the gradient by the output, or the dispersions. */
+/* Gradients of the likelihood's own parameters, and what its own layer asks of the last hidden layer: d holds what the
+ * output asks of it. */
 static comp_status likelihood_backward(comp_context *context, pass *p, float *d) {
   const comp__network *n = p->network;
   comp__work *w = p->work;
   const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
   comp_status status = COMP_OK;
-  if (n->options.likelihood == COMP_LIKELIHOOD_GAUSSIAN) {
-    COMP__TRY(comp__dense_weight_gradient(context, &n->output_scale, p->state, p->batch, last->act, NULL,
-                                          w->d_pre_scale, NULL));
+  if (w->d_sample) {
+    COMP__TRY(
+        comp__dense_weight_gradient(context, &n->sample_layer, p->state, p->batch, last->act, NULL, w->d_sample, NULL));
     p->d = d;
-    comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, add_scale_rows, p);
-  } else {
+    comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, add_sample_rows, p);
+  }
+  if (w->d_vector) {
     size_t chunks = (p->batch->rows + COMP__ROW_CHUNK - 1) / COMP__ROW_CHUNK;
-    comp__column_sums(context, p->state->grads + n->dispersion, comp__blocks_of_matrix(w->d_dispersion, n->features), 0,
+    comp__column_sums(context, p->state->grads + n->feature_vector, comp__blocks_of_matrix(w->d_vector, n->features), 0,
                       chunks, n->features, false);
   }
   comp__work_clock(w, COMP__PHASE_LIKELIHOOD);
@@ -264,7 +265,11 @@ comp_status comp__network_step(comp__losses *out, comp_context *context, const c
                                const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
                                uint64_t seed, uint64_t step) {
   comp_status status;
-  pass p = {network, state, batch, work, (float)(network->options.beta / (double)batch->rows), {0}, {0}, NULL};
+  pass p = {.network = network,
+            .state = state,
+            .batch = batch,
+            .work = work,
+            .beta = (float)(network->options.beta / (double)batch->rows)};
   work->since = comp__seconds();
   COMP__TRY(comp__forward(out, context, network, state, batch, work, pull, seed, step, true));
   COMP__TRY(decoder_backward(context, &p));

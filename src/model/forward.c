@@ -8,14 +8,13 @@
 #include "core/threads.h"
 #include "model/dense.h"
 #include "nn/matmul.h"
-#include "nn/nb.h"
 #include "nn/vecmath.h"
 
 /* BatchNorm as PyTorch has it. */
-static const float BN_MOMENTUM = 0.1f, BN_EPSILON = 1e-5f, LEAKY_SLOPE = 0.01f;
+static const float BN_MOMENTUM = 0.1f, BN_EPSILON = 1e-5f;
 
-/* The least standard deviation of a learned posterior, and of the likelihood. */
-static const float LEAST_SCALE = 1e-3f, LEAST_SD = 0.01f;
+/* The least standard deviation of a learned posterior. */
+static const float LEAST_SCALE = 1e-3f;
 
 /* One call's arguments, for the loops over rows. */
 typedef struct pass {
@@ -32,13 +31,6 @@ typedef struct pass {
   size_t first;   /* row of the batch that the current panel begins with */
   float *out;     /* [rows, features]: where a decoder's outputs go */
 } pass;
-
-static float softplus(float x) {
-  return x > 20.0f ? x : log1pf(expf(x));
-}
-static float sigmoid(float x) {
-  return 1.0f / (1.0f + expf(-x));
-}
 
 static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
@@ -62,7 +54,7 @@ static void normalise(comp_context *context, pass *p, const comp__hidden *hidden
                             .running_var = s->buffers + hidden->running_var,
                             .momentum = p->momentum,
                             .epsilon = BN_EPSILON,
-                            .slope = LEAKY_SLOPE};
+                            .slope = COMP__LEAKY_SLOPE};
   p->layer = layer;
   comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
   comp__work_clock(p->work, COMP__PHASE_NORM);
@@ -223,7 +215,7 @@ static void sample_rows(void *arg, size_t begin, size_t end, int thread) {
     double kl = 0.0;
     for (size_t d = i * latent; d < (i + 1) * latent; d++) {
       float scale = fixed;
-      if (w->scale) w->scale[d] = scale = LEAST_SCALE + softplus(w->raw[d]);
+      if (w->scale) w->scale[d] = scale = LEAST_SCALE + comp__softplus(w->raw[d]);
       w->z[d] = w->mean[d] + scale * w->eps[d];
       kl += 0.5 * ((double)w->mean[d] * w->mean[d] + (double)scale * scale - 1.0) - log((double)scale);
     }
@@ -259,70 +251,57 @@ static const float *bias_of(const pass *p, size_t i) {
   return p->work->centre_bias + k * p->network->features;
 }
 
-/* Gaussian likelihood of some rows of the panel; output becomes the gradient by the expected values when training. */
-static void gaussian_rows(void *arg, size_t begin, size_t end, int thread) {
-  (void)thread;
-  const pass *p = arg;
-  const comp__network *n = p->network;
-  comp__work *w = p->work;
-  const comp_matrix *x = p->batch->x;
-  const comp__layer_work *last = &w->decoder[n->options.n_hidden - 1];
-  const float *params = p->state->params;
-  const size_t cols = n->features, width = n->output_scale.in;
-  for (size_t r = begin; r < end; r++) {
-    float *row = w->output + r * cols, squares;
-    const size_t i = p->first + r;
-    if (comp_matrix_get_kind(x) == COMP_CSR) {
-      const int64_t *indptr = comp_matrix_const_indptr(x);
-      squares = w->kernels->residual_sparse(row, bias_of(p, i), comp_matrix_const_indices(x) + indptr[i],
-                                            comp_matrix_const_values(x) + indptr[i],
-                                            (size_t)(indptr[i + 1] - indptr[i]), cols);
-    } else
-      squares = w->kernels->residual_dense(row, bias_of(p, i), comp__batch_row(p->batch, x, i), cols);
-    float pre = dot(last->act + i * width, params + n->output_scale.weight, width) + params[n->output_scale.bias];
-    float sd = LEAST_SD + softplus(pre);
-    w->sd[i] = sd;
-    w->row_likelihood[i] =
-        0.5 * (double)squares / ((double)sd * sd) + (double)cols * (log((double)sd) + 0.5 * log(2.0 * M_PI));
-    if (!p->training) continue;
-    float d_sd = ((float)cols - squares / (sd * sd)) / sd;
-    w->d_pre_scale[i] = p->weight * d_sd * sigmoid(pre);
-    w->kernels->scale_row(row, w->output_half ? w->output_half + r * cols : NULL, p->weight / (sd * sd), cols);
-  }
-}
-
-static comp__counts counts_of(const comp__batch *batch, size_t i) {
+/* Row i of the batch as X has it. */
+static void set_values(comp__likelihood_row *row, const comp__batch *batch, size_t i) {
   const comp_matrix *x = batch->x;
-  if (comp_matrix_get_kind(x) == COMP_DENSE)
-    return (comp__counts){NULL, comp__batch_row(batch, x, i), comp_matrix_cols(x)};
+  if (comp_matrix_get_kind(x) == COMP_DENSE) {
+    row->value = comp__batch_row(batch, x, i);
+    row->stored = comp_matrix_cols(x);
+    return;
+  }
   const int64_t *indptr = comp_matrix_const_indptr(x);
-  return (comp__counts){comp_matrix_const_indices(x) + indptr[i], comp_matrix_const_values(x) + indptr[i],
-                        (size_t)(indptr[i + 1] - indptr[i])};
+  row->index = comp_matrix_const_indices(x) + indptr[i];
+  row->value = comp_matrix_const_values(x) + indptr[i];
+  row->stored = (size_t)(indptr[i + 1] - indptr[i]);
 }
 
-static void nb_rows(void *arg, size_t begin, size_t end, int thread) {
+/* What the likelihood's own layer gives for row i. */
+static float sample_output(const pass *p, size_t i) {
+  const comp__dense *dense = &p->network->sample_layer;
+  const float *act = p->work->decoder[p->network->options.n_hidden - 1].act, *params = p->state->params;
+  return dot(act + i * dense->in, params + dense->weight, dense->in) + params[dense->bias];
+}
+
+/* Likelihood of some rows of the panel; output becomes the gradient by it when training. */
+static void likelihood_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
   const comp__network *n = p->network;
+  const comp__likelihood *likelihood = n->likelihood;
   comp__work *w = p->work;
   const size_t cols = n->features;
-  float *d_theta = p->training ? w->d_dispersion + (p->first + begin) / COMP__ROW_CHUNK * cols : NULL;
-  if (d_theta) memset(d_theta, 0, cols * sizeof *d_theta);
+  comp__likelihood_row row = {.kernels = w->kernels, .features = cols, .weight = p->weight, .training = p->training};
+  if (likelihood->feature_vector) {
+    row.vector = p->state->params + n->feature_vector;
+    if (p->training) row.d_vector = w->d_vector + (p->first + begin) / COMP__ROW_CHUNK * cols;
+    if (p->training) memset(row.d_vector, 0, cols * sizeof *row.d_vector);
+  }
   for (size_t r = begin; r < end; r++) {
-    float *row = w->output + r * cols;
     const size_t i = p->first + r;
-    const float *bias = bias_of(p, i);
-    for (size_t g = 0; g < cols; g++) row[g] += bias[g];
-    w->row_likelihood[i] = comp__nb_row(row, d_theta, p->state->params + n->dispersion, counts_of(p->batch, i),
-                                        p->batch->library[i], p->weight, cols);
-    if (w->output_half && p->training) comp__f32_to_bf16(w->output_half + r * cols, row, cols);
+    set_values(&row, p->batch, i);
+    row.output = w->output + r * cols;
+    row.bias = bias_of(p, i);
+    if (likelihood->counts) row.library = p->batch->library[i];
+    if (likelihood->sample_layer) row.sample = sample_output(p, i);
+    if (p->training && w->output_half) row.half = w->output_half + r * cols;
+    if (p->training && w->d_sample) row.d_sample = &w->d_sample[i];
+    w->row_likelihood[i] = likelihood->loss(&row);
   }
 }
 
 /* Likelihood, and when training the gradients of the output layer, panel by panel: what is as wide as the data never
  * exists for the whole batch, and stays in the cache between its uses. */
 static comp_status output_layer(comp_context *context, pass *p) {
-  comp__chunk_fn likelihood = p->network->options.likelihood == COMP_LIKELIHOOD_GAUSSIAN ? gaussian_rows : nb_rows;
   const size_t rows = p->batch->rows, panel = comp__panel_rows(rows, p->network->features);
   comp_status status = COMP_OK;
   add_centres(p);
@@ -330,7 +309,7 @@ static comp_status output_layer(comp_context *context, pass *p) {
     size_t count = rows - first < panel ? rows - first : panel;
     p->first = first;
     COMP__TRY(output_product(context, p, p->work->output, first, count));
-    comp__parallel_for(context, count, COMP__ROW_CHUNK, likelihood, p);
+    comp__parallel_for(context, count, COMP__ROW_CHUNK, likelihood_rows, p);
     comp__work_clock(p->work, COMP__PHASE_LIKELIHOOD);
     if (p->training) COMP__TRY(comp__output_backward(context, p->network, p->state, p->work, first, count));
   }
@@ -392,7 +371,15 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
   const comp__model_options *o = &network->options;
   double weight = 1.0 / (double)batch->rows;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
-  pass p = {network, state, batch, work, seed, step, training, (float)weight, {0}, NULL, BN_MOMENTUM, 0, NULL};
+  pass p = {.network = network,
+            .state = state,
+            .batch = batch,
+            .work = work,
+            .seed = seed,
+            .step = step,
+            .training = training,
+            .weight = (float)weight,
+            .momentum = BN_MOMENTUM};
   comp_status status;
   COMP__TRY(encode(context, &p));
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
@@ -411,7 +398,14 @@ done:
 comp_status comp__network_statistics(comp_context *context, const comp__network *network, const comp__state *state,
                                      const comp__batch *batch, comp__work *work, float momentum, uint64_t seed,
                                      uint64_t step) {
-  pass p = {network, state, batch, work, seed, step, true, 0.0f, {0}, NULL, momentum, 0, NULL};
+  pass p = {.network = network,
+            .state = state,
+            .batch = batch,
+            .work = work,
+            .seed = seed,
+            .step = step,
+            .training = true,
+            .momentum = momentum};
   comp_status status = encode(context, &p);
   if (status != COMP_OK) return status;
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
@@ -426,32 +420,33 @@ comp_status comp__network_evaluate(comp__losses *out, comp_context *context, con
 
 comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, float *mean, float *scale) {
-  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, BN_MOMENTUM, 0, NULL};
+  pass p = {.network = network, .state = state, .batch = batch, .work = work};
   comp_status status = encode(context, &p);
   if (status != COMP_OK) return status;
   size_t count = batch->rows * network->options.latent;
   memcpy(mean, work->mean, count * sizeof *mean);
   for (size_t i = 0; scale && i < count; i++)
-    scale[i] = work->raw ? LEAST_SCALE + softplus(work->raw[i]) : (float)network->options.scale;
+    scale[i] = work->raw ? LEAST_SCALE + comp__softplus(work->raw[i]) : (float)network->options.scale;
   return COMP_OK;
 }
 
-/* Adds the bias, and for counts turns logits into expected counts. */
+/* Adds the bias and turns outputs into expected values. */
 static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const pass *p = arg;
+  const comp__likelihood *likelihood = p->network->likelihood;
   const size_t cols = p->network->features;
   for (size_t i = begin; i < end; i++) {
     float *row = p->out + i * cols;
     const float *bias = bias_of(p, i);
     for (size_t g = 0; g < cols; g++) row[g] += bias[g];
-    if (p->network->options.likelihood == COMP_LIKELIHOOD_NB) comp__nb_mean(row, p->batch->library[i], cols);
+    if (likelihood->mean) likelihood->mean(row, likelihood->counts ? p->batch->library[i] : 0.0f, cols);
   }
 }
 
 comp_status comp__network_decode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, const float *z, float *out) {
-  pass p = {network, state, batch, work, 0, 0, false, 0.0f, {0}, NULL, BN_MOMENTUM, 0, out};
+  pass p = {.network = network, .state = state, .batch = batch, .work = work, .out = out};
   comp_status status = decode(context, &p, z);
   if (status == COMP_OK) status = output_product(context, &p, out, 0, batch->rows);
   if (status != COMP_OK) return status;

@@ -184,7 +184,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(comp__safetensors_array(m->feature_means, file, "feature_means", 1, m->network.features));
   COMP__TRY(check_variances(m));
   m->library_target = target ? strtof(target, NULL) : 0.0f;
-  if (options.likelihood == COMP_LIKELIHOOD_NB && !(m->library_target > 0.0f))
+  if (m->network.likelihood->counts && !(m->library_target > 0.0f))
     COMP__FAIL(COMP_ERR_FORMAT, "the library size that counts are scaled to is missing");
   if (comp__safetensors_digest(file)) COMP__TRY(comp__strdup(&m->digest, comp__safetensors_digest(file)));
   COMP__TRY(comp__strdup(&m->condition, condition));

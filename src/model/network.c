@@ -59,15 +59,20 @@ static comp_status add_decoder(comp__network *n) {
   }
   if (status == COMP_OK) status = add_dense(n, &n->output, "output", width, n->features, false, true);
   if (status != COMP_OK) return status;
-  if (o->likelihood == COMP_LIKELIHOOD_GAUSSIAN)
-    return add_dense(n, &n->output_scale, "output_scale", width, 1, false, true);
-  return comp__layout_add(&n->params, &n->dispersion, COMP__INIT_ZERO, 1, 1, n->features, "dispersion");
+  const comp__likelihood *likelihood = n->likelihood;
+  if (likelihood->sample_layer)
+    status = add_dense(n, &n->sample_layer, likelihood->sample_layer, width, 1, false, true);
+  if (status == COMP_OK && likelihood->feature_vector)
+    status = comp__layout_add(&n->params, &n->feature_vector, COMP__INIT_ZERO, 1, 1, n->features, "%s",
+                              likelihood->feature_vector);
+  return status;
 }
 
 comp_status comp__network_init(comp__network *network, const comp__model_options *options, size_t features,
                                size_t conditions) {
   memset(network, 0, sizeof *network);
   network->options = *options;
+  network->likelihood = comp__likelihood_find(options->likelihood);
   network->features = features;
   network->conditions = conditions;
   comp_status status = add_encoder(network);

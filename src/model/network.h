@@ -3,10 +3,9 @@
  *
  *   hidden layer = dense (no bias: the normalisation takes it out again) -> BatchNorm -> LeakyReLU
  *   encoder      [x, onehot(c)] -> hidden layers -> mean of z, and the scale when it is learned
- *   decoder      [z, onehot(c)] -> hidden layers -> mean of x and one scale a sample (Gaussian), or logits (negative
- * binomial)
+ *   decoder      [z, onehot(c)] -> hidden layers -> output: what the likelihood makes the distribution of x from
  *
- * A centred model reads x - m and adds m, the mean of the condition, to the output (to the logits, of counts).
+ * A centred model reads x - m and adds m, the mean of the condition, to the output.
  *
  * A one-hot condition is never built: the weight rows of the conditions are added to the samples that have them. Nor is
  * a centred input x - m, which may be sparse no more: (x - m) w is x w less a row m w of the condition.
@@ -16,6 +15,7 @@
 
 #include "comp/matrix.h"
 #include "core/alloc.h"
+#include "model/likelihood.h"
 #include "model/options.h"
 #include "model/params.h"
 
@@ -36,6 +36,7 @@ typedef struct comp__hidden {
 
 typedef struct comp__network {
   comp__model_options options;
+  const comp__likelihood *likelihood;
   size_t features, conditions;
   comp__layout params;  /* trained */
   comp__layout buffers; /* running statistics, and means of conditions */
@@ -43,9 +44,9 @@ typedef struct comp__network {
   size_t centre; /* offset into the buffers: the mean of what is read of each condition [conditions, features]; only of
                   * a centred model */
   comp__dense mean, scale;  /* posterior; scale only when it is learned */
-  comp__dense output;       /* mean of x, or logits */
-  comp__dense output_scale; /* Gaussian: one number a sample */
-  size_t dispersion;        /* negative binomial: log theta [features] */
+  comp__dense output;       /* one number a feature */
+  comp__dense sample_layer; /* one number a sample, where the likelihood has such a layer */
+  size_t feature_vector;    /* offset into the parameters [features], where the likelihood has such a vector */
 } comp__network;
 
 /* Lays out all tensors. It should be released via comp__network_release(). */
@@ -68,7 +69,7 @@ typedef struct comp__batch {
   const comp_matrix *input_t; /* its transpose, when it is CSR and gradients are wanted */
   const size_t *start;        /* [conditions + 1]: block k holds rows start[k] .. start[k + 1] - 1 */
   const uint64_t *ids;        /* [rows]: what the noise of a sample depends on */
-  const float *library;       /* [rows]: total counts; negative binomial only */
+  const float *library;       /* [rows]: total counts; only of counts */
   const size_t *take;         /* [rows]: row i of the batch is row take[i] of x; NULL: x holds just the batch, in order.
                                * Dense x alone, and input is x */
 } comp__batch;

@@ -1,7 +1,9 @@
 /* options.c: the names of a network's options, and the kind that reads them from the record of a model file. */
 #include "model/options.h"
 
-const char *const comp__likelihood_names[] = {"gaussian", "nb", NULL};
+#include "model/likelihood.h"
+#include "model/penalty.h"
+
 const char *const comp__place_names[] = {"z", "hidden", NULL};
 const char *const comp__reduction_names[] = {"sum", "mean", NULL};
 

@@ -11,19 +11,22 @@
 /* The most hidden layers of an encoder or decoder, and their largest width. */
 enum { COMP_MAX_HIDDEN = 8, COMP_MAX_WIDTH = 65536, COMP_MAX_LATENT = 1024 };
 
+/* What a penalty is: penalty.h. */
+#define PENALTY(KIND, name) COMP_PENALTY_##KIND,
 typedef enum comp_penalty_kind {
   COMP_PENALTY_NONE,
-  COMP_PENALTY_COMP,    /* log q(z | c) - log q(z | not c), mixtures of the batch's posteriors */
-  COMP_PENALTY_COMP_P0, /* -log q(z | not c) alone */
-  COMP_PENALTY_MMD      /* maximum mean discrepancy with a Gaussian kernel */
+#include "model/penalties.def"
 } comp_penalty_kind;
+#undef PENALTY
 
 typedef enum comp_penalty_place { COMP_PLACE_Z, COMP_PLACE_HIDDEN } comp_penalty_place;
 
+/* What a likelihood is: likelihood.h. */
+#define LIKELIHOOD(KIND, name) COMP_LIKELIHOOD_##KIND,
 typedef enum comp_likelihood {
-  COMP_LIKELIHOOD_GAUSSIAN, /* one scale a sample */
-  COMP_LIKELIHOOD_NB        /* negative binomial of counts, mean = library size x softmax, one dispersion a feature */
+#include "model/likelihoods.def"
 } comp_likelihood;
+#undef LIKELIHOOD
 
 typedef enum comp_reduction {
   COMP_REDUCTION_SUM, /* sum over features, mean over the batch */
@@ -54,7 +57,7 @@ typedef struct comp__model_options {
 extern const comp__options_kind comp__model_kind;
 
 /* Names in the order of the enums; they end with NULL. */
-extern const char *const comp__likelihood_names[], *const comp__place_names[], *const comp__reduction_names[];
+extern const char *const comp__place_names[], *const comp__reduction_names[];
 
 #define COMP__BY_PRESET .varies = "a preset may change it"
 
@@ -64,12 +67,6 @@ comp_status comp__model_options_init(comp__model_options *out, const char *model
 
 /* Checks the rules that concern several fields; ranges are in options.def. */
 comp_status comp__model_options_check(const comp__model_options *options);
-
-/* The names of penalties, in the order of the enum; NULL past the last. */
-const char *comp__penalty_name(size_t index);
-
-/* Whether the penalty compares mixtures of posteriors. */
-bool comp__penalty_has_mixtures(comp_penalty_kind kind);
 
 /* The network's part of the options of a model, owned by it. */
 const comp__model_options *comp__model_get_options(const comp_model *model);

@@ -1,6 +1,6 @@
 /*
- * penalty.h: what couples the samples of a batch so that z forgets the condition. A penalty is one file and one row of
- * the table in penalty.c.
+ * penalty.h: what couples the samples of a batch so that z forgets the condition. A penalty is one file with a row
+ * (comp__penalty), and a line of penalties.def.
  */
 #ifndef COMP_MODEL_PENALTY_H
 #define COMP_MODEL_PENALTY_H
@@ -27,10 +27,10 @@ typedef struct comp__penalty_gradient {
 } comp__penalty_gradient;
 
 typedef struct comp__penalty {
-  comp_penalty_kind kind;
-  const char *name; /* as on the command line */
-  const char *summary;
-  bool needs_posteriors; /* attaches to z and reads mean and scale */
+  const char *name;           /* as on the command line */
+  const char *help;           /* what it is; follows the name */
+  bool needs_posteriors;      /* attaches to z, reads mean and scale, and can be blurred */
+  const char *const *options; /* those that only some penalties have, of the kind "train"; ends with NULL. NULL: none */
   /* Bytes of scratch memory for a batch of at most `rows`: O(rows x dims). */
   size_t (*scratch)(const comp__model_options *options, size_t rows, size_t dims, size_t conditions);
   /* The value, a mean over the batch; the gradients of weight x value. `scratch` is that many bytes. */
@@ -42,8 +42,18 @@ typedef struct comp__penalty {
 /* The row of a kind; NULL for COMP_PENALTY_NONE. */
 const comp__penalty *comp__penalty_find(comp_penalty_kind kind);
 
-extern const comp__penalty comp__penalty_comp;    /* penalty_comp.c */
-extern const comp__penalty comp__penalty_comp_p0; /* penalty_comp.c */
-extern const comp__penalty comp__penalty_mmd;     /* penalty_mmd.c */
+/* Names and helps in the order of the enum; NULL past the last. */
+const char *comp__penalty_name(size_t index);
+const char *comp__penalty_help(size_t index);
+
+/* Whether a penalty has an option; NULL has none. */
+bool comp__penalty_has_option(const comp__penalty *penalty, const char *option);
+
+/* The index-th option that only some penalties have, in the order of the table, each once; NULL past the last. */
+const char *comp__penalty_option(size_t index);
+
+#define PENALTY(KIND, name) extern const comp__penalty comp__penalty_##name;
+#include "model/penalties.def"
+#undef PENALTY
 
 #endif

@@ -212,19 +212,19 @@ static comp_status run_p0(double *out, comp_context *context, const comp__model_
 }
 
 const comp__penalty comp__penalty_comp = {
-    .kind = COMP_PENALTY_COMP,
     .name = "comp",
-    .summary = "contrastive mixture of posteriors: log q(z | c) - log q(z | not c)",
+    .help = "(contrastive mixture of posteriors: log q(z | c) - log q(z | not c))",
     .needs_posteriors = true,
+    .options = (const char *const[]){"blur", "leave-self-out", NULL},
     .scratch = scratch_size,
     .run = run_comp,
 };
 
 const comp__penalty comp__penalty_comp_p0 = {
-    .kind = COMP_PENALTY_COMP_P0,
     .name = "comp-p0",
-    .summary = "its first step: -log q(z | not c)",
+    .help = "(the second part of comp alone: -log q(z | not c))",
     .needs_posteriors = true,
+    .options = (const char *const[]){"blur", NULL},
     .scratch = scratch_size,
     .run = run_p0,
 };

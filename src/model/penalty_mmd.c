@@ -169,10 +169,9 @@ static comp_status run(double *out, comp_context *context, const comp__model_opt
 }
 
 const comp__penalty comp__penalty_mmd = {
-    .kind = COMP_PENALTY_MMD,
     .name = "mmd",
-    .summary = "maximum mean discrepancy between the conditions, Gaussian kernel",
-    .needs_posteriors = false,
+    .help = "(maximum mean discrepancy between the conditions, with a Gaussian kernel)",
+    .options = (const char *const[]){"mmd-scale", NULL},
     .scratch = scratch_size,
     .run = run,
 };

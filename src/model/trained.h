@@ -15,7 +15,7 @@ struct comp_model {
   comp__strings levels; /* its values, in the order of the network's condition rows */
   comp__strings features;
   float *feature_means; /* [features]: what stands in for a feature that new data lack */
-  float library_target; /* negative binomial: inputs are scaled to this total */
+  float library_target; /* of counts: inputs are scaled to this total */
   char *record;         /* preprocessing, JSON; NULL: none */
   char *config;         /* JSON */
   bool finished;        /* training came to its end; only known where it was trained */

@@ -61,7 +61,7 @@ static void lay_out(comp__work *w, const comp__network *n) {
   const comp__model_options *o = &n->options;
   const size_t rows = w->rows, latent = o->latent, widest = widest_layer(n);
   const size_t panel = most_panel_rows(rows, n->features);
-  const bool training = w->training, nb = o->likelihood == COMP_LIKELIHOOD_NB;
+  const bool training = w->training;
   for (size_t l = 0; l < o->n_hidden; l++) {
     const bool last = l == o->n_hidden - 1, read = last || (l == 0 && o->place == COMP_PLACE_HIDDEN);
     hidden_pieces(w, &w->encoder[l], &n->encoder[l].dense, last ? NULL : &n->encoder[l + 1].dense);
@@ -82,9 +82,7 @@ static void lay_out(comp__work *w, const comp__network *n) {
   w->blur_scale = piece(w, posteriors && o->learn_scale, rows, latent, sizeof(float));
   w->output = piece(w, true, panel, n->features, sizeof(float));
   w->output_half = piece(w, training && comp__dense_half(w, &n->output), panel, n->features, sizeof(uint16_t));
-  w->pre_scale = piece(w, !nb, rows, 1, sizeof(float));
-  w->sd = piece(w, !nb, rows, 1, sizeof(float));
-  w->d_pre_scale = piece(w, !nb, rows, 1, sizeof(float));
+  w->d_sample = piece(w, training && n->likelihood->sample_layer, rows, 1, sizeof(float));
   w->row_likelihood = piece(w, true, rows, 1, sizeof(double));
   w->row_kl = piece(w, true, rows, 1, sizeof(double));
   w->d_a = piece(w, training, rows, comp__blocked_cols(widest), sizeof(float));
@@ -97,7 +95,8 @@ static void lay_out(comp__work *w, const comp__network *n) {
   w->pen_scale = piece(w, training && w->penalty && o->learn_scale, rows, latent, sizeof(float));
   w->d_mean = piece(w, training, rows, latent, sizeof(float));
   w->d_raw = piece(w, training && o->learn_scale, rows, latent, sizeof(float));
-  w->d_dispersion = piece(w, training && nb, rows / COMP__ROW_CHUNK + 1, n->features, sizeof(float));
+  w->d_vector =
+      piece(w, training && n->likelihood->feature_vector, rows / COMP__ROW_CHUNK + 1, n->features, sizeof(float));
   if (!w->penalty) return;
   size_t dims = o->place == COMP_PLACE_HIDDEN && o->n_hidden > 0 ? n->decoder[0].dense.out : latent;
   w->penalty_scratch = piece(w, true, w->penalty->scratch(o, rows, dims, n->conditions), 1, 1);

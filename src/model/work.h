@@ -30,12 +30,12 @@ struct comp__work {
   double blur;                         /* of this step */
   float *output;                       /* [panel rows, features]: expected x of some rows, then the gradient by it */
   uint16_t *output_half;               /* the gradient in bf16 */
-  float *pre_scale, *sd, *d_pre_scale; /* [rows] */
+  float *d_sample;                     /* [rows]: gradient by what the likelihood's sample_layer gives */
   double *row_likelihood, *row_kl;     /* [rows] */
   float *d_a, *d_b;                    /* [rows, widest layer], with room for blocks: gradients on their way back */
   uint16_t *d_half;                    /* [rows, widest layer] */
   float *d_z, *pen_values, *pen_mean, *pen_scale, *d_mean, *d_raw; /* [rows, latent]; pen_values: the penalty's place */
-  float *d_dispersion;                                             /* [row chunks, features]: negative binomial */
+  float *d_vector; /* [row chunks, features]: gradient by the likelihood's feature_vector, a part a chunk */
   void *penalty_scratch;
   double seconds[COMP__PHASES];
   double since; /* start of the running phase */
@@ -43,6 +43,9 @@ struct comp__work {
 
 /* Ends the running phase of the clock: the time since the last call goes to `phase`. */
 void comp__work_clock(comp__work *work, comp__phase phase);
+
+/* Of LeakyReLU below 0, as PyTorch has it. */
+#define COMP__LEAKY_SLOPE 0.01f
 
 /* Rows that one task of a row loop takes. */
 enum { COMP__ROW_CHUNK = 16 };

@@ -10,8 +10,14 @@
 #ifndef COMP_NN_VECMATH_H
 #define COMP_NN_VECMATH_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* log(1 + exp(x)) of one number. */
+static inline float comp__softplus(float x) {
+  return x > 20.0f ? x : log1pf(expf(x));
+}
 
 /* out[n] = exp(in[n]); out may be in. */
 void comp__vec_exp(float *out, const float *in, size_t n);

@@ -13,6 +13,7 @@
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/loader.h"
+#include "train/precision.h"
 
 /* Rows between two looks at the clock and at Ctrl-C. */
 enum { ROWS_A_REPORT = 64 * COMP__BLOCK_ROWS };
@@ -38,10 +39,6 @@ struct comp__coder {
 
 static size_t latent_of(const comp__coder *c) {
   return c->model->network.options.latent;
-}
-
-static bool is_nb(const comp_model *model) {
-  return model->network.options.likelihood == COMP_LIKELIHOOD_NB;
 }
 
 static comp_status new_worker(worker *w, const comp_model *model, bool bf16) {
@@ -86,7 +83,7 @@ comp_status comp__coder_new(comp__coder **out, comp_context *context, const comp
                             comp_precision precision) {
   *out = NULL;
   comp__coder *c;
-  const bool bf16 = precision == COMP_PRECISION_BF16;
+  const bool bf16 = comp__precision_find(precision)->bf16;
   comp_status status = bf16 ? comp__matmul_bf16_check() : COMP_OK;
   if (status == COMP_OK) status = comp__calloc(&c, 1, sizeof *c);
   if (status != COMP_OK) return status;
@@ -130,14 +127,14 @@ static void sort_rows(comp__block *b, size_t levels, const int32_t *codes, size_
 
 static comp_status reserve(worker *w, const comp__fitted *f, size_t entries) {
   comp__block *b = &w->block;
-  bool dense = f->x->kind == COMP_DENSE, nb = is_nb(f->model);
+  bool dense = f->x->kind == COMP_DENSE, counts = f->model->network.likelihood->counts;
   comp_status status = COMP_OK;
   if (!b->x.values || dense != w->dense || entries > w->entries) {
     size_t room = entries + entries / 4;
     release_arrays(b);
     w->entries = 0;
     COMP__TRY(comp__alloc(&b->x.values, room, sizeof(float)));
-    if (nb) COMP__TRY(comp__alloc(&b->input.values, room, sizeof(float)));
+    if (counts) COMP__TRY(comp__alloc(&b->input.values, room, sizeof(float)));
     if (!dense) {
       COMP__TRY(comp__alloc(&b->x.indices, room, sizeof(int32_t)));
       COMP__TRY(comp__alloc(&b->x.indptr, COMP__BLOCK_ROWS + 1, sizeof(int64_t)));
@@ -148,7 +145,7 @@ static comp_status reserve(worker *w, const comp__fitted *f, size_t entries) {
   b->x.kind = f->x->kind;
   b->x.rows = b->rows;
   b->x.cols = f->model->network.features;
-  float *input = nb ? b->input.values : b->x.values;
+  float *input = counts ? b->input.values : b->x.values;
   b->input = b->x;
   b->input.values = input;
 done:
@@ -170,7 +167,7 @@ static const float *centre_of(const comp__fitted *f, size_t sample) {
 }
 
 const float *comp__fitted_fill(const comp__fitted *f, size_t sample) {
-  const float *centre = is_nb(f->model) ? NULL : centre_of(f, sample);
+  const float *centre = f->model->network.likelihood->counts ? NULL : centre_of(f, sample);
   return centre ? centre : f->model->feature_means;
 }
 
@@ -237,7 +234,7 @@ static comp_status read_rows(worker *w, const comp__fitted *f) {
       b->x.indptr[r] = (int64_t)at;
       b->x.indptr[r + 1] = (int64_t)(at + n);
     }
-    if (!is_nb(f->model)) continue;
+    if (!f->model->network.likelihood->counts) continue;
     b->library[r] = comp__scale_counts(b->input.values + at, b->x.values + at, n, f->model->library_target);
     fill_inputs(b->input.values + at, n, f, b->order[r]);
   }
@@ -377,7 +374,7 @@ static comp_status decode_rows(void *arg, size_t begin, size_t end, int thread) 
 comp_status comp__decode(comp_context *context, comp__coder *coder, float *out, const float *z, const int32_t *codes,
                          int32_t code, const float *library, size_t rows) {
   decode_job job = {context, coder, out, z, library, codes, code};
-  if (is_nb(coder->model) && !library)
+  if (coder->model->network.likelihood->counts && !library)
     return comp__error(COMP_ERR_ARGUMENT, "a negative binomial model needs library sizes to decode");
   return comp__parallel_try(context, rows, COMP__BLOCK_ROWS, decode_rows, &job);
 }

@@ -3,8 +3,8 @@
 
 #include "core/error.h"
 #include "core/matrix.h"
+#include "model/trained.h"
 #include "task/coder.h"
-#include "train/options.h"
 
 comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_model *model, const comp_matrix *z,
                         const char *condition) {
@@ -16,7 +16,7 @@ comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_mod
   int32_t code = 0;
   if (z->kind != COMP_DENSE || z->cols != o->latent)
     COMP__FAIL(COMP_ERR_ARGUMENT, "z: a dense matrix of %zu columns is needed", o->latent);
-  if (o->likelihood == COMP_LIKELIHOOD_NB)
+  if (model->network.likelihood->counts)
     COMP__FAIL(COMP_ERR_ARGUMENT, "a model of counts decodes to a library size, which representations do not have");
   if (o->decoder_sees_condition && !condition)
     COMP__FAIL(COMP_ERR_ARGUMENT, "condition: the decoder of this model needs one");

@@ -7,6 +7,7 @@
 #include "core/threads.h"
 #include "task/coder.h"
 #include "task/options.h"
+#include "train/precision.h"
 
 typedef struct draw_job {
   float *z;
@@ -26,8 +27,7 @@ static void draw_rows(void *arg, size_t begin, size_t end, int thread) {
 }
 
 static comp_status check_precision(comp_precision precision) {
-  if (precision == COMP_PRECISION_AUTO || precision == COMP_PRECISION_F32 || precision == COMP_PRECISION_BF16)
-    return COMP_OK;
+  if (comp__precision_find(precision)) return COMP_OK;
   return comp__error(COMP_ERR_ARGUMENT, "precision: there is none of number %d", (int)precision);
 }
 

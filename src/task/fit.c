@@ -107,14 +107,14 @@ static comp_status prepare(comp__fitted *f, comp_context *context) {
   bool scale = has_step(wanted, "normalize_total") && !has_step(own, "normalize_total");
   bool log = has_step(wanted, "log1p") && !has_step(own, "log1p");
   comp_status status = COMP_OK;
-  if (f->model->network.options.likelihood == COMP_LIKELIHOOD_NB) {
+  const comp__likelihood *likelihood = f->model->network.likelihood;
+  if (likelihood->counts) {
     comp_data_look look; /* a model of counts reads counts, whatever became of X in its file */
     COMP__TRY(comp_data_look_at(&look, context, f->x));
     if (look.kind != COMP_DATA_COUNTS)
       COMP__FAIL(COMP_ERR_DATA,
-                 "the model is one of counts (negative binomial), but X does not hold counts: %s; name the layer that "
-                 "does (--layer)",
-                 look.reason);
+                 "the model is one of counts (%s), but X does not hold counts: %s; name the layer that does (--layer)",
+                 likelihood->title, look.reason);
   } else if (scale || log)
     COMP__TRY(repeat_prep(f, context, wanted));
   else if (has_step(wanted, "log1p"))

@@ -2,6 +2,7 @@
 #include "task/options.h"
 
 #include "core/error.h"
+#include "train/precision.h"
 
 static const char precision_help[] =
     "of the products: f32 (auto is the same), or bf16, which is faster on some CPUs and good for some 3 digits";
@@ -15,7 +16,7 @@ static const comp_option embed_rows[] = {
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .value = "0", .max = 9e15,
      .help = "seed of the draw"},
     {"precision", .type = COMP_OPTION_CHOICE, FIELD(precision), .metavar = "P", .value = "f32",
-     .choices = comp__precision_names, .help = precision_help},
+     .choice_at = comp__precision_name, .help = precision_help},
     {0},
 };
 #undef FIELD
@@ -50,7 +51,7 @@ static const comp_option counterfactual_rows[] = {
      .help = "add the decoded change to the sample: x + decoded(z, to) - decoded(z, own)"},
     {"clip", .type = COMP_OPTION_BOOL, FIELD(clip), .help = "what is below 0 becomes 0"},
     {"precision", .type = COMP_OPTION_CHOICE, FIELD(precision), .metavar = "P", .value = "f32",
-     .choices = comp__precision_names, .help = precision_help},
+     .choice_at = comp__precision_name, .help = precision_help},
     {0},
 };
 

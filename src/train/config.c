@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "train/precision.h"
 
 comp_status comp__config_write(char **out, const comp__train_options *o) {
   json_t *root = json_object();
@@ -27,7 +28,7 @@ static void leave_open(json_t *root, const comp__train_options *o) {
   json_t *training = json_object_get(root, "training");
   comp__config_complete(root);
   if (o->epochs == 0) json_object_del(training, "epochs");
-  if (o->precision == COMP_PRECISION_AUTO) json_object_del(training, "precision");
+  if (comp__precision_find(o->precision)->choose) json_object_del(training, "precision");
   if (o->kl_target > 0 || o->blur_from > 0) {
     json_object_del(training, "select");
     json_object_del(training, "patience");

@@ -24,7 +24,7 @@ typedef struct comp__loader_options {
   uint64_t seed;
   size_t batch;      /* samples a batch, at most (about) */
   double validation; /* share held out */
-  bool counts;       /* negative binomial: inputs are log1p of counts scaled to library_target */
+  bool counts;       /* inputs are log1p of counts scaled to library_target */
   float library_target;
 } comp__loader_options;
 

@@ -9,6 +9,7 @@
 #include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
+#include "train/schedule.h"
 #include "train/setup.h"
 
 /* How fast gamma follows the penalty towards its target, in log gamma a step at a relative error of 1. */
@@ -147,11 +148,9 @@ static comp_status write_log(comp__run *run, json_t *entry) {
   return good ? COMP_OK : comp__error_errno("cannot write '%s'", run->options->log);
 }
 
-/* Plateau: half the rate when nothing got better for this many epochs. */
-enum { PLATEAU_EPOCHS = 10 };
-
 static void follow_validation(comp__run *run, double loss) {
   comp__run_numbers *now = &run->now;
+  const size_t cut_after = comp__schedule_find(run->options->schedule)->cut_after;
   now->since_best++;
   now->since_cut++;
   if (loss < now->best_loss) {
@@ -159,7 +158,7 @@ static void follow_validation(comp__run *run, double loss) {
     now->since_best = now->since_cut = 0;
     keep_best(run); /* also when the last weights are wanted: it is what a divergence leaves */
   }
-  if (run->options->schedule == COMP_SCHEDULE_PLATEAU && now->since_cut >= PLATEAU_EPOCHS) {
+  if (cut_after > 0 && now->since_cut >= cut_after) {
     now->rate_factor *= 0.5;
     now->since_cut = 0;
   }

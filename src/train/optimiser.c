@@ -1,4 +1,4 @@
-/* optimiser.c: Adam and schedules. */
+/* optimiser.c: Adam. */
 #include "train/optimiser.h"
 
 #include <math.h>
@@ -67,12 +67,4 @@ comp_status comp__optimiser_step(bool *finite, comp_context *context, comp__opti
   comp__parallel_for(context, n, CHUNK, adam_chunk, &job);
   *finite = atomic_load(&job.finite);
   return COMP_OK;
-}
-
-double comp__schedule_rate(const comp__train_options *o, uint64_t step, uint64_t total) {
-  if (o->schedule != COMP_SCHEDULE_COSINE) return o->rate;
-  double rising = o->warmup * (double)total, at = (double)step;
-  if (at < rising) return o->rate * (0.04 + 0.96 * at / rising);
-  double share = (at - rising) / fmax(1.0, (double)total - rising);
-  return o->rate * (0.001 + 0.999 * 0.5 * (1.0 + cos(M_PI * fmin(share, 1.0))));
 }

@@ -1,9 +1,8 @@
-/* optimiser.h: Adam on the flat vectors, and the learning rate over a run. */
+/* optimiser.h: Adam on the flat vectors. */
 #ifndef COMP_TRAIN_OPTIMISER_H
 #define COMP_TRAIN_OPTIMISER_H
 
 #include "model/network.h"
-#include "train/options.h"
 
 typedef struct comp__optimiser {
   float *m, *v; /* moments [params] */
@@ -14,8 +13,5 @@ typedef struct comp__optimiser {
  * whether the gradient was; after one that was not, weights and moments cannot be used any more. */
 comp_status comp__optimiser_step(bool *finite, comp_context *context, comp__optimiser *optimiser,
                                  const comp__state *state, size_t n, double rate, double decay, double clip);
-
-/* The rate at a step of `total`. */
-double comp__schedule_rate(const comp__train_options *options, uint64_t step, uint64_t total);
 
 #endif

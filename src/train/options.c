@@ -1,13 +1,15 @@
 /* options.c: the table of the kind "train": the network, the objective, and how it is trained. */
 #include "train/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
-#include "nn/matmul.h"
+#include "model/likelihood.h"
+#include "model/penalty.h"
+#include "train/precision.h"
+#include "train/schedule.h"
 
-const char *const comp__precision_names[] = {"auto", "f32", "bf16", NULL};
-static const char *const schedule_names[] = {"constant", "cosine", "plateau", NULL};
 static const char *const select_names[] = {"best", "last", "average", NULL};
 
 #define FIELD(member)             COMP__FIELD(comp__train_options, member)
@@ -51,7 +53,8 @@ static const comp_option rows[] = {
     {"lr", .type = COMP_OPTION_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,
      BY_PRESET, .record = "training/rate", .help = "learning rate"},
     {"schedule", .type = COMP_OPTION_CHOICE, FIELD(schedule), .metavar = "NAME", .group = "Training",
-     .choices = schedule_names, BY_PRESET, .record = "training/schedule", .help = "how the learning rate changes"},
+     .choice_at = comp__schedule_name, .choice_help = comp__schedule_help, BY_PRESET, .record = "training/schedule",
+     .help = "how the learning rate changes"},
     {"warmup", .type = COMP_OPTION_REAL, FIELD(warmup), .metavar = "SHARE", .group = "Training", .max = 0.99, BY_PRESET,
      .record = "training/warmup", .help = "share of the steps in which the rate of the cosine schedule rises"},
     {"weight-decay", .type = COMP_OPTION_REAL, FIELD(weight_decay), .metavar = "W", .group = "Training", .value = "0",
@@ -70,7 +73,7 @@ static const comp_option rows[] = {
      .help = "weights to keep: those of the epoch with the best validation loss, the last, or the average over the "
              "last quarter of the steps"},
     {"precision", .type = COMP_OPTION_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .value = "auto",
-     .choices = comp__precision_names, .record = "training/precision",
+     .choice_at = comp__precision_name, .record = "training/precision",
      .help = "how matrices are multiplied; auto takes what is faster here"},
 
     {"checkpoint", .type = COMP_OPTION_FILE, FIELD(checkpoint), .metavar = "FILE", .group = "Interruption",
@@ -99,24 +102,40 @@ static comp_status idle(const char *name, const char *why) {
   return comp__error(COMP_ERR_ARGUMENT, "%s: %s", name, why);
 }
 
+/* Options that only other penalties have. */
+static comp_status check_penalty_options(const comp__model_options *m, const comp_options *o) {
+  const char *option;
+  for (size_t i = 0; (option = comp__penalty_option(i)); i++) {
+    if (!is_set(o, option) || comp__penalty_has_option(comp__penalty_find(m->penalty), option)) continue;
+    char why[256] = "this model's penalty is not ";
+    const char *name, *between = "";
+    for (size_t k = 0; (name = comp__penalty_name(k)); k++) {
+      if (!comp__penalty_has_option(comp__penalty_find((comp_penalty_kind)k), option)) continue;
+      const size_t used = strlen(why);
+      snprintf(why + used, sizeof why - used, "%s%s", between, name);
+      between = " or ";
+    }
+    return idle(option, why);
+  }
+  return COMP_OK;
+}
+
 static comp_status check_idle(const comp__train_options *t, const comp_options *o) {
   static const char no_penalty[] = "this model has no penalty", blind[] = "no part of this model sees the condition";
   const comp__model_options *m = &t->model;
-  const bool none = m->penalty == COMP_PENALTY_NONE, mixtures = comp__penalty_has_mixtures(m->penalty);
+  const bool none = m->penalty == COMP_PENALTY_NONE;
   if (none && is_set(o, "gamma")) return idle("gamma", no_penalty);
   if (none && is_set(o, "kl-target")) return idle("kl-target", no_penalty);
   if (none && is_set(o, "place")) return idle("place", no_penalty);
-  if (m->penalty != COMP_PENALTY_MMD && is_set(o, "mmd-scale"))
-    return idle("mmd-scale", "this model's penalty is not mmd");
-  if (!mixtures && is_set(o, "blur")) return idle("blur", "this model's penalty is not comp or comp-p0");
-  if (m->penalty != COMP_PENALTY_COMP && is_set(o, "leave-self-out"))
-    return idle("leave-self-out", "this model's penalty is not comp");
+  comp_status status = check_penalty_options(m, o);
+  if (status != COMP_OK) return status;
   if (m->learn_scale && is_set(o, "scale") && is_set(o, "learn-scale"))
     return idle("scale", "with learn-scale the encoder gives it");
   if (!m->decoder_sees_condition && is_set(o, "encoder-without-condition"))
     return idle("encoder-without-condition", blind);
   if (!m->decoder_sees_condition && is_set(o, "centre")) return idle("centre", blind);
-  if (t->schedule != COMP_SCHEDULE_COSINE && is_set(o, "warmup")) return idle("warmup", "the schedule is not cosine");
+  if (!comp__schedule_find(t->schedule)->warms_up && is_set(o, "warmup"))
+    return idle("warmup", "the schedule is not cosine");
   return COMP_OK;
 }
 
@@ -129,21 +148,23 @@ static comp_status finish(void *out, const comp_options *options) {
 
 static comp_status check(const void *values) {
   const comp__train_options *o = values;
+  const comp__penalty *penalty = comp__penalty_find(o->model.penalty);
+  const comp__precision *precision = comp__precision_find(o->precision);
   comp_status status = comp__model_options_check(&o->model);
   if (status != COMP_OK) return status;
   if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
-  if (o->kl_target > 0 && o->model.penalty == COMP_PENALTY_NONE)
+  if (o->kl_target > 0 && !penalty)
     return comp__error(COMP_ERR_ARGUMENT, "kl-target: the model %s has no penalty to adjust", o->model_name);
   if ((o->blur_from > 0) != (o->blur_to > 0))
     return comp__error(COMP_ERR_ARGUMENT, "blur: %g and %g; both are above 0, or both are 0", o->blur_from, o->blur_to);
-  if (o->blur_from > 0 && !comp__penalty_has_mixtures(o->model.penalty))
+  if (o->blur_from > 0 && !(penalty && penalty->needs_posteriors))
     return comp__error(COMP_ERR_ARGUMENT, "blur: the model %s has no mixture of posteriors", o->model_name);
   if (o->blur_from > 0 && o->model.gamma == 0)
     return comp__error(COMP_ERR_ARGUMENT, "blur: gamma is 0: there is no penalty to blur");
   if (o->stream && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
-  return o->precision == COMP_PRECISION_BF16 ? comp__matmul_bf16_check() : COMP_OK;
+  return precision->check ? precision->check() : COMP_OK;
 }
 
 const comp__options_kind comp__train_kind = {

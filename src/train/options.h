@@ -8,17 +8,9 @@
 #include "core/options.h"
 #include "model/options.h"
 
-typedef enum comp_schedule {
-  COMP_SCHEDULE_CONSTANT,
-  COMP_SCHEDULE_COSINE, /* linear warm-up, then half a cosine down to nearly 0 */
-  COMP_SCHEDULE_PLATEAU /* halved when the validation loss has not fallen for a while */
-} comp_schedule;
-
-typedef enum comp_precision {
-  COMP_PRECISION_AUTO, /* bf16 where the CPU multiplies it in hardware and the layers are wide, else f32 */
-  COMP_PRECISION_F32,
-  COMP_PRECISION_BF16 /* bf16 factors, f32 sums and master weights */
-} comp_precision;
+/* What they are: schedule.h, precision.h. */
+typedef enum comp_schedule { COMP_SCHEDULE_CONSTANT, COMP_SCHEDULE_COSINE, COMP_SCHEDULE_PLATEAU } comp_schedule;
+typedef enum comp_precision { COMP_PRECISION_AUTO, COMP_PRECISION_F32, COMP_PRECISION_BF16 } comp_precision;
 
 typedef enum comp_select {
   COMP_SELECT_BEST,   /* the weights with the lowest loss on the samples held out, of all epochs */
@@ -60,9 +52,6 @@ typedef struct comp__train_options {
 } comp__train_options;
 
 extern const comp__options_kind comp__train_kind;
-
-/* Their names, in the order of the enum; they end with NULL. */
-extern const char *const comp__precision_names[];
 
 /* The options of a model (NULL: "comp") in a preset (NULL: "default"). An unknown name is an error that suggests the
  * nearest. */

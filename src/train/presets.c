@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/strings.h"
+#include "model/penalty.h"
 #include "train/options.h"
 
 typedef struct recipe {
@@ -113,7 +114,7 @@ static void follow_protect(comp__train_options *o) {
   m->latent = 16;
   m->scale = 1.0;
   m->beta = 1.0;
-  if (m->penalty == COMP_PENALTY_COMP) m->include_self = false;
+  if (comp__penalty_has_option(comp__penalty_find(m->penalty), "leave-self-out")) m->include_self = false;
   o->batch = 2048;
   o->steps = 3000;
   o->patience = 0;

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "core/context.h"
-#include "core/cpu.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/config.h"
+#include "train/precision.h"
 #include "train/survey.h"
 
 /* Bounds of the epochs that are chosen by the size of the data; the upper one is for 1,400 steps. */
@@ -65,30 +65,13 @@ static comp_status describe(comp_model *model, const comp_dataset *dataset, cons
     const char *name = comp_dataset_var_name(dataset, g);
     COMP__TRY(comp__strings_append(&model->features, name, strlen(name)));
   }
-  comp__matmul_name(kernel, sizeof kernel, options->precision == COMP_PRECISION_BF16);
+  comp__matmul_name(kernel, sizeof kernel, comp__precision_find(options->precision)->bf16);
   COMP__TRY(comp__strdup(&model->kernel, kernel));
   COMP__TRY(comp__strdup(&model->condition, options->condition));
   COMP__TRY(comp__strdup(&model->record, comp_dataset_record(dataset)));
   COMP__TRY(comp__config_write(&model->config, options));
 done:
   return status;
-}
-
-static bool wide_layers(const comp__model_options *o) {
-  for (size_t l = 0; l < o->n_hidden; l++)
-    if (o->hidden[l] < 128) return false;
-  return true;
-}
-
-/* auto: bf16 where this kind of CPU is faster with it and the products are large. */
-static bool choose_bf16(comp_context *context, const comp__train_options *o) {
-  if (o->precision != COMP_PRECISION_AUTO) return o->precision == COMP_PRECISION_BF16;
-  const bool faster = comp__cpu_prefers_bf16(), bf16 = faster && wide_layers(&o->model);
-  comp__info(context, "precision %s (%s)", bf16 ? "bf16" : "f32",
-             bf16     ? comp__matmul_bf16_kernel()
-             : faster ? "the layers are too narrow for bf16 to be faster"
-                      : "bf16 is not faster with this kind of CPU");
-  return bf16;
 }
 
 static size_t choose_epochs(const comp__train_options *o, size_t batches) {
@@ -104,7 +87,8 @@ bool comp__losses_compare(const comp__train_options *options) {
 
 /* Decides what the options leave open. */
 static void resolve(comp__train_options *o, comp_context *context, size_t batches) {
-  o->precision = choose_bf16(context, o) ? COMP_PRECISION_BF16 : COMP_PRECISION_F32;
+  const comp__precision *precision = comp__precision_find(o->precision);
+  if (precision->choose) o->precision = precision->choose(context, o);
   o->epochs = choose_epochs(o, batches);
   if (comp__losses_compare(o)) return;
   if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
@@ -122,7 +106,7 @@ static void resolve(comp__train_options *o, comp_context *context, size_t batche
 static comp_status new_run(comp__run *run, uint64_t digest) {
   comp_status status;
   size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size, size;
-  bool bf16 = run->options->precision == COMP_PRECISION_BF16;
+  bool bf16 = comp__precision_find(run->options->precision)->bf16;
   run->state.params = run->model->params;
   run->state.buffers = run->model->buffers;
   COMP__TRY(comp__calloc(&run->state.grads, params, sizeof(float)));
@@ -146,8 +130,10 @@ static comp_status new_run(comp__run *run, uint64_t digest) {
   if (run->options->resume) {
     bool found;
     COMP__TRY(comp__checkpoint_load(&found, run));
-    comp__info(run->context, found ? "going on after %llu steps" : "there is no checkpoint yet: starting anew%.0llu",
-               (unsigned long long)run->now.step);
+    if (found)
+      comp__info(run->context, "going on after %llu steps", (unsigned long long)run->now.step);
+    else
+      comp__info(run->context, "there is no checkpoint yet: starting anew");
   }
   if (bf16) comp__f32_to_bf16(run->state.half, run->state.params, params);
   run->started = run->last_checkpoint = comp__seconds();
@@ -242,7 +228,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
                                  .seed = options.seed,
                                  .batch = options.batch,
                                  .validation = options.validation,
-                                 .counts = options.model.likelihood == COMP_LIKELIHOOD_NB,
+                                 .counts = run.model->network.likelihood->counts,
                                  .library_target = run.model->library_target};
   COMP__TRY(comp__loader_new(&run.loader, context, &loader));
   resolve(&options, context, comp__loader_batches(run.loader));

@@ -16,7 +16,7 @@ static const float LARGEST_VALUE = 1e6f;
 /* What is learnt in one pass over the data, in memory or streamed. */
 typedef struct survey {
   comp_context *context;
-  comp_likelihood likelihood;
+  const comp__likelihood *likelihood;
   double *sums;    /* [features] */
   float *totals;   /* [samples] library sizes; counts only */
   uint64_t digest; /* tells a checkpoint of other data */
@@ -30,7 +30,6 @@ static size_t row_begin(const comp_matrix *x, size_t i) {
 
 static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
   size_t row, col, n = comp_matrix_nnz(x);
-  bool counts = s->likelihood == COMP_LIKELIHOOD_NB;
   if (comp__matrix_find_nonfinite(&row, &col, s->context, x))
     return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample %zu, feature %zu",
                        first + row + 1, col + 1);
@@ -45,12 +44,12 @@ static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
         COMP_ERR_DATA,
         "X holds values as large as %g; prepare the data first (comp prep: normalise, log, or standardise)",
         (double)largest);
-  for (size_t i = 0; counts && i < n; i++) {
+  for (size_t i = 0; s->likelihood->counts && i < n; i++) {
     if (x->values[i] < 0.0f)
-      return comp__error(COMP_ERR_DATA, "X holds negative values: the negative binomial is for counts");
+      return comp__error(COMP_ERR_DATA, "X holds negative values: the %s is for counts", s->likelihood->title);
     if (x->values[i] != floorf(x->values[i]))
-      return comp__error(COMP_ERR_DATA, "X holds %g, which is not a whole number: the negative binomial is for counts",
-                         (double)x->values[i]);
+      return comp__error(COMP_ERR_DATA, "X holds %g, which is not a whole number: the %s is for counts",
+                         (double)x->values[i], s->likelihood->title);
   }
   return COMP_OK;
 }
@@ -94,20 +93,20 @@ static int compare_floats(const void *a, const void *b) {
 comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *context, const comp_matrix *x,
                          comp__stream *stream, size_t samples, const comp_groups *groups) {
   size_t features = model->network.features;
-  survey s = {.context = context, .likelihood = model->network.options.likelihood};
+  survey s = {.context = context, .likelihood = model->network.likelihood};
   comp_status status;
   COMP__TRY(comp__calloc(&s.sums, features, sizeof *s.sums));
-  if (s.likelihood == COMP_LIKELIHOOD_NB) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
+  if (s.likelihood->counts) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
   s.digest = digest_bytes(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
   if (stream)
     COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
   else
     COMP__TRY(survey_block(&s, x, 0));
-  if (s.likelihood == COMP_LIKELIHOOD_GAUSSIAN && !s.fractions && s.largest > 20.0f)
+  if (!s.likelihood->counts && !s.fractions && s.largest > 20.0f)
     comp__warn(
         context,
-        "X looks like raw counts (whole numbers up to %g): prepare it first (comp prep), or use the likelihood nb",
-        (double)s.largest);
+        "X looks like raw counts (whole numbers up to %g): prepare it first (comp prep), or use the likelihood %s",
+        (double)s.largest, comp__likelihood_nb.name);
   *digest = digest_bytes(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
   for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
   if (s.totals) {
@@ -163,7 +162,7 @@ comp_status comp__survey_inputs(comp_model *model, comp_context *context, const 
   const comp__network *n = &model->network;
   input_sums s = {.context = context, .groups = groups};
   comp_status status;
-  s.gather.counts = n->options.likelihood == COMP_LIKELIHOOD_NB;
+  s.gather.counts = n->likelihood->counts;
   s.gather.library_target = model->library_target;
   COMP__TRY(comp__calloc(&s.sums, n->conditions * n->features, sizeof *s.sums));
   COMP__TRY(comp__alloc(&s.rows, SUM_ROWS, sizeof *s.rows));

@@ -27,7 +27,9 @@ static void check_included(const cli_command *command, const opt_spec *include, 
     if ((include->only && !is_listed(include->only, name)) || is_listed(include->without, name)) continue;
     const opt_spec *row = find(cli_rows(command->options), name);
     if (!row || row->option != option) fail_msg("%s: --%s is not the library's", command->name, name);
-    assert_string_equal(row->help, comp_option_help(option));
+    assert_ptr_equal(strstr(row->help, comp_option_help(option)), row->help);
+    for (size_t c = 0; comp_option_choice(option, c); c++) /* what it says of each choice comes after it */
+      if (comp_option_choice_help(option, c)) assert_non_null(strstr(row->help, comp_option_choice_help(option, c)));
     assert_int_equal(row->required, comp_option_required(option));
     (*count)++;
   }

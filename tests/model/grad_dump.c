@@ -17,9 +17,9 @@
 #include "core/rng.h"
 #include "io/safetensors.h"
 #include "model/trained.h"
-#include "train/config.h"
 #include "nn/emulated.h"
 #include "nn/vecmath.h"
+#include "train/config.h"
 #include "train/optimiser.h"
 #include "train/options.h"
 

@@ -9,7 +9,7 @@ static double *numbers(size_t n) {
   return calloc(n ? n : 1, sizeof(double));
 }
 
-static double log_sum(const double *terms, size_t n) {
+double reference_log_sum(const double *terms, size_t n) {
   double high = -INFINITY, sum = 0;
   for (size_t i = 0; i < n; i++) high = fmax(high, terms[i]);
   for (size_t i = 0; i < n; i++) sum += exp(terms[i] - high);
@@ -40,8 +40,8 @@ double reference_comp(const comp__model_options *options, size_t rows, size_t di
         own[n_own++] = l;
     }
     if (n_other == 0 || (n_own == 0 && !p0)) continue;
-    total -= log_sum(other, n_other) - log((double)n_other);
-    if (!p0) total += log_sum(own, n_own) - log((double)n_own);
+    total -= reference_log_sum(other, n_other) - log((double)n_other);
+    if (!p0) total += reference_log_sum(own, n_own) - log((double)n_own);
   }
   free(own), free(other);
   return total / (double)rows;
@@ -80,6 +80,22 @@ double reference_mmd(const comp__model_options *options, size_t rows, size_t dim
       pairs++;
     }
   return pairs > 0 ? sum / pairs : 0;
+}
+
+double reference_penalty_comp(const comp__model_options *options, const comp__penalty_input *in, const double *values,
+                              const double *mean, const double *scale) {
+  return reference_comp(options, in->rows, in->dims, in->conditions, in->start, values, mean, scale, 0);
+}
+
+double reference_penalty_comp_p0(const comp__model_options *options, const comp__penalty_input *in,
+                                 const double *values, const double *mean, const double *scale) {
+  return reference_comp(options, in->rows, in->dims, in->conditions, in->start, values, mean, scale, 1);
+}
+
+double reference_penalty_mmd(const comp__model_options *options, const comp__penalty_input *in, const double *values,
+                             const double *mean, const double *scale) {
+  (void)mean, (void)scale;
+  return reference_mmd(options, in->rows, in->dims, in->conditions, in->start, values);
 }
 
 static double softplus(double x) {
@@ -164,31 +180,70 @@ static double *output_of(const comp__network *n, const double *params, const flo
   return out;
 }
 
-static double gaussian(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
-                       const double *x, const double *h) {
-  double *mean = output_of(n, params, buffers, batch, h), *pre = dense(&n->output_scale, params, batch, h), loss = 0;
-  for (size_t i = 0; i < batch->rows; i++) {
-    double sd = 0.01 + softplus(pre[i]);
-    for (size_t g = 0; g < n->features; g++)
-      loss += 0.5 * pow((x[i * n->features + g] - mean[i * n->features + g]) / sd, 2) + log(sd) + 0.5 * log(2 * M_PI);
-  }
-  free(mean), free(pre);
+double reference_likelihood_gaussian(const double *x, const double *output, size_t n, double library, double sample,
+                                     const double *vector) {
+  (void)library, (void)vector;
+  double loss = 0, sd = 0.01 + softplus(sample);
+  for (size_t g = 0; g < n; g++) loss += 0.5 * pow((x[g] - output[g]) / sd, 2) + log(sd) + 0.5 * log(2 * M_PI);
   return loss;
 }
 
-static double negative_binomial(const comp__network *n, const double *params, const float *buffers,
-                                const comp__batch *batch, const double *x, const double *h) {
-  double *logits = output_of(n, params, buffers, batch, h), loss = 0;
-  for (size_t i = 0; i < batch->rows; i++) {
-    double norm = log_sum(logits + i * n->features, n->features);
-    for (size_t g = 0; g < n->features; g++) {
-      double m = batch->library[i] * exp(logits[i * n->features + g] - norm), t = exp(params[n->dispersion + g]);
-      double c = x[i * n->features + g];
-      loss -= lgamma(c + t) - lgamma(t) - lgamma(c + 1) + t * log(t / (t + m)) + c * log(m / (t + m));
+double reference_likelihood_nb(const double *x, const double *output, size_t n, double library, double sample,
+                               const double *vector) {
+  (void)sample;
+  double loss = 0, norm = reference_log_sum(output, n);
+  for (size_t g = 0; g < n; g++) {
+    double m = library * exp(output[g] - norm), t = exp(vector[g]);
+    loss -= lgamma(x[g] + t) - lgamma(t) - lgamma(x[g] + 1) + t * log(t / (t + m)) + x[g] * log(m / (t + m));
+  }
+  return loss;
+}
+
+/* By kind: a likelihood or penalty that is not restated does not link. */
+#define LIKELIHOOD(KIND, name) reference_likelihood_##name,
+static double (*const likelihoods[])(const double *x, const double *output, size_t n, double library, double sample,
+                                     const double *vector) = {
+#include "model/likelihoods.def"
+};
+#undef LIKELIHOOD
+
+#define PENALTY(KIND, name) reference_penalty_##name,
+static double (*const penalties[])(const comp__model_options *options, const comp__penalty_input *input,
+                                   const double *values, const double *mean, const double *scale) = {
+    NULL,
+#include "model/penalties.def"
+};
+#undef PENALTY
+
+static double likelihood(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
+                         const double *x, const double *h) {
+  double *output = output_of(n, params, buffers, batch, h), loss = 0;
+  double *sample = n->likelihood->sample_layer ? dense(&n->sample_layer, params, batch, h) : NULL;
+  for (size_t i = 0; i < batch->rows; i++)
+    loss += likelihoods[n->options.likelihood](x + i * n->features, output + i * n->features, n->features,
+                                               (double)batch->library[i], sample ? sample[i] : 0,
+                                               params + n->feature_vector);
+  free(output), free(sample);
+  return loss;
+}
+
+/* The penalty, at z or at the decoder's first hidden layer; z and scale become the blurred ones. */
+static double penalty(const comp__network *n, const comp__batch *batch, const float *eps, double blur,
+                      const double *mean, double *scale, double *z, const double *first) {
+  comp__model_options wide = n->options;
+  const bool at_z = wide.place == COMP_PLACE_Z;
+  const comp__penalty_input input = {.rows = batch->rows,
+                                     .dims = at_z ? wide.latent : n->decoder[0].dense.out,
+                                     .conditions = n->conditions,
+                                     .start = batch->start};
+  if (comp__penalty_find(wide.penalty)->needs_posteriors) {
+    wide.scale = hypot(wide.scale, blur);
+    for (size_t i = 0; i < batch->rows * wide.latent; i++) {
+      if (scale) scale[i] = hypot(scale[i], blur);
+      z[i] = mean[i] + (scale ? scale[i] : wide.scale) * eps[i];
     }
   }
-  free(logits);
-  return loss;
+  return penalties[wide.penalty](&wide, &input, at_z ? z : first, mean, scale);
 }
 
 double reference_loss(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
@@ -209,24 +264,10 @@ double reference_loss(const comp__network *n, const double *params, const float 
   }
   free(h);
   h = through(n->decoder, o->n_hidden, params, batch, z2, &first);
-  double loss = o->likelihood == COMP_LIKELIHOOD_NB ? negative_binomial(n, params, buffers, batch, x, h)
-                                                    : gaussian(n, params, buffers, batch, x, h);
+  double loss = likelihood(n, params, buffers, batch, x, h);
   if (o->reduction == COMP_REDUCTION_MEAN) loss /= (double)n->features;
   loss = (loss + o->beta * kl) / (double)rows;
-  if (o->penalty == COMP_PENALTY_MMD) {
-    int at_z = o->place == COMP_PLACE_Z;
-    loss += pull.gamma * reference_mmd(o, rows, at_z ? o->latent : n->decoder[0].dense.out, n->conditions, batch->start,
-                                       at_z ? z : first);
-  } else if (o->penalty != COMP_PENALTY_NONE) {
-    comp__model_options wide = *o;
-    wide.scale = hypot(o->scale, pull.blur);
-    for (size_t i = 0; i < count; i++) {
-      if (scale) scale[i] = hypot(scale[i], pull.blur);
-      z[i] = mean[i] + (scale ? scale[i] : wide.scale) * eps[i];
-    }
-    loss += pull.gamma * reference_comp(&wide, rows, o->latent, n->conditions, batch->start, z, mean, scale,
-                                        o->penalty == COMP_PENALTY_COMP_P0);
-  }
+  if (o->penalty != COMP_PENALTY_NONE) loss += pull.gamma * penalty(n, batch, eps, pull.blur, mean, scale, z, first);
   free(x), free(h), free(mean), free(scale), free(z), free(first);
   return loss;
 }

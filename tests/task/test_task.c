@@ -13,6 +13,7 @@
 #include "task/coder.h"
 #include "task/options.h"
 #include "train/loader.h"
+#include "training.h"
 
 static char folder[] = "/tmp/comp-test-task-XXXXXX";
 
@@ -55,19 +56,12 @@ static comp_dataset *make_data(comp_context *context, size_t n, size_t features,
 }
 
 static comp_model *make_model(comp_context *context, const comp_dataset *d, const char *name, bool nb, bool learned) {
-  comp__train_options o;
+  comp__train_options o = test_train_options(name, 11, 7);
   comp_model *model;
-  assert_ok(comp__train_options_init(&o, name, "default"));
-  o.condition = "c";
-  o.model.latent = 3;
-  o.model.n_hidden = 2;
-  o.model.hidden[0] = 11;
-  o.model.hidden[1] = 7;
   o.model.likelihood = nb ? COMP_LIKELIHOOD_NB : COMP_LIKELIHOOD_GAUSSIAN;
   o.model.learn_scale = learned;
   o.batch = 64;
   o.epochs = 2;
-  o.precision = COMP_PRECISION_F32;
   assert_ok(comp__train(&model, context, d, &o));
   return model;
 }
@@ -82,8 +76,7 @@ static void encode_at_once(float *mean, float *scale, comp_context *context, con
       if (i * 7 % 3 == k) rows[at++] = i;
   }
   start[3] = n;
-  comp__gather gather = {.counts = m->network.options.likelihood == COMP_LIKELIHOOD_NB,
-                         .library_target = m->library_target};
+  comp__gather gather = {.counts = m->network.likelihood->counts, .library_target = m->library_target};
   comp__batch batch;
   comp__work *work;
   comp__state state = {.params = m->params, .buffers = m->buffers};

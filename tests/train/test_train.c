@@ -11,7 +11,7 @@
 #include "core/rng.h"
 #include "model/trained.h"
 #include "train/loader.h"
-#include "train/options.h"
+#include "training.h"
 
 static char folder[] = "/tmp/comp-test-train-XXXXXX";
 
@@ -58,17 +58,9 @@ static comp_dataset *make_data(comp_context *context, const size_t *sizes, size_
 }
 
 static comp__train_options small_options(const char *model) {
-  comp__train_options o;
-  assert_ok(comp__train_options_init(&o, model, "default"));
-  o.condition = "c";
-  o.model.latent = 3;
-  o.model.n_hidden = 2;
-  o.model.hidden[0] = 16;
-  o.model.hidden[1] = 12;
+  comp__train_options o = test_train_options(model, 16, 12);
   o.batch = 32;
   o.epochs = 5;
-  o.precision = COMP_PRECISION_F32;
-  o.checkpoint_minutes = 0;
   return o;
 }
 

@@ -1,0 +1,148 @@
+/* gradients.c: see gradients.h. */
+#include "gradients.h"
+
+#include "testing.h"
+
+#include "core/alloc.h"
+#include "core/matrix.h"
+#include "core/rng.h"
+#include "reference.h"
+
+enum { ROWS = 23, FEATURES = 9, LATENT = 3, MOST_CONDITIONS = 5 };
+
+typedef struct problem {
+  comp__network network;
+  comp__state state;
+  comp_matrix *x, *x_t;
+  comp__batch batch;
+  size_t start[MOST_CONDITIONS + 1];
+  uint64_t ids[ROWS];
+  float library[ROWS], eps[ROWS * LATENT];
+} problem;
+
+comp__model_options gradient_options(void) {
+  return (comp__model_options){.latent = LATENT,
+                               .hidden = {7, 5},
+                               .n_hidden = 2,
+                               .encoder_sees_condition = true,
+                               .decoder_sees_condition = true,
+                               .scale = 0.5,
+                               .beta = 0.7,
+                               .penalty = COMP_PENALTY_COMP,
+                               .include_self = true,
+                               .mmd_scale = 2.0};
+}
+
+static void make_batch(problem *p, comp_context *context, size_t conditions, bool sparse, bool counts) {
+  comp__rng rng = comp__rng_at(3, COMP__RNG_TEST, conditions, counts);
+  comp_matrix *dense;
+  assert_ok(comp_matrix_new_dense(&dense, ROWS, FEATURES));
+  for (size_t i = 0; i < ROWS * FEATURES; i++) {
+    double u = comp__rng_uniform(rng, i);
+    if (u > 0.4) dense->values[i] = counts ? (float)floor(6.0 * u) : (float)(3.0 * u);
+  }
+  if (sparse) {
+    assert_ok(comp_matrix_to_csr(&p->x, context, dense));
+    assert_ok(comp_matrix_transpose(&p->x_t, context, p->x));
+    comp_matrix_free(dense);
+  } else
+    p->x = dense;
+  /* Unbalanced blocks; the last condition has two samples. */
+  for (size_t k = 0; k <= conditions; k++) p->start[k] = k == conditions ? ROWS : k * (ROWS - 2) / (conditions - 1);
+  for (size_t i = 0; i < ROWS; i++) {
+    p->ids[i] = i * 17 + 5;
+    p->library[i] = 20.0f + (float)i;
+    comp__rng_fill_normal(p->eps + i * LATENT, LATENT, comp__rng_at(9, COMP__RNG_LATENT, 4, p->ids[i]), 0);
+  }
+  p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library, NULL};
+}
+
+static void setup(problem *p, comp_context *context, const comp__model_options *options, size_t conditions,
+                  bool sparse) {
+  memset(p, 0, sizeof *p);
+  assert_ok(comp__network_init(&p->network, options, FEATURES, conditions));
+  size_t n = p->network.params.size;
+  assert_ok(comp__calloc(&p->state.params, n, sizeof(float)));
+  assert_ok(comp__calloc(&p->state.grads, n, sizeof(float)));
+  assert_ok(comp__calloc(&p->state.buffers, p->network.buffers.size, sizeof(float)));
+  comp__layout_initialise(&p->network.params, p->state.params, 11);
+  comp__layout_initialise(&p->network.buffers, p->state.buffers, 11);
+  /* Away from the special values 0 and 1 that norms and dispersions start with. */
+  for (size_t i = 0; i < n; i++)
+    p->state.params[i] += 0.1f * (float)comp__rng_normal(comp__rng_at(1, COMP__RNG_TEST, 0, 0), i);
+  for (size_t i = 0; options->centred && i < conditions * FEATURES; i++)
+    p->state.buffers[p->network.centre + i] = (float)comp__rng_normal(comp__rng_at(2, COMP__RNG_TEST, 0, 0), i);
+  make_batch(p, context, conditions, sparse, p->network.likelihood->counts);
+}
+
+static void teardown(problem *p) {
+  comp__network_release(&p->network);
+  comp__free(p->state.params);
+  comp__free(p->state.grads);
+  comp__free(p->state.buffers);
+  comp_matrix_free(p->x);
+  comp_matrix_free(p->x_t);
+}
+
+static double step_loss(problem *p, comp_context *context, comp__pull pull) {
+  comp__work *work;
+  comp__losses losses;
+  assert_ok(comp__work_new(&work, &p->network, ROWS, false, true));
+  assert_ok(comp__network_step(&losses, context, &p->network, &p->state, &p->batch, work, pull, 9, 4));
+  comp__work_free(work);
+  return losses.total;
+}
+
+/* Every parameter: |gradient - difference| <= 1e-4 max(1, |difference|) of the tensor's largest. */
+static void compare_gradients(problem *p, comp__pull pull, const char *what) {
+  size_t n = p->network.params.size;
+  double *params = malloc(n * sizeof *params);
+  for (size_t i = 0; i < n; i++) params[i] = p->state.params[i];
+  for (size_t t = 0; t < p->network.params.count; t++) {
+    const comp__tensor *tensor = &p->network.params.tensors[t];
+    double worst = 0, largest = 1e-3;
+    for (size_t k = 0; k < tensor->rows * tensor->cols; k++) {
+      size_t i = tensor->offset + k;
+      const double h = 1e-5, kept = params[i];
+      params[i] = kept + h;
+      double up = reference_loss(&p->network, params, p->state.buffers, &p->batch, p->eps, pull);
+      params[i] = kept - h;
+      double down = reference_loss(&p->network, params, p->state.buffers, &p->batch, p->eps, pull);
+      params[i] = kept;
+      double difference = (up - down) / (2 * h);
+      worst = fmax(worst, fabs(difference - p->state.grads[i]));
+      largest = fmax(largest, fabs(difference));
+    }
+    if (!(worst <= 1e-4 * largest)) fail_msg("%s, %s: off by %.3g of %.3g", what, tensor->name, worst, largest);
+  }
+  free(params);
+}
+
+void check_gradients(const comp__model_options *options, size_t conditions, double blur, const char *what) {
+  const comp__pull pull = {1.3, blur};
+  for (int sparse = 0; sparse < 2; sparse++) {
+    float *first = NULL;
+    for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+      comp_context *context = test_context(TEST_THREADS[t]);
+      problem p;
+      setup(&p, context, options, conditions, sparse);
+      size_t n = p.network.params.size;
+      double *params = malloc(n * sizeof *params);
+      for (size_t i = 0; i < n; i++) params[i] = p.state.params[i];
+      double loss = step_loss(&p, context, pull);
+      double expected = reference_loss(&p.network, params, p.state.buffers, &p.batch, p.eps, pull);
+      if (!(fabs(loss - expected) <= 1e-5 * fmax(1, fabs(expected))))
+        fail_msg("%s: loss %.9g, expected %.9g", what, loss, expected);
+      free(params);
+      if (t == 0) {
+        compare_gradients(&p, pull, what);
+        first = malloc(n * sizeof *first);
+        memcpy(first, p.state.grads, n * sizeof *first);
+      }
+      assert_memory_equal(first, p.state.grads, n * sizeof *first);
+      teardown(&p);
+      comp_context_free(context);
+    }
+    free(first);
+  }
+}

@@ -1,0 +1,16 @@
+/*
+ * gradients.h: the loss of a network and every gradient against the restatement in double precision (reference.h) and
+ * its central differences, with dense and with sparse data; the same bytes at any number of threads.
+ */
+#ifndef TESTS_MODEL_GRADIENTS_H
+#define TESTS_MODEL_GRADIENTS_H
+
+#include "model/options.h"
+
+/* A small conditional network with the penalty comp. */
+comp__model_options gradient_options(void);
+
+/* Fails where something differs; `what` names the network. */
+void check_gradients(const comp__model_options *options, size_t conditions, double blur, const char *what);
+
+#endif
