@@ -61,10 +61,10 @@ int main(int argc, char **argv) {
   size_t rows = (size_t)atoll(argv[1]), repeats = (size_t)atoi(argv[3]);
   comp__embed_options options = comp__embed_defaults();
   if (is_bf16(argv[2], arguments)) options.precision = COMP_PRECISION_BF16;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   if (argc > 4) context_options.threads = atoi(argv[4]);
   comp_context *context;
-  need(comp_context_new(&context, &context_options));
+  need(comp__context_new(&context, &context_options));
   comp_model *model = make_model();
   comp_dataset *data;
   need(comp_dataset_new(&data, make_data(rows), NULL, NULL));

@@ -57,16 +57,16 @@ static double rate(comp_context *context, const buffers *at, bool bf16, size_t m
 }
 
 int main(int argc, char **argv) {
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   if (argc > 1) options.threads = atoi(argv[1]);
   const double seconds = argc > 2 ? atof(argv[2]) : 0.3;
   comp_context *context;
-  check(comp_context_new(&context, &options));
+  check(comp__context_new(&context, &options));
   comp_machine_rates rates;
   check(comp_machine_measure(&rates, context, 1.0));
   const double peak[2] = {rates.f32_flops * 1e-9, rates.bf16_flops * 1e-9};
   printf("%d threads; large products: f32 %.1f, bf16 %.1f GFLOP/s; read %.1f, copy %.1f GB/s; exp %.2f G/s\n",
-         comp_context_threads(context), peak[0], peak[1], rates.read_bytes * 1e-9, rates.copy_bytes * 1e-9,
+         comp_context_thread_count(context), peak[0], peak[1], rates.read_bytes * 1e-9, rates.copy_bytes * 1e-9,
          rates.exp_elements * 1e-9);
 
   const size_t count = (size_t)5500 * 9468;

@@ -76,10 +76,10 @@ int main(int argc, char **argv) {
   size_t steps = (size_t)atoi(argv[3]), batch_size = argc > 5 ? (size_t)atoi(argv[5]) : s->batch;
   const size_t before = argc > 5 ? 1 : 2; /* steps that are not counted: they make primitives and touch memory */
   if (argc > 5) s->samples = batch_size;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   if (argc > 4) context_options.threads = atoi(argv[4]);
   comp_context *context;
-  need(comp_context_new(&context, &context_options));
+  need(comp__context_new(&context, &context_options));
   comp__train_options o;
   need(comp__train_options_init(&o, "comp", "default"));
   o.model.latent = s->latent;

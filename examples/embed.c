@@ -10,7 +10,6 @@ static int32_t batch[SAMPLES];
 
 int main(void) {
   const char *const batches[] = {"first", "second"};
-  comp_context_options threads = COMP_CONTEXT_OPTIONS_INIT;
   comp_options *train = NULL, *scoring = NULL;
   comp_context *context = NULL;
   comp_matrix *matrix = NULL, *z = NULL;
@@ -21,7 +20,7 @@ int main(void) {
     batch[i / FEATURES] = i / FEATURES % 2; /* a batch effect: the second batch is shifted */
     x[i] = (float)rand() / (float)RAND_MAX + (float)batch[i / FEATURES];
   }
-  int failed = comp_context_new(&context, &threads) || comp_options_new(&train, "train") ||
+  int failed = comp_context_new(&context, NULL) || comp_options_new(&train, "train") ||
                comp_options_new(&scoring, "score") || comp_options_set(scoring, "condition", "batch") ||
                comp_matrix_wrap_dense(&matrix, context, x, COMP_FLOAT32, SAMPLES, FEATURES, FEATURES, NULL, NULL) ||
                comp_dataset_new(&data, matrix, NULL, NULL) ||
@@ -29,7 +28,8 @@ int main(void) {
   failed = failed || comp_options_set(train, "condition", "batch") || comp_options_set(train, "hidden", "64") ||
            comp_options_set_int(train, "epochs", 100) || /* a small network, to be quick */
            comp_train(&model, context, data, train) || comp_embed(&z, NULL, context, model, data, NULL) ||
-           comp_dataset_set(data, COMP_SLOT_OBSM, "X_comp", z) || comp_scores_run(&scores, context, data, scoring);
+           comp_dataset_set_matrix(data, COMP_SLOT_OBSM, "X_comp", z) ||
+           comp_scores_run(&scores, context, data, scoring);
   if (failed) fprintf(stderr, "%s\n", comp_error_message());
   const comp_score *score = failed ? NULL : comp_scores_embeddings(scores);
   for (size_t m = 0; !failed && m < comp_score_metric_count(score); m++)

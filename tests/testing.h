@@ -22,10 +22,13 @@ static const int TEST_THREADS[] = {1, 2, 7};
 
 /* A quiet context. It should be freed via comp_context_free(). */
 static inline comp_context *test_context(int threads) {
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.threads = threads;
+  comp_options *options = NULL;
   comp_context *context = NULL;
-  if (comp_context_new(&context, &options) != COMP_OK) fail_msg("%s", comp_error_message());
+  comp_status status = comp_options_new(&options, "context");
+  if (status == COMP_OK) status = comp_options_set_int(options, "threads", threads);
+  if (status == COMP_OK) status = comp_context_new(&context, options);
+  if (status != COMP_OK) fail_msg("%s", comp_error_message());
+  comp_options_free(options);
   return context;
 }
 

@@ -6,7 +6,7 @@
  *     comp_options_set(options, "condition", "stim");
  *     comp_dataset *results;
  *     if (comp_baseline_run(&results, context, dataset, "harmony", NULL, options) != COMP_OK)
- * puts(comp_error_message()); const comp_matrix *embedding = comp_dataset_get(results, COMP_SLOT_OBSM, "X_harmony");
+ * puts(comp_error_message()); const comp_matrix *embedding = comp_dataset_matrix(results, COMP_SLOT_OBSM, "X_harmony");
  *
  * Every method gives an embedding (obsm/X_NAME); some give a corrected matrix too (layers/NAME). docs/baselines.md
  * states each method and what it was compared with. Values should be logged or standardised. The same data, options and

@@ -34,10 +34,18 @@
  *
  * export.h, which they all include, marks what the library exports.
  *
- * Rules that hold everywhere: out-parameters come first and are named `out`, then the context; a function that
- * allocates says who frees. Text is UTF-8: a `const char *` that a function returns is owned by what it was asked of, a
- * `char **out` is the caller's and freed via comp_free(), and text that is passed in is copied;
- * `new` goes with `free` (heap) and `init` with `release` (a struct that you own); sizes are size_t; nothing is global.
+ * Rules that hold everywhere:
+ *
+ *   order      out-parameters come first and are named `out`, then the context
+ *   options    are a comp_options of the kind that the function names; NULL: the defaults
+ *   memory     a function that allocates says who frees. A comp_X is freed via comp_X_free(), a struct that you own is
+ *              emptied via its release function, and everything else that the library hands out (`char **out`,
+ *              `void **out`) is freed via comp_free()
+ *   text       is UTF-8. A `const char *` that a function returns is owned by what it was asked of; text that is passed
+ *              in is copied
+ *   names      _count is how many there are, _name the name of one, _at one of them by its index; _parse is the value
+ *              of an enum by its name. Sizes and indices are size_t
+ *   state      nothing is global
  */
 #ifndef COMP_H
 #define COMP_H

@@ -9,9 +9,8 @@
  * library: a binding needs no lock of its own. A callback may call comp_context_interrupt(), but no other function with
  * the same context.
  *
- *     comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
  *     comp_context *context;
- *     if (comp_context_new(&context, &options) != COMP_OK) { puts(comp_error_message()); return 1; }
+ *     if (comp_context_new(&context, NULL) != COMP_OK) { puts(comp_error_message()); return 1; }
  *     ...
  *     comp_context_free(context);
  *
@@ -23,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "comp/options.h"
 #include "comp/status.h"
 
 typedef struct comp_context comp_context;
@@ -33,6 +33,10 @@ typedef enum comp_log_level {
   COMP_LOG_INFO,    /* what is being done, and decisions made for the user */
   COMP_LOG_DEBUG    /* timings and internals */
 } comp_log_level;
+
+/* "none", "warning", "info", "debug"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_log_level_name(comp_log_level level);
+COMP_API comp_status comp_log_level_parse(comp_log_level *out, const char *name);
 
 /* Receives one message, without a newline. Called on the thread that made the library call. */
 typedef void (*comp_log_fn)(void *user, comp_log_level level, const char *message);
@@ -76,28 +80,18 @@ typedef struct comp_epoch {
 /* Receives the numbers of each epoch. Returns whether training goes on: after false it ends as if its time were up. */
 typedef bool (*comp_epoch_fn)(void *user, const comp_epoch *epoch);
 
-typedef struct comp_context_options {
-  int threads;               /* 0: as many as the CPUs that this process may run on */
-  comp_log_level log_level;  /* messages beyond this level are not made */
-  comp_log_fn log;           /* NULL: no messages */
-  comp_progress_fn progress; /* NULL: no reports */
-  void *user;                /* passed to both */
-} comp_context_options;
-
-#define COMP_CONTEXT_OPTIONS_INIT                                                                                      \
-  { 0, COMP_LOG_WARNING, NULL, NULL, NULL }
-
 /* The largest accepted number of threads. */
 #define COMP_MAX_THREADS 1024
 
-/* Creates a context and its threads. It should be freed via comp_context_free(). */
-COMP_API comp_status comp_context_new(comp_context **out, const comp_context_options *options);
+/* Creates a context and its threads. Options are of the kind "context": the number of threads, and the level beyond
+ * which no messages are made. It should be freed via comp_context_free(). */
+COMP_API comp_status comp_context_new(comp_context **out, const comp_options *options);
 
 /* Stops the threads and frees the context. NULL is allowed. */
 COMP_API void comp_context_free(comp_context *context);
 
 /* The number of threads in use, at least 1. */
-COMP_API int comp_context_threads(const comp_context *context);
+COMP_API int comp_context_thread_count(const comp_context *context);
 
 /* Asks the running call to stop soon and return COMP_ERR_INTERRUPTED, leaving its data in good order.
  * Safe in a signal handler and from another thread. */
@@ -109,7 +103,10 @@ COMP_API bool comp_context_interrupted(const comp_context *context);
 /* Makes an interrupted context usable again. Must not be called while a call with this context runs. */
 COMP_API void comp_context_reset(comp_context *context);
 
-/* Sets the function that comp_train() calls after each epoch; NULL: none. `user` is passed to it. */
+/* Sets the functions that receive messages and progress, and the one that comp_train() calls after each epoch; NULL:
+ * none. `user` is passed to it. */
+COMP_API void comp_context_on_log(comp_context *context, comp_log_fn log, void *user);
+COMP_API void comp_context_on_progress(comp_context *context, comp_progress_fn progress, void *user);
 COMP_API void comp_context_on_epoch(comp_context *context, comp_epoch_fn epoch, void *user);
 
 #endif

@@ -64,7 +64,8 @@ typedef enum comp_predictor {
   COMP_PREDICTORS
 } comp_predictor;
 
-/* "prediction", "no change", "mean shift"; and in documents: "prediction", "no_change", "mean_shift". */
+/* "prediction", "no change", "mean shift"; and in documents: "prediction", "no_change", "mean_shift". NULL: there is no
+ * such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_predictor_name(comp_predictor predictor);
 COMP_API const char *comp_predictor_key(comp_predictor predictor);
 COMP_API comp_status comp_predictor_parse(comp_predictor *out, const char *name);

@@ -30,8 +30,8 @@ COMP_API comp_status comp_dataset_new_without_x(comp_dataset **out, size_t sampl
 /* NULL is allowed. */
 COMP_API void comp_dataset_free(comp_dataset *dataset);
 
-COMP_API size_t comp_dataset_samples(const comp_dataset *dataset);
-COMP_API size_t comp_dataset_features(const comp_dataset *dataset);
+COMP_API size_t comp_dataset_sample_count(const comp_dataset *dataset);
+COMP_API size_t comp_dataset_feature_count(const comp_dataset *dataset);
 
 /* The parts, owned by the data set. X may be NULL. */
 COMP_API comp_matrix *comp_dataset_x(const comp_dataset *dataset);
@@ -57,17 +57,23 @@ COMP_API comp_status comp_dataset_set_x(comp_dataset *dataset, comp_matrix *x);
 
 /* Matrices by name, in layers or obsm. */
 typedef enum comp_slot { COMP_SLOT_LAYERS, COMP_SLOT_OBSM } comp_slot;
-COMP_API size_t comp_dataset_count(const comp_dataset *dataset, comp_slot slot);
-COMP_API const char *comp_dataset_entry_name(const comp_dataset *dataset, comp_slot slot, size_t index);
+
+/* "layers", "obsm"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_slot_name(comp_slot slot);
+COMP_API comp_status comp_slot_parse(comp_slot *out, const char *name);
+
+COMP_API size_t comp_dataset_matrix_count(const comp_dataset *dataset, comp_slot slot);
+COMP_API const char *comp_dataset_matrix_name(const comp_dataset *dataset, comp_slot slot, size_t index);
 
 /* The matrix of that name, owned by the data set; NULL when there is none. */
-COMP_API comp_matrix *comp_dataset_get(const comp_dataset *dataset, comp_slot slot, const char *name);
+COMP_API comp_matrix *comp_dataset_matrix(const comp_dataset *dataset, comp_slot slot, const char *name);
 
 /* Adds or replaces a matrix. Takes it over, also when it fails. */
-COMP_API comp_status comp_dataset_set(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix);
+COMP_API comp_status comp_dataset_set_matrix(comp_dataset *dataset, comp_slot slot, const char *name,
+                                             comp_matrix *matrix);
 
 /* Removes a matrix; nothing happens when there is none of that name. */
-COMP_API void comp_dataset_remove(comp_dataset *dataset, comp_slot slot, const char *name);
+COMP_API void comp_dataset_remove_matrix(comp_dataset *dataset, comp_slot slot, const char *name);
 
 /* What this program did to the data so far, as JSON text; NULL when nothing. Owned by the data set. */
 COMP_API const char *comp_dataset_record(const comp_dataset *dataset);

@@ -6,8 +6,8 @@
  *     comp_options_set(options, "label", "cell_type");
  *     comp_diagnosis *diagnosis;
  *     if (comp_diagnose(&diagnosis, context, dataset, models, n_models, NULL, options) != COMP_OK) ...
- *     for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++)
- *       puts(comp_diagnosis_finding(diagnosis, i)->text);
+ *     for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++)
+ *       puts(comp_diagnosis_finding_at(diagnosis, i)->text);
  *     comp_diagnosis_free(diagnosis);
  *
  * The first model is looked at; further ones, trained on the same data with other seeds, say whether it is stable. Four
@@ -42,11 +42,11 @@ COMP_API void comp_diagnosis_free(comp_diagnosis *diagnosis);
 
 /* One finding a check, those of one question after each other. What could not be checked is a note. The first number of
  * a finding is the one that decided. */
-COMP_API size_t comp_diagnosis_findings(const comp_diagnosis *diagnosis);
-COMP_API const comp_finding *comp_diagnosis_finding(const comp_diagnosis *diagnosis, size_t index);
+COMP_API size_t comp_diagnosis_finding_count(const comp_diagnosis *diagnosis);
+COMP_API const comp_finding *comp_diagnosis_finding_at(const comp_diagnosis *diagnosis, size_t index);
 
 /* The worst level among the checks that were made. */
-COMP_API comp_level comp_diagnosis_worst(const comp_diagnosis *diagnosis);
+COMP_API comp_finding_level comp_diagnosis_worst(const comp_diagnosis *diagnosis);
 
 /* All numbers behind the findings, and the findings, as JSON text owned by the diagnosis. */
 COMP_API const char *comp_diagnosis_json(const comp_diagnosis *diagnosis);

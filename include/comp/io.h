@@ -9,61 +9,36 @@
 #ifndef COMP_IO_H
 #define COMP_IO_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "comp/options.h"
 
-typedef struct comp_read_options {
-  const char *metadata; /* a .csv/.tsv table whose columns are joined to obs by sample name; NULL: none */
-  const char *layer;    /* read this layer as X; NULL: X itself */
-  bool raw;             /* read raw/X (and raw/var) instead of X */
-  bool skip_x;          /* names and tables only: comp_dataset_x() is NULL */
-  bool skip_slots;      /* leave layers and obsm out */
-  bool transpose;       /* a text table holds features as rows, samples as columns */
-  bool no_header;       /* a text table has no line of column names */
-  const char *names;    /* column names for a text table without a header, separated by commas; NULL: "0", "1", ... */
-  const char *missing;  /* further text that means a missing value, separated by commas, such as "?" */
-  char comment;         /* lines of a text table that start with this are skipped; 0: none */
-} comp_read_options;
-
-#define COMP_READ_OPTIONS_INIT                                                                                         \
-  { NULL, NULL, false, false, false, false, false, NULL, NULL, 0 }
-
-/* Reads a data file of any known format. Text tables: columns that hold numbers only become X, the others obs.
- * It should be freed via comp_dataset_free(). */
+/* Reads a data file of any known format. Text tables: columns that hold numbers only become X, the others obs. Options
+ * are of the kind "read"; with "skip-x" comp_dataset_x() is NULL. It should be freed via comp_dataset_free(). */
 COMP_API comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
-                                       const comp_read_options *options);
+                                       const comp_options *options);
 
 /* Reads a text table with every column as it is: numbers, bools, strings. Row names, where the table has them, are its
- * first column. Of the options only those of text tables count. It should be freed via comp_table_free(). */
+ * first column. Of the options (kind "read") only those of text tables count. It should be freed via
+ * comp_table_free(). */
 COMP_API comp_status comp_table_read(comp_table **out, comp_context *context, const char *path,
-                                     const comp_read_options *options);
+                                     const comp_options *options);
 
 /* Joins the columns of a table file to obs by sample name, in any order. Samples without a row get missing values; a
  * warning counts what did not match, and it is an error when nothing did. */
-COMP_API comp_status comp_dataset_join_metadata(comp_dataset *dataset, comp_context *context, const char *path);
-
-typedef struct comp_write_options {
-  const char *carry_from; /* .h5ad only: what the data set does not hold (uns, ...) is copied from this .h5ad file;
-                             NULL: nothing */
-  int compression;        /* .h5ad only: gzip level 0 .. 9 */
-} comp_write_options;
-
-#define COMP_WRITE_OPTIONS_INIT                                                                                        \
-  { NULL, 4 }
+COMP_API comp_status comp_dataset_join_metadata(comp_context *context, comp_dataset *dataset, const char *path);
 
 /* Writes a data set as a new file, by its name: .h5ad, .csv, .tsv, .csv.gz, .tsv.gz, .npy (X alone). The file appears
- * complete or not at all. */
+ * complete or not at all. Options are of the kind "write". */
 COMP_API comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
-                                        const comp_write_options *options);
+                                        const comp_options *options);
 
 /* Writes `out_path` = the file `in_path` plus results: the columns of `results`' obs, its layers, obsm and record. All
  * else in an .h5ad is carried over unchanged; an input of another format is read and written as .h5ad. `results` needs
- * no X, and must have the samples of the input in their order. in_path and out_path may be the same. */
+ * no X, and must have the samples of the input in their order. in_path and out_path may be the same. Options are of the
+ * kind "read". */
 COMP_API comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
-                                         const char *out_path, const comp_read_options *options);
+                                         const char *out_path, const comp_options *options);
 
 /* Whether comp_dataset_update() could write a file of that name now, for a check before long work. Changes nothing. */
 COMP_API comp_status comp_dataset_check_update(const char *out_path);

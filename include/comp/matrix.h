@@ -21,6 +21,10 @@ typedef struct comp_matrix comp_matrix;
 
 typedef enum comp_matrix_kind { COMP_DENSE, COMP_CSR } comp_matrix_kind;
 
+/* "dense", "csr"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_matrix_kind_name(comp_matrix_kind kind);
+COMP_API comp_status comp_matrix_kind_parse(comp_matrix_kind *out, const char *name);
+
 /* Creates a dense matrix of zeros. It should be freed via comp_matrix_free(). */
 COMP_API comp_status comp_matrix_new_dense(comp_matrix **out, size_t rows, size_t cols);
 
@@ -30,6 +34,10 @@ COMP_API comp_status comp_matrix_new_csr(comp_matrix **out, size_t rows, size_t 
 
 /* What the caller's arrays hold. */
 typedef enum comp_number_type { COMP_FLOAT32, COMP_FLOAT64, COMP_INT32, COMP_INT64 } comp_number_type;
+
+/* "float32", "float64", "int32", "int64"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_number_type_name(comp_number_type type);
+COMP_API comp_status comp_number_type_parse(comp_number_type *out, const char *name);
 
 /* Gives the caller's memory back. Called once, on the thread that makes the call after which it is not needed. */
 typedef void (*comp_release_fn)(void *user);

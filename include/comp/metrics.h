@@ -13,7 +13,7 @@
 /* Which values are better; unknown only of scores that other programs wrote. */
 typedef enum comp_better { COMP_BETTER_UNKNOWN, COMP_BETTER_LOWER, COMP_BETTER_HIGHER, COMP_BETTER_ZERO } comp_better;
 
-/* "", "lower", "higher", "zero". */
+/* "", "lower", "higher", "zero"; NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_better_name(comp_better better);
 COMP_API comp_status comp_better_parse(comp_better *out, const char *name);
 

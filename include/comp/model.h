@@ -21,9 +21,9 @@ typedef struct comp_model comp_model;
 /* ---- The five models ------------------------------------------------------------------------------------------- */
 
 /* The number of models, and the name and one-line description of each. */
-COMP_API size_t comp_model_count(void);
-COMP_API const char *comp_model_name(size_t index);
-COMP_API const char *comp_model_summary(size_t index);
+COMP_API size_t comp_model_kind_count(void);
+COMP_API const char *comp_model_kind_name(size_t index);
+COMP_API const char *comp_model_kind_summary(size_t index);
 
 /* ---- A trained model ------------------------------------------------------------------------------------------- */
 
@@ -42,14 +42,14 @@ COMP_API comp_status comp_model_from_memory(comp_model **out, const void *bytes,
 
 /* Whether a file looks like a model file (or another safetensors file), by its first bytes: only loading tells whether
  * it is a good one. False also when it cannot be read. */
-COMP_API bool comp_model_probe(const char *path);
+COMP_API bool comp_file_is_model(const char *path);
 
 /* What a model knows, owned by it. */
-COMP_API size_t comp_model_features(const comp_model *model);
-COMP_API const char *comp_model_feature(const comp_model *model, size_t index);
+COMP_API size_t comp_model_feature_count(const comp_model *model);
+COMP_API const char *comp_model_feature_name(const comp_model *model, size_t index);
 COMP_API const char *comp_model_condition(const comp_model *model);
-COMP_API size_t comp_model_levels(const comp_model *model);
-COMP_API const char *comp_model_level(const comp_model *model, size_t index);
+COMP_API size_t comp_model_level_count(const comp_model *model);
+COMP_API const char *comp_model_level_name(const comp_model *model, size_t index);
 
 /* The tensors of a model: weights, running statistics and the means of the features, as in the file and in its order.
  * `*out` points to [rows, cols] values, row after row, owned by the model. An index that is too large is

@@ -21,16 +21,24 @@
 #include "comp/matrix.h"
 #include "comp/options.h"
 
-typedef enum comp_metric {
-  COMP_METRIC_EUCLIDEAN,
-  COMP_METRIC_COSINE /* 1 - cosine of the angle */
-} comp_metric;
+typedef enum comp_distance {
+  COMP_DISTANCE_EUCLIDEAN,
+  COMP_DISTANCE_COSINE /* 1 - cosine of the angle */
+} comp_distance;
+
+/* "euclidean", "cosine"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_distance_name(comp_distance distance);
+COMP_API comp_status comp_distance_parse(comp_distance *out, const char *name);
 
 typedef enum comp_search {
   COMP_SEARCH_AUTO, /* exact, unless approximate search costs less */
   COMP_SEARCH_EXACT,
   COMP_SEARCH_APPROXIMATE
 } comp_search;
+
+/* "auto", "exact", "approximate"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_search_name(comp_search search);
+COMP_API comp_status comp_search_parse(comp_search *out, const char *name);
 
 typedef struct comp_neighbors comp_neighbors;
 

@@ -70,19 +70,19 @@ COMP_API bool comp_options_given(const comp_options *options, const char *name);
 COMP_API const char *comp_options_get(const comp_options *options, const char *name, char *buffer, size_t size);
 
 /* The same as a value. A name that is unknown or of another type, and an option without a value, are errors. */
-COMP_API comp_status comp_options_get_int(const comp_options *options, const char *name, int64_t *out);
-COMP_API comp_status comp_options_get_real(const comp_options *options, const char *name, double *out);
-COMP_API comp_status comp_options_get_bool(const comp_options *options, const char *name, bool *out);
+COMP_API comp_status comp_options_get_int(int64_t *out, const comp_options *options, const char *name);
+COMP_API comp_status comp_options_get_real(double *out, const comp_options *options, const char *name);
+COMP_API comp_status comp_options_get_bool(bool *out, const comp_options *options, const char *name);
 
 /* The items of a list of texts or names, owned by the options; NULL and a count of 0 when there are none. */
-COMP_API const char *const *comp_options_get_list(const comp_options *options, const char *name, size_t *count);
+COMP_API const char *const *comp_options_get_list(size_t *count, const comp_options *options, const char *name);
 
 /* Checks the rules that concern several options; the message names the option. What depends on data is checked by the
  * function that takes the options. */
 COMP_API comp_status comp_options_check(const comp_options *options);
 
 /* One JSON object with every option, its names in alphabetical order: the value, or null where there is none. The text
- * is canonical: options with the same values give the same text. It should be freed via free(). */
+ * is canonical: options with the same values give the same text. It should be freed via comp_free(). */
 COMP_API comp_status comp_options_to_json(char **out, const comp_options *options);
 
 /* Sets the options that an object names; null unsets one. A value that is the default stays unset. */
@@ -104,6 +104,11 @@ typedef enum comp_option_type {
   COMP_OPTION_REALS
 } comp_option_type;
 
+/* "bool", "int", "real", "bytes", "choice", "text", "file", "texts", "names", "ints", "reals"; NULL: there is no such
+ * value. Parsing an unknown name is an error. */
+COMP_API const char *comp_option_type_name(comp_option_type type);
+COMP_API comp_status comp_option_type_parse(comp_option_type *out, const char *name);
+
 /* One option of a kind: a row of its table, which lives as long as the program. */
 typedef struct comp_option comp_option;
 
@@ -122,7 +127,6 @@ COMP_API const comp_option *comp_options_find(const comp_options *options, const
 COMP_API const char *comp_option_name(const comp_option *option);
 COMP_API char comp_option_letter(const comp_option *option); /* short form on the command line; 0: none */
 COMP_API comp_option_type comp_option_get_type(const comp_option *option);
-COMP_API const char *comp_option_type_name(comp_option_type type);   /* "bool", "int", ... */
 COMP_API const char *comp_option_metavar(const comp_option *option); /* stands for the value in help; NULL: bool */
 COMP_API const char *comp_option_group(const comp_option *option);   /* heading in help; NULL: none */
 COMP_API const char *comp_option_help(const comp_option *option);
@@ -144,7 +148,7 @@ COMP_API const char *comp_option_choice(const comp_option *option, size_t index)
  */
 COMP_API const char *comp_option_choice_help(const comp_option *option, size_t index);
 
-/* All kinds and their options as one JSON document (docs/formats.md). It should be freed via free(). */
+/* All kinds and their options as one JSON document (docs/formats.md). It should be freed via comp_free(). */
 COMP_API comp_status comp_options_describe(char **out);
 
 #endif

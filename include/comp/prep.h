@@ -52,8 +52,9 @@ typedef struct comp_data_look {
 /* Looks at every value. One that is not finite is an error. */
 COMP_API comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix);
 
-/* "counts", "log", "normalized", "centered". */
+/* "counts", "log", "normalized", "centered"; NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_data_kind_name(comp_data_kind kind);
+COMP_API comp_status comp_data_kind_parse(comp_data_kind *out, const char *name);
 
 /* ---- Filters --------------------------------------------------------------------------------------------------- */
 
@@ -73,8 +74,8 @@ COMP_API comp_status comp_library_sizes(comp_context *context, comp_dataset *dat
 /* Scales every sample to the same total, as scanpy's normalize_total: `target`, or with 0 the median of the totals that
  * are not 0. `*used` (may be NULL) gets the target. Samples without counts stay 0. Refuses what is not counts unless
  * `force`. */
-COMP_API comp_status comp_normalize_total(comp_context *context, comp_dataset *dataset, double target, bool force,
-                                          double *used);
+COMP_API comp_status comp_normalize_total(double *used, comp_context *context, comp_dataset *dataset, double target,
+                                          bool force);
 
 /* x -> log(1 + x). Refuses what is logged already, by its record or by its look, unless `force`; values of -1 or less
  * are always refused. */
@@ -152,13 +153,13 @@ COMP_API comp_status comp_de_run(comp_de **out, comp_context *context, const com
 COMP_API void comp_de_free(comp_de *de);
 
 /* The labels that were compared, in the order of their column; one without a name ("") when there is no column. */
-COMP_API size_t comp_de_labels(const comp_de *de);
-COMP_API const char *comp_de_label(const comp_de *de, size_t label);
-COMP_API size_t comp_de_genes(const comp_de *de);
+COMP_API size_t comp_de_label_count(const comp_de *de);
+COMP_API const char *comp_de_label_name(const comp_de *de, size_t label);
+COMP_API size_t comp_de_gene_count(const comp_de *de);
 
 /* Samples on both sides. */
-COMP_API size_t comp_de_target_samples(const comp_de *de, size_t label);
-COMP_API size_t comp_de_reference_samples(const comp_de *de, size_t label);
+COMP_API size_t comp_de_target_count(const comp_de *de, size_t label);
+COMP_API size_t comp_de_reference_count(const comp_de *de, size_t label);
 
 /* Arrays with one value a gene, in the order of the data set; owned by `de`. */
 COMP_API const double *comp_de_scores(const comp_de *de, size_t label);     /* z; positive: more in the target */

@@ -39,11 +39,11 @@
 
 /* Makes a data set in memory: X as CSR. Options are of the kind "simulate". It should be freed via comp_dataset_free().
  */
-COMP_API comp_status comp_simulate_dataset(comp_dataset **out, comp_context *context, const comp_options *options);
+COMP_API comp_status comp_simulate(comp_dataset **out, comp_context *context, const comp_options *options);
 
 /* Makes the same data set as an .h5ad file, a block of cells at a time: memory does not grow with the matrix. The file
- * appears complete or not at all. `compression` is a gzip level, 0 .. 9. */
-COMP_API comp_status comp_simulate(comp_context *context, const char *path, const comp_options *options,
-                                   int compression);
+ * appears complete or not at all. `write` is of the kind "write", of which the compression counts. */
+COMP_API comp_status comp_simulate_file(comp_context *context, const char *path, const comp_options *options,
+                                        const comp_options *write);
 
 #endif

@@ -26,6 +26,10 @@ typedef enum comp_column_kind {
   COMP_COLUMN_BOOL
 } comp_column_kind;
 
+/* "string", "categorical", "number", "bool"; NULL: there is no such value. Parsing an unknown name is an error. */
+COMP_API const char *comp_column_kind_name(comp_column_kind kind);
+COMP_API comp_status comp_column_kind_parse(comp_column_kind *out, const char *name);
+
 /* Returned by comp_table_find() when there is no such column. */
 #define COMP_NOT_FOUND ((size_t)-1)
 
@@ -35,8 +39,8 @@ COMP_API comp_status comp_table_new(comp_table **out, size_t rows);
 /* NULL is allowed. */
 COMP_API void comp_table_free(comp_table *table);
 
-COMP_API size_t comp_table_rows(const comp_table *table);
-COMP_API size_t comp_table_columns(const comp_table *table);
+COMP_API size_t comp_table_row_count(const comp_table *table);
+COMP_API size_t comp_table_column_count(const comp_table *table);
 
 /* The index of a column, or COMP_NOT_FOUND. */
 COMP_API size_t comp_table_find(const comp_table *table, const char *name);
@@ -44,8 +48,8 @@ COMP_API size_t comp_table_find(const comp_table *table, const char *name);
 /* As comp_table_find(), but a missing column is an error whose message suggests the nearest name. */
 COMP_API comp_status comp_table_require(size_t *out, const comp_table *table, const char *name);
 
-COMP_API const char *comp_table_name(const comp_table *table, size_t column);
-COMP_API comp_column_kind comp_table_kind(const comp_table *table, size_t column);
+COMP_API const char *comp_table_column_name(const comp_table *table, size_t column);
+COMP_API comp_column_kind comp_table_column_kind(const comp_table *table, size_t column);
 
 /* Reading a value. The column must be of the kind that the function names. Strings are owned by the table. */
 COMP_API const char *comp_table_string(const comp_table *table, size_t column, size_t row);
@@ -54,8 +58,8 @@ COMP_API double comp_table_number(const comp_table *table, size_t column, size_t
 COMP_API int comp_table_bool(const comp_table *table, size_t column, size_t row);
 
 /* The levels of a categorical column. */
-COMP_API size_t comp_table_levels(const comp_table *table, size_t column);
-COMP_API const char *comp_table_level(const comp_table *table, size_t column, int32_t code);
+COMP_API size_t comp_table_level_count(const comp_table *table, size_t column);
+COMP_API const char *comp_table_level_name(const comp_table *table, size_t column, int32_t code);
 
 /*
  * Reading a whole column in one call. A column that does not exist, or is of another kind, is COMP_ERR_ARGUMENT.

@@ -84,7 +84,7 @@ COMP_API void comp_prediction_release(comp_prediction *prediction);
 
 /* The name of the layer with the predictions for a condition: "counterfactual_VALUE", with '_' for each '/', which
  * names in an .h5ad cannot have, and cut to the size. Values that differ may give the same name. */
-COMP_API void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const char *value);
+COMP_API void comp_counterfactual_layer_name(char out[COMP_LAYER_NAME_SIZE], const char *value);
 
 /* ---- From file to file ----------------------------------------------------------------------------------------- */
 
@@ -94,20 +94,20 @@ COMP_API void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const ch
  *
  *   embed           obsm/KEY ("X_comp"), and obsm/KEY_scale with `scales`
  *   counterfactual  layers/KEY, and with draws layers/KEY_sd, KEY_lower, KEY_upper; with `from` the bool obs column
- *                   KEY_predicted. KEY is comp_counterfactual_layer() of `to` when NULL
+ *                   KEY_predicted. KEY is comp_counterfactual_layer_name() of `to` when NULL
  *
  * A layer has the shape of X. When the features of the file are not those of the model (in any order), there is no
  * honest value for the others: then `out_path` becomes a new file with the features of the model, in which X is the
  * data as the model reads it, and obs, obsm and uns are the user's. It may not be the input then.
  *
- * A text table whose model was trained on an encoded table (comp_tabular_encode()) is encoded the same way, and written
- * as a new .h5ad.
+ * `read` is of the kind "read", `options` of "embed" or "counterfactual". A text table whose model was trained on an
+ * encoded table (comp_tabular_encode()) is encoded the same way, and written as a new .h5ad.
  */
 COMP_API comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path,
-                                     const char *out_path, const comp_read_options *read, const comp_options *options,
+                                     const char *out_path, const comp_options *read, const comp_options *options,
                                      const char *key, bool scales);
 COMP_API comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
-                                              const char *out_path, const comp_read_options *read,
+                                              const char *out_path, const comp_options *read,
                                               const comp_options *options, const char *key);
 
 #endif

@@ -36,6 +36,6 @@ COMP_API comp_status comp_train(comp_model **out, comp_context *context, const c
                                 const comp_options *options);
 
 /* Whether a model was trained with these options; what they leave to the data or the machine is not compared. */
-COMP_API bool comp_model_follows(const comp_model *model, const comp_options *options);
+COMP_API bool comp_model_trained_with(const comp_model *model, const comp_options *options);
 
 #endif

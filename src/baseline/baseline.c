@@ -219,16 +219,16 @@ done:
 }
 
 static const char *nth_entry(const void *user, size_t i) {
-  return comp_dataset_entry_name(user, COMP_SLOT_OBSM, i);
+  return comp_dataset_matrix_name(user, COMP_SLOT_OBSM, i);
 }
 
 comp_status comp__baseline_start(comp_matrix **out, comp__baseline_run *run) {
   *out = NULL;
   const char *name = run->options->rep;
   if (!name) return comp__baseline_scores(out, run, run->dataset->x);
-  const comp_matrix *entry = comp_dataset_get(run->dataset, COMP_SLOT_OBSM, name);
+  const comp_matrix *entry = comp_dataset_matrix(run->dataset, COMP_SLOT_OBSM, name);
   if (!entry) {
-    size_t n = comp_dataset_count(run->dataset, COMP_SLOT_OBSM);
+    size_t n = comp_dataset_matrix_count(run->dataset, COMP_SLOT_OBSM);
     const char *nearest = comp__nearest_name(name, n, nth_entry, run->dataset);
     return comp__error(COMP_ERR_DATA, "there is no '%s' in obsm (--rep)%s%s%s", name, nearest ? "; did you mean '" : "",
                        nearest ? nearest : "", nearest ? "'?" : "");
@@ -279,7 +279,7 @@ static comp_status keep(comp_dataset *results, comp_context *context, comp_slot 
                        col + 1);
   comp_matrix *taken = *matrix;
   *matrix = NULL;
-  return comp_dataset_set(results, slot, name, taken);
+  return comp_dataset_set_matrix(results, slot, name, taken);
 }
 
 comp_status comp__baseline_method(comp_dataset **out, comp_context *context, const comp_dataset *dataset,

@@ -46,7 +46,7 @@ static comp_status allocate_design(combat *c, const comp_dataset *d) {
     comp_groups groups;
     COMP__TRY(comp_table_require(&column, d->obs, o->covariates[k]));
     COMP__TRY(comp__baseline_groups(&groups, d, o->covariates[k]));
-    extra += comp_table_kind(d->obs, column) == COMP_COLUMN_NUMBER ? 1 : groups.n_levels - 1;
+    extra += comp_table_column_kind(d->obs, column) == COMP_COLUMN_NUMBER ? 1 : groups.n_levels - 1;
     comp_groups_release(&groups);
   }
   c->extra = extra;
@@ -67,7 +67,7 @@ static comp_status fill_design(combat *c, const comp_dataset *d) {
   for (size_t k = 0; k < o->n_covariates; k++) {
     comp_groups groups;
     COMP__TRY(comp_table_require(&column, d->obs, o->covariates[k]));
-    if (comp_table_kind(d->obs, column) == COMP_COLUMN_NUMBER) {
+    if (comp_table_column_kind(d->obs, column) == COMP_COLUMN_NUMBER) {
       for (size_t i = 0; i < c->n; i++) c->covariates[i * c->extra + first] = comp_table_number(d->obs, column, i);
       first++;
       continue;
@@ -367,7 +367,7 @@ static void correct_strip(void *arg, size_t begin, size_t end, int thread) {
 
 static comp_status allocate(combat *c) {
   comp_status status;
-  size_t threads = (size_t)comp_context_threads(c->run->context), all = c->batches * c->genes;
+  size_t threads = (size_t)comp_context_thread_count(c->run->context), all = c->batches * c->genes;
   c->room_size = c->genes > 2 * c->batches ? c->genes : 2 * c->batches;
   COMP__TRY(comp__alloc(&c->beta, c->genes, c->p * sizeof *c->beta));
   COMP__TRY(comp__alloc(&c->deviation, c->genes, sizeof *c->deviation));

@@ -410,7 +410,7 @@ done:
 
 static comp_status allocate(harmony *h) {
   comp_status status;
-  size_t n = h->n, d = h->d, k = h->k, threads = (size_t)comp_context_threads(h->context), parts = SEGMENT / CHUNK;
+  size_t n = h->n, d = h->d, k = h->k, threads = (size_t)comp_context_thread_count(h->context), parts = SEGMENT / CHUNK;
   COMP__TRY(comp__alloc(&h->z, n, d * sizeof *h->z));
   COMP__TRY(comp__alloc(&h->corrected, n, d * sizeof *h->corrected));
   COMP__TRY(comp__alloc(&h->unit, n, d * sizeof *h->unit));

@@ -25,9 +25,9 @@ static comp_status check_model(const comp_model *model, const comp_dataset *d) {
                        "model: it sees the condition, and scGen wants one that does not (comp train --model vae)");
   if (comp__likelihood_find(o->likelihood)->counts)
     return comp__error(COMP_ERR_ARGUMENT, "model: it is one of counts, and scGen wants one of logged values");
-  bool same = comp_model_features(model) == d->features;
+  bool same = comp_model_feature_count(model) == d->features;
   for (size_t j = 0; same && j < d->features; j++)
-    same = strcmp(comp_model_feature(model, j), comp_dataset_var_name(d, j)) == 0;
+    same = strcmp(comp_model_feature_name(model, j), comp_dataset_var_name(d, j)) == 0;
   if (same) return COMP_OK;
   return comp__error(COMP_ERR_DATA,
                      "model: it was fitted to other features than those of the data, or in another order");

@@ -259,7 +259,7 @@ static void move_features(void *arg, size_t begin, size_t end, int thread) {
 
 static comp_status move(const merge *m) {
   moving v = {.m = m};
-  comp_status status = comp__alloc(&v.differences, (size_t)comp_context_threads(m->run->context) * m->n_anchors,
+  comp_status status = comp__alloc(&v.differences, (size_t)comp_context_thread_count(m->run->context) * m->n_anchors,
                                    FEATURES * sizeof *v.differences);
   if (status == COMP_OK) comp__parallel_for(m->run->context, m->values->cols, FEATURES, move_features, &v);
   comp__free(v.differences);

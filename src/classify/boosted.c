@@ -59,8 +59,10 @@ static void copies_release(copies *c) {
 }
 
 static comp_status copies_init(copies *c, comp_context *context, const boosted *model, const comp__examples *e) {
-  *c = (copies){
-      .xgboost = model->xgboost, .n = e->n, .features = e->features, .threads = (size_t)comp_context_threads(context)};
+  *c = (copies){.xgboost = model->xgboost,
+                .n = e->n,
+                .features = e->features,
+                .threads = (size_t)comp_context_thread_count(context)};
   comp_status status = comp__alloc(&c->dense, e->n * e->features, sizeof *c->dense);
   if (status == COMP_OK) status = comp__calloc(&c->matrices, c->threads, sizeof *c->matrices);
   if (status != COMP_OK) {

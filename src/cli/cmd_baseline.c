@@ -11,7 +11,7 @@ typedef struct baseline_options {
   comp_options *how;
 } baseline_options;
 
-static const baseline_options defaults = {.input = CLI_INPUT_INIT};
+static const baseline_options defaults = {.output = NULL};
 
 static const char *const *method_names(void) {
   static const char *names[32];
@@ -72,32 +72,30 @@ static bool takes(const comp_baseline_method *method, const char *word) {
   return false;
 }
 
-static int run_method(cli_session *session, const baseline_options *o, const comp_model *model,
-                      const comp_read_options *read) {
+static int run_method(cli_session *session, const baseline_options *o, const comp_model *model) {
   comp_dataset *dataset = NULL, *results = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, read);
+  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_baseline_run(&results, session->context, dataset, o->name, model, o->how);
   comp_dataset_free(dataset);
-  if (status == COMP_OK) status = comp_dataset_update(session->context, results, o->input.path, o->output, read);
+  if (status == COMP_OK)
+    status = comp_dataset_update(session->context, results, o->input.path, o->output, o->input.read);
   comp_dataset_free(results);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
 }
 
 static int run(cli_session *session, const void *values) {
   const baseline_options *o = values;
-  comp_read_options read;
   const comp_baseline_method *method;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_baseline_find(&method, o->name) != COMP_OK) return cli_option_error(session);
   if (!comp_options_given(o->how, "condition") && !method->no_condition)
     return cli_usage_error(session, "--condition COL is required by %s", o->name);
   if (o->model && !takes(method, "model")) return cli_usage_error(session, "--model: %s does not take it", o->name);
   if (comp_baseline_check(method, o->how) != COMP_OK) return cli_option_error(session);
   comp_status status = comp_dataset_check_update(o->output);
-  read.skip_slots = !comp_options_given(o->how, "rep");
+  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, !comp_options_given(o->how, "rep"));
   comp_model *model = NULL;
   if (status == COMP_OK && o->model) status = comp_model_load(&model, o->model);
-  int code = status == COMP_OK ? run_method(session, o, model, &read) : cli_fail(session, status);
+  int code = status == COMP_OK ? run_method(session, o, model) : cli_fail(session, status);
   comp_model_free(model);
   return code;
 }

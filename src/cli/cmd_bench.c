@@ -69,7 +69,7 @@ static void print_json(FILE *out, const rate rates[RATES], int threads) {
 static int write_json(cli_session *session, const char *path, const rate rates[RATES]) {
   cli_output output;
   if (!cli_output_open(&output, path)) return cli_error(session, EXIT_FAILED, "--json: out of memory");
-  print_json(output.file, rates, comp_context_threads(session->context));
+  print_json(output.file, rates, comp_context_thread_count(session->context));
   if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   return 0;
 }

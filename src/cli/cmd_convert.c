@@ -1,23 +1,20 @@
 /* cmd_convert.c: `comp convert`: from any format that is read to any that is written. */
-#include <string.h>
-
 #include "cli/command.h"
 #include "cli/input.h"
 
 typedef struct convert_options {
   cli_input input;
   const char *output;
-  int compression;
+  comp_options *write;
 } convert_options;
 
-static const convert_options defaults = {.input = CLI_INPUT_INIT, .compression = 4};
+static const convert_options defaults = {.output = NULL};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(convert_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(convert_options, output), .metavar = "OUT",
      .help = "the file to write; its name tells the format: .h5ad, .csv, .tsv (also .gz), .npy (X alone)"},
-    {"compression", .kind = OPT_INT, OPT_FIELD(convert_options, compression), .metavar = "N", .max = 9,
-     .help = "gzip level of an .h5ad, 0 (none) to 9"},
+    {.rows = "write", .only = "compression", OPT_FIELD(convert_options, write)},
     CLI_INPUT_ROWS(convert_options, input),
     {0},
 };
@@ -29,26 +26,13 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* What else an .h5ad holds (uns, ...) goes along to another .h5ad, where it still fits the matrix. */
-static const char *carry_from(const convert_options *o) {
-  const char *format;
-  if (o->input.read.raw || comp_file_format(&format, o->input.path) != COMP_OK) return NULL;
-  return strcmp(format, "h5ad") == 0 ? o->input.path : NULL;
-}
-
 static int run(cli_session *session, const void *values) {
   const convert_options *o = values;
-  comp_read_options read;
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   comp_dataset *dataset = NULL;
   comp_status status = comp_file_check_writable(o->output);
-  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
-  if (status == COMP_OK) {
-    write.carry_from = carry_from(o);
-    write.compression = o->compression;
-    status = comp_dataset_write(session->context, dataset, o->output, &write);
-  }
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
+  if (status == COMP_OK) status = cli_input_carry(o->write, o->input.read, o->input.path);
+  if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_dataset_free(dataset);
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }

@@ -1,7 +1,7 @@
 /* cmd_correct.c: `comp correct`: all samples as if they were of one condition. */
 #include "cli/predict.h"
 
-static const predict_options defaults = PREDICT_OPTIONS_INIT;
+static const predict_options defaults = {.model = NULL};
 
 static const opt_spec options[] = {
     PREDICT_FILES,

@@ -3,7 +3,7 @@
 
 #include "cli/predict.h"
 
-static const predict_options defaults = PREDICT_OPTIONS_INIT;
+static const predict_options defaults = {.model = NULL};
 
 static const opt_spec options[] = {
     PREDICT_FILES,
@@ -22,8 +22,6 @@ static const cli_example examples[] = {
 };
 
 int predict_run(cli_session *session, const predict_options *o, const char *key) {
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->key) key = o->key;
   if (key && (!key[0] || strchr(key, '/'))) return cli_usage_error(session, "--key: '%s' is not a name", key);
   if (comp_options_check(o->how) != COMP_OK) return cli_option_error(session);
@@ -31,7 +29,7 @@ int predict_run(cli_session *session, const predict_options *o, const char *key)
   comp_model *model;
   comp_status status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
-  status = comp_counterfactual_file(session->context, model, o->input.path, o->output, &read, o->how, key);
+  status = comp_counterfactual_file(session->context, model, o->input.path, o->output, o->input.read, o->how, key);
   comp_model_free(model);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
 }

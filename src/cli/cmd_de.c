@@ -14,7 +14,7 @@ typedef struct de_options {
   const char *json;
 } de_options;
 
-static const de_options defaults = {.input = CLI_INPUT_INIT, .n = 50};
+static const de_options defaults = {.n = 50};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(de_options, input),
@@ -46,10 +46,10 @@ typedef struct result {
 static void print_table(const result *r) {
   bool labels = r->label;
   printf("%snames\tscores\tlogfoldchanges\tpvals\tpvals_adj\n", labels ? "label\t" : "");
-  for (size_t l = 0; l < comp_de_labels(r->de); l++)
+  for (size_t l = 0; l < comp_de_label_count(r->de); l++)
     for (size_t k = 0; k < r->n; k++) {
       size_t gene = comp_de_order(r->de, l)[k];
-      if (labels) printf("%s\t", comp_de_label(r->de, l));
+      if (labels) printf("%s\t", comp_de_label_name(r->de, l));
       printf("%s\t%.10g\t%.10g\t%.10g\t%.10g\n", comp_dataset_var_name(r->dataset, gene),
              comp_de_scores(r->de, l)[gene], comp_de_log2_folds(r->de, l)[gene], comp_de_pvals(r->de, l)[gene],
              comp_de_pvals_adj(r->de, l)[gene]);
@@ -63,9 +63,9 @@ static void put_member(FILE *out, const char *before, const char *name, double v
 
 static void put_label(FILE *out, const result *r, size_t l) {
   fputs("    {\"label\": ", out);
-  json_put_string(out, r->label ? comp_de_label(r->de, l) : NULL);
-  fprintf(out, ", \"target_samples\": %zu, \"reference_samples\": %zu, \"genes\": [", comp_de_target_samples(r->de, l),
-          comp_de_reference_samples(r->de, l));
+  json_put_string(out, r->label ? comp_de_label_name(r->de, l) : NULL);
+  fprintf(out, ", \"target_samples\": %zu, \"reference_samples\": %zu, \"genes\": [", comp_de_target_count(r->de, l),
+          comp_de_reference_count(r->de, l));
   for (size_t k = 0; k < r->n; k++) {
     size_t gene = comp_de_order(r->de, l)[k];
     fprintf(out, "%s\n      {\"name\": ", k ? "," : "");
@@ -86,7 +86,7 @@ static void put_json(FILE *out, const result *r) {
     json_put_string(out, comp_options_get(r->options->de, names[i], NULL, 0));
   }
   fputs(",\n  \"labels\": [\n", out);
-  for (size_t l = 0; l < comp_de_labels(r->de); l++) {
+  for (size_t l = 0; l < comp_de_label_count(r->de); l++) {
     if (l) fputs(",\n", out);
     put_label(out, r, l);
   }
@@ -107,18 +107,16 @@ static int show(cli_session *session, const result *r) {
 
 static int run(cli_session *session, const void *values) {
   const de_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   if (comp_options_check(o->de) != COMP_OK) return cli_option_error(session);
-  read.skip_slots = true;
   comp_dataset *dataset = NULL;
   comp_de *de = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  comp_status status = cli_input_skip(o->input.read, false, true);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_de_run(&de, session->context, dataset, o->de);
   int code = 0;
   if (status == COMP_OK) {
-    size_t genes = comp_de_genes(de), n = (size_t)o->n;
+    size_t genes = comp_de_gene_count(de), n = (size_t)o->n;
     code = show(session,
                 &(result){de, dataset, o, comp_options_get(o->de, "label", NULL, 0), n == 0 || n > genes ? genes : n});
   }

@@ -18,7 +18,7 @@ typedef struct diagnose_options {
   comp_options *how;
 } diagnose_options;
 
-static const diagnose_options defaults = {.input = CLI_INPUT_INIT};
+static const diagnose_options defaults = {.json = NULL};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(diagnose_options, input),
@@ -48,7 +48,7 @@ static void print_text(int column, int indent, int width, const char *before, co
 }
 
 /* A level in the words of a check. */
-static const char *level_words(comp_level level) {
+static const char *level_words(comp_finding_level level) {
   static const char *const words[] = {"pass", "not checked", "caution", "fail"};
   return words[level];
 }
@@ -74,15 +74,15 @@ static void print_table(const comp_diagnosis *d) {
       "z is the embedding of a sample; a counterfactual is z decoded under another condition. Each line has the level, "
       "the check, a number, and why; -> what to do.");
   putchar('\n');
-  for (size_t i = 0; i < comp_diagnosis_findings(d); i++) {
-    const comp_finding *f = comp_diagnosis_finding(d, i);
-    if (i == 0 || strcmp(f->question, comp_diagnosis_finding(d, i - 1)->question) != 0)
+  for (size_t i = 0; i < comp_diagnosis_finding_count(d); i++) {
+    const comp_finding *f = comp_diagnosis_finding_at(d, i);
+    if (i == 0 || strcmp(f->question, comp_diagnosis_finding_at(d, i - 1)->question) != 0)
       printf("%s%s\n", i ? "\n" : "", f->question);
     print_finding(f, width);
     counts[f->level]++;
   }
-  printf("\n%zu passed, %zu need caution, %zu failed, %zu not checked\n", counts[COMP_LEVEL_OK],
-         counts[COMP_LEVEL_CAUTION], counts[COMP_LEVEL_PROBLEM], counts[COMP_LEVEL_NOTE]);
+  printf("\n%zu passed, %zu need caution, %zu failed, %zu not checked\n", counts[COMP_FINDING_OK],
+         counts[COMP_FINDING_CAUTION], counts[COMP_FINDING_PROBLEM], counts[COMP_FINDING_NOTE]);
 }
 
 static int show(cli_session *session, const comp_diagnosis *d, const char *json) {
@@ -97,7 +97,7 @@ static int show(cli_session *session, const comp_diagnosis *d, const char *json)
 }
 
 static comp_status diagnose(comp_diagnosis **out, cli_session *session, const diagnose_options *o,
-                            const comp_read_options *read, comp_model **models) {
+                            comp_model **models) {
   comp_dataset *dataset = NULL;
   comp_model *against = NULL;
   comp_status status = comp_options_set_list(o->how, "names", o->models.items, o->models.count);
@@ -105,7 +105,8 @@ static comp_status diagnose(comp_diagnosis **out, cli_session *session, const di
   for (size_t m = 0; status == COMP_OK && m < o->models.count; m++)
     status = comp_model_load(&models[m], o->models.items[m]);
   if (status == COMP_OK && o->against) status = comp_model_load(&against, o->against);
-  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, read);
+  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, true);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK)
     status = comp_diagnose(out, session->context, dataset, (const comp_model *const *)models, o->models.count, against,
                            o->how);
@@ -116,14 +117,11 @@ static comp_status diagnose(comp_diagnosis **out, cli_session *session, const di
 
 static int run(cli_session *session, const void *values) {
   const diagnose_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  read.skip_slots = true;
   comp_model **models = calloc(o->models.count, sizeof(comp_model *));
   if (!models) return cli_error(session, EXIT_FAILED, "out of memory");
   comp_diagnosis *diagnosis = NULL;
-  comp_status status = diagnose(&diagnosis, session, o, &read, models);
+  comp_status status = diagnose(&diagnosis, session, o, models);
   int code = 0;
   if (status == COMP_OK)
     code = show(session, diagnosis, o->json);

@@ -11,7 +11,7 @@ typedef struct embed_options {
   comp_options *embed;
 } embed_options;
 
-static const embed_options defaults = {.input = CLI_INPUT_INIT, .key = "X_comp"};
+static const embed_options defaults = {.key = "X_comp"};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(embed_options, input),
@@ -37,14 +37,13 @@ static const cli_example examples[] = {
 
 static int run(cli_session *session, const void *values) {
   const embed_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
   if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   comp_model *model;
   comp_status status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
-  status = comp_embed_file(session->context, model, o->input.path, o->output, &read, o->embed, o->key, o->scales);
+  status =
+      comp_embed_file(session->context, model, o->input.path, o->output, o->input.read, o->embed, o->key, o->scales);
   comp_model_free(model);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
 }

@@ -9,13 +9,10 @@ typedef struct figure_options {
   cli_input input;
   const char *kind, *output, *model;
   opt_list embeddings, columns, scores;
-  comp_figure_effect effect;
-  int64_t n_de;
-  comp_figure_options figure;
+  comp_options *figure;
 } figure_options;
 
-static const figure_options defaults = {
-    .input = CLI_INPUT_INIT, .effect = COMP_FIGURE_EFFECT_INIT, .n_de = 50, .figure = COMP_FIGURE_OPTIONS_INIT};
+static const figure_options defaults = {.kind = NULL};
 
 static const char *const kinds[] = {"umap", "history", "counterfactual", "strip", "metrics", NULL};
 
@@ -39,23 +36,7 @@ static const opt_spec options[] = {
      .help = "a map in obsm (umap); may be given several times", .unset = "X_umap_before (if any) and X_umap"},
     {"color", .kind = OPT_STRING, .repeat = true, FIELD(columns), .metavar = "COL",
      .help = "a column to colour samples by (umap); may be given several times", .unset = "--condition and --label"},
-    {"condition", 'c', OPT_STRING, FIELD(effect.condition), .metavar = "COL",
-     .help = "the column that holds the condition"},
-    {"label", 'l', OPT_STRING, FIELD(effect.label), .metavar = "COL",
-     .help = "the column that holds labels, such as cell types"},
-    {"from", .kind = OPT_STRING, FIELD(effect.source), .metavar = "VALUE",
-     .help = "the condition that was changed (counterfactual, strip)", .unset = "the first other than --to"},
-    {"to", .kind = OPT_STRING, FIELD(effect.target), .metavar = "VALUE",
-     .help = "the condition that was predicted (counterfactual, strip)", .unset = "the last that was predicted"},
-    {"top", 'n', OPT_INT, FIELD(n_de), .metavar = "N", .min = 1, .max = 1e6,
-     .help = "differing genes to mark in each label (counterfactual, strip)"},
-    {"title", .kind = OPT_STRING, FIELD(figure.title), .metavar = "TEXT", .group = "Look", .help = "a title above it"},
-    {"width", .kind = OPT_REAL, FIELD(figure.width), .metavar = "MM", .group = "Look", .max = 1000,
-     .help = "width in millimetres; 0: a column or a page, by the content"},
-    {"font", .kind = OPT_REAL, FIELD(figure.font), .metavar = "PT", .group = "Look", .min = 4, .max = 24,
-     .help = "size of the text in points"},
-    {"dpi", .kind = OPT_REAL, FIELD(figure.dpi), .metavar = "N", .group = "Look", .min = 50, .max = 1200,
-     .help = "dots an inch of .png files, and of dense clouds of points in the others"},
+    {.rows = "figure", FIELD(figure)},
     CLI_INPUT_ROWS(figure_options, input),
     {0},
 };
@@ -70,41 +51,41 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
+static const char *text(const figure_options *o, const char *option) {
+  return comp_options_get(o->figure, option, NULL, 0);
+}
+
 static comp_status draw_history(const figure_options *o) {
   comp_model *model = NULL;
   comp_status status = comp_model_load(&model, o->model);
-  if (status == COMP_OK) status = comp_figure_history(model, o->output, &o->figure);
+  if (status == COMP_OK) status = comp_figure_history(model, o->output, o->figure);
   comp_model_free(model);
   return status;
 }
 
 static comp_status draw_map(cli_session *session, const figure_options *o, const comp_dataset *dataset) {
-  const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {o->effect.condition, o->effect.label};
-  bool before = comp_dataset_get(dataset, COMP_SLOT_OBSM, maps[0]) != NULL;
+  const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {text(o, "condition"), text(o, "label")};
+  bool before = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, maps[0]) != NULL;
   const char *const *names = o->embeddings.count ? o->embeddings.items : before ? maps : maps + 1;
   size_t n_names = o->embeddings.count ? o->embeddings.count : before ? 2 : 1;
   size_t skip = columns[0] ? 0 : 1, n_columns = columns[0] && columns[1] ? 2 : 1;
   return comp_figure_scatter(session->context, dataset, o->output, names, n_names,
                              o->columns.count ? o->columns.items : columns + skip,
-                             o->columns.count ? o->columns.count : n_columns, &o->figure);
+                             o->columns.count ? o->columns.count : n_columns, o->figure);
 }
 
 static int draw_data(cli_session *session, const figure_options *o) {
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   bool map = strcmp(o->kind, "umap") == 0;
-  read.skip_x = map;
-  comp_figure_effect effect = o->effect;
-  effect.n_de = (size_t)o->n_de;
   comp_dataset *dataset = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  comp_status status = cli_input_skip(o->input.read, map, false);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) {
     if (map)
       status = draw_map(session, o, dataset);
     else if (strcmp(o->kind, "strip") == 0)
-      status = comp_figure_strip(session->context, dataset, o->output, &effect, &o->figure);
+      status = comp_figure_strip(session->context, dataset, o->output, o->figure);
     else
-      status = comp_figure_counterfactual(session->context, dataset, o->output, &effect, &o->figure);
+      status = comp_figure_counterfactual(session->context, dataset, o->output, o->figure);
   }
   comp_dataset_free(dataset);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->input.path);
@@ -113,20 +94,19 @@ static int draw_data(cli_session *session, const figure_options *o) {
 static int run(cli_session *session, const void *values) {
   const figure_options *o = values;
   bool history = strcmp(o->kind, "history") == 0, metrics = strcmp(o->kind, "metrics") == 0;
-  comp_status status = comp_figure_options_check(&o->figure);
-  if (status != COMP_OK) return cli_usage_error(session, "--%s", comp_error_message());
+  if (comp_options_check(o->figure) != COMP_OK) return cli_option_error(session);
   if (history && !o->model) return cli_usage_error(session, "history needs --model");
   if (metrics && !o->scores.count) return cli_usage_error(session, "metrics needs --scores");
   if (!history && !metrics && !o->input.path) return cli_usage_error(session, "%s needs --input", o->kind);
-  if (!history && !metrics && !o->effect.condition && !(o->columns.count || o->effect.label))
+  if (!history && !metrics && !text(o, "condition") && !(o->columns.count || text(o, "label")))
     return cli_usage_error(session, "%s needs --condition", o->kind);
-  if ((strcmp(o->kind, "counterfactual") == 0 || strcmp(o->kind, "strip") == 0) && !o->effect.condition)
+  if ((strcmp(o->kind, "counterfactual") == 0 || strcmp(o->kind, "strip") == 0) && !text(o, "condition"))
     return cli_usage_error(session, "%s needs --condition", o->kind);
-  status = comp_figure_check(o->output);
+  comp_status status = comp_figure_check(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   if (!history && !metrics) return draw_data(session, o);
   status = history ? draw_history(o)
-                   : comp_figure_metrics((const char *const *)o->scores.items, o->scores.count, o->output, &o->figure);
+                   : comp_figure_metrics((const char *const *)o->scores.items, o->scores.count, o->output, o->figure);
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 

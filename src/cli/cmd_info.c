@@ -13,7 +13,7 @@ typedef struct info_options {
   const char *json;
 } info_options;
 
-static const info_options defaults = {.input = CLI_INPUT_INIT};
+static const info_options defaults = {.json = NULL};
 
 static const opt_spec options[] = {
     {"json", .kind = OPT_FILE, OPT_FIELD(info_options, json), .metavar = "FILE",
@@ -73,17 +73,10 @@ static int show(cli_session *session, const char *json, const info_subject *subj
 }
 
 static int run_model(cli_session *session, const info_options *o) {
-  const comp_read_options *r = &o->input.read;
-  const char *given = r->metadata        ? "--metadata"
-                      : r->layer         ? "--layer"
-                      : r->raw           ? "--raw"
-                      : r->transpose     ? "--transpose"
-                      : r->no_header     ? "--no-header"
-                      : r->names         ? "--names"
-                      : r->missing       ? "--missing"
-                      : o->input.comment ? "--comment"
-                                         : NULL;
-  if (given) return cli_usage_error(session, "%s: '%s' is a model file, not data", given, o->input.path);
+  const comp_option *option;
+  for (size_t i = 0; (option = comp_options_at(o->input.read, i)); i++)
+    if (comp_options_given(o->input.read, comp_option_name(option)))
+      return cli_usage_error(session, "--%s: '%s' is a model file, not data", comp_option_name(option), o->input.path);
   comp_model *model;
   comp_status status = comp_model_load(&model, o->input.path);
   if (status != COMP_OK) return cli_fail(session, status);
@@ -94,14 +87,12 @@ static int run_model(cli_session *session, const info_options *o) {
 
 static int run(cli_session *session, const void *values) {
   const info_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  if (comp_model_probe(o->input.path)) return run_model(session, o);
+  if (comp_file_is_model(o->input.path)) return run_model(session, o);
   comp_dataset *dataset = NULL;
   describe_subject subject = {.path = o->input.path};
   comp_status status = comp_file_format(&subject.format, o->input.path);
-  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_data_look_at(&subject.look, session->context, comp_dataset_x(dataset));
   subject.dataset = dataset;
   int code = status == COMP_OK ? show(session, o->json, &(info_subject){o->input.path, &subject, NULL})

@@ -11,20 +11,18 @@
 typedef struct pca_options {
   cli_input input;
   const char *output;
-  int compression;
-  comp_options *pca;
+  comp_options *pca, *write;
   const char *json;
 } pca_options;
 
-static const pca_options defaults = {.input = CLI_INPUT_INIT, .compression = 4};
+static const pca_options defaults = {.output = NULL};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(pca_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(pca_options, output), .metavar = "OUT",
      .help = "the .h5ad to write: the data with the scores in obsm"},
     {.rows = "pca", OPT_FIELD(pca_options, pca)},
-    {"compression", .kind = OPT_INT, OPT_FIELD(pca_options, compression), .metavar = "N", .max = 9,
-     .help = "gzip level of the .h5ad, 0 (none) to 9"},
+    {.rows = "write", .only = "compression", OPT_FIELD(pca_options, write)},
     {"json", .kind = OPT_FILE, OPT_FIELD(pca_options, json), .metavar = "FILE",
      .help = "also write the variances to this file, as JSON; '-' writes them to stdout in place of the table"},
     CLI_INPUT_ROWS(pca_options, input),
@@ -79,23 +77,17 @@ static int show(cli_session *session, const comp_pca *pca, const pca_options *o)
 
 static int run(cli_session *session, const void *values) {
   const pca_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_options_check(o->pca) != COMP_OK) return cli_option_error(session);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  const char *format;
   comp_dataset *dataset = NULL;
   comp_pca pca = {0};
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
-  write.compression = o->compression;
   comp_status status = comp_file_check_writable(o->output);
-  if (status == COMP_OK) status = comp_file_format(&format, o->input.path);
+  if (status == COMP_OK) status = cli_input_carry(o->write, o->input.read, o->input.path);
   if (status != COMP_OK) return cli_fail(session, status);
-  if (strcmp(format, "h5ad") == 0 && !read.raw) write.carry_from = o->input.path;
-  status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, o->pca);
   int code = status == COMP_OK ? show(session, &pca, o) : 0;
-  if (status == COMP_OK && code == 0) status = comp_dataset_write(session->context, dataset, o->output, &write);
+  if (status == COMP_OK && code == 0) status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_pca_release(&pca);
   comp_dataset_free(dataset);
   return status == COMP_OK ? code : cli_fail_in(session, status, o->input.path);

@@ -7,13 +7,11 @@
 
 typedef struct prep_options {
   opt_list paths;
-  cli_input input; /* how to read; its path is not used */
   const char *output;
-  int compression;
-  comp_options *prep, *tabular;
+  comp_options *read, *write, *prep, *tabular;
 } prep_options;
 
-static const prep_options defaults = {.input = CLI_INPUT_INIT, .compression = 4};
+static const prep_options defaults = {.output = NULL};
 
 /* clang-format off */
 static const opt_spec options[] = {
@@ -21,11 +19,10 @@ static const opt_spec options[] = {
      .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz); several tables are put below each other"},
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(prep_options, output), .metavar = "OUT",
      .help = "the file to write, usually an .h5ad"},
-    {"compression", .kind = OPT_INT, OPT_FIELD(prep_options, compression), .metavar = "N", .max = 9,
-     .help = "gzip level of an .h5ad, 0 (none) to 9"},
+    {.rows = "write", .only = "compression", OPT_FIELD(prep_options, write)},
     {.rows = "prep", OPT_FIELD(prep_options, prep)},
     {.rows = "tabular", OPT_FIELD(prep_options, tabular)},
-    CLI_INPUT_ROWS(prep_options, input),
+    {.rows = "read", .without = "skip-x skip-slots", OPT_FIELD(prep_options, read)},
     {0},
 };
 
@@ -51,23 +48,14 @@ static bool any_given(const comp_options *set, const char *other) {
   return false;
 }
 
-static comp_status write_result(cli_session *session, const prep_options *o, const comp_dataset *dataset,
-                                const char *carry_from) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
-  write.carry_from = carry_from;
-  write.compression = o->compression;
-  return comp_dataset_write(session->context, dataset, o->output, &write);
-}
-
 /* ---- Tables ---- */
 
-static comp_status read_tables(comp_table **out, cli_session *session, const prep_options *o,
-                               const comp_read_options *read) {
+static comp_status read_tables(comp_table **out, cli_session *session, const prep_options *o) {
   size_t n = o->paths.count, got = 0;
   comp_table **tables = calloc(n, sizeof(void *));
   comp_status status = tables ? COMP_OK : COMP_ERR_MEMORY;
   while (status == COMP_OK && got < n) {
-    status = comp_table_read(&tables[got], session->context, o->paths.items[got], read);
+    status = comp_table_read(&tables[got], session->context, o->paths.items[got], o->read);
     if (status == COMP_OK) got++;
   }
   if (status == COMP_OK) status = comp_table_concat(out, (const comp_table *const *)tables, n);
@@ -76,13 +64,13 @@ static comp_status read_tables(comp_table **out, cli_session *session, const pre
   return status;
 }
 
-static comp_status encode(cli_session *session, const prep_options *o, const comp_read_options *read) {
+static comp_status encode(cli_session *session, const prep_options *o) {
   comp_table *table = NULL;
   comp_dataset *dataset = NULL;
   comp_status status = comp_options_check(o->tabular);
-  if (status == COMP_OK) status = read_tables(&table, session, o, read);
+  if (status == COMP_OK) status = read_tables(&table, session, o);
   if (status == COMP_OK) status = comp_tabular_encode(&dataset, session->context, table, o->tabular);
-  if (status == COMP_OK) status = write_result(session, o, dataset, NULL);
+  if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_dataset_free(dataset);
   comp_table_free(table);
   return status;
@@ -90,37 +78,36 @@ static comp_status encode(cli_session *session, const prep_options *o, const com
 
 /* ---- Counts ---- */
 
-static int prepare(cli_session *session, const prep_options *o, const comp_read_options *read, const char *format) {
+static int prepare(cli_session *session, const prep_options *o) {
   if (comp_options_check(o->prep) != COMP_OK) return cli_option_error(session);
-  bool carry = strcmp(format, "h5ad") == 0 && !read->raw;
   comp_dataset *dataset = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->paths.items[0], read);
+  comp_status status = comp_dataset_read(&dataset, session->context, o->paths.items[0], o->read);
   if (status == COMP_OK) status = comp_prep(&dataset, session->context, o->prep);
-  if (status == COMP_OK) status = write_result(session, o, dataset, carry ? o->paths.items[0] : NULL);
+  if (status == COMP_OK) status = cli_input_carry(o->write, o->read, o->paths.items[0]);
+  if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_dataset_free(dataset);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->paths.items[0]);
 }
 
 static int run(cli_session *session, const void *values) {
   const prep_options *o = values;
-  comp_read_options read;
   const char *format;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   bool counts = any_given(o->prep, "force"), table = any_given(o->tabular, NULL);
   if (counts && table) return cli_usage_error(session, "options for counts and options for tables exclude each other");
   comp_status status = comp_file_check_writable(o->output);
   if (status == COMP_OK) status = comp_file_format(&format, o->paths.items[0]);
   if (status != COMP_OK) return cli_fail(session, status);
   if (table || (!counts && strcmp(format, "csv") == 0)) {
-    if (read.metadata || read.layer || read.raw || read.transpose)
+    if (comp_options_given(o->read, "metadata") || comp_options_given(o->read, "layer") ||
+        comp_options_given(o->read, "raw") || comp_options_given(o->read, "transpose"))
       return cli_usage_error(session, "--metadata, --layer, --raw and --transpose are not for tables");
-    status = encode(session, o, &read);
+    status = encode(session, o);
     if (status == COMP_OK) return 0;
     return o->paths.count > 1 ? cli_fail(session, status) : cli_fail_in(session, status, o->paths.items[0]);
   }
   if (!counts) return cli_usage_error(session, "nothing to do: give a filter, --normalize-total, --log1p or --hvg");
   if (o->paths.count > 1) return cli_usage_error(session, "only tables can be given several times");
-  return prepare(session, o, &read, format);
+  return prepare(session, o);
 }
 
 const cli_command cli_prep = {

@@ -13,12 +13,10 @@ typedef struct report_options {
   cli_input input;
   const char *output, *model;
   opt_list scores;
-  comp_report_options report;
-  int64_t max_samples, n_de;
+  comp_options *report;
 } report_options;
 
-static const report_options defaults = {
-    .input = CLI_INPUT_INIT, .report = COMP_REPORT_OPTIONS_INIT, .max_samples = 100000, .n_de = 50};
+static const report_options defaults = {.output = NULL};
 
 #define FIELD(member) OPT_FIELD(report_options, member)
 static const opt_spec options[] = {
@@ -27,26 +25,9 @@ static const opt_spec options[] = {
     {"model", 'm', OPT_FILE, FIELD(model), .metavar = "MODEL", .help = "the model: shows its training and its options"},
     {"scores", .kind = OPT_FILE, .repeat = true, FIELD(scores), .metavar = "FILE",
      .help = "scores as comp score --json writes them; may be given several times"},
-    {"diagnose", .kind = OPT_FILE, FIELD(report.diagnose), .metavar = "FILE",
-     .help = "findings as comp diagnose --json writes them"},
-    {"condition", 'c', OPT_STRING, FIELD(report.condition), .metavar = "COL",
-     .help = "the column that holds the condition", .unset = "the model's"},
-    {"label", 'l', OPT_STRING, FIELD(report.label), .metavar = "COL",
-     .help = "the column that holds labels, such as cell types"},
-    {"before", .kind = OPT_STRING, FIELD(report.before), .metavar = "NAME", .group = "Page",
-     .help = "map in obsm of the data as it was", .unset = "AFTER_before, else X_pca, if any"},
-    {"after", .kind = OPT_STRING, FIELD(report.after), .metavar = "NAME", .group = "Page",
-     .help = "map in obsm of the representation", .unset = "X_umap, else another one that is there"},
-    {"source", .kind = OPT_STRING, FIELD(report.source), .metavar = "TEXT", .group = "Page",
-     .help = "where the data came from, as the page names it", .unset = "the name of IN"},
-    {"title", .kind = OPT_STRING, FIELD(report.title), .metavar = "TEXT", .group = "Page", .help = "the page's title",
-     .unset = "made from the source and the condition"},
-    {"max-samples", .kind = OPT_INT, FIELD(max_samples), .metavar = "N", .group = "Page", .min = 1, .max = 1e9,
-     .help = "samples on the map; more are thinned out at random"},
-    {"gene-size", .kind = OPT_SIZE, FIELD(report.max_gene_bytes), .metavar = "SIZE", .group = "Page",
-     .help = "how much of the page genes to colour by may take; the most differing ones come first"},
-    {"top", 'n', OPT_INT, FIELD(n_de), .metavar = "N", .group = "Page", .min = 1, .max = 1e6,
-     .help = "differing genes to mark in each label"},
+    {.rows = "report", .only = "diagnose condition label before after", FIELD(report)},
+    {.rows = "report", .only = "source", FIELD(report), .unset = "the name of IN"},
+    {.rows = "report", .only = "title max-samples gene-size top", FIELD(report)},
     CLI_INPUT_ROWS(report_options, input),
     {0},
 };
@@ -73,7 +54,7 @@ static bool same_file(const char *a, const char *b) {
 
 /* Whether the output would replace something that is read. */
 static bool replaces_input(const report_options *o) {
-  const char *inputs[] = {o->input.path, o->model, o->report.diagnose};
+  const char *inputs[] = {o->input.path, o->model, comp_options_get(o->report, "diagnose", NULL, 0)};
   for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
     if (inputs[k] && same_file(o->output, inputs[k])) return true;
   for (size_t k = 0; k < o->scores.count; k++)
@@ -81,28 +62,29 @@ static bool replaces_input(const report_options *o) {
   return false;
 }
 
+/* What the command line leaves to the program. */
+static comp_status complete(const report_options *o) {
+  char created[64];
+  comp_status status = comp_options_set(o->report, "created", now(created, sizeof created));
+  if (status == COMP_OK && !comp_options_given(o->report, "source"))
+    status = comp_options_set(o->report, "source", o->input.path);
+  if (status == COMP_OK)
+    status = comp_options_set_list(o->report, "scores", (const char *const *)o->scores.items, o->scores.count);
+  return status;
+}
+
 static int run(cli_session *session, const void *values) {
   const report_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (replaces_input(o)) return cli_usage_error(session, "--output: it is a file that is read");
   comp_status status = comp_file_check_writable(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
-  comp_report_options report = o->report;
-  char created[64];
-  report.created = now(created, sizeof created);
-  if (!report.source) report.source = o->input.path;
-  report.max_samples = (size_t)o->max_samples;
-  report.n_de = (size_t)o->n_de;
-  report.scores = (const char *const *)o->scores.items;
-  report.n_scores = o->scores.count;
   comp_model *model = NULL;
   comp_dataset *dataset = NULL;
-  if (o->model) status = comp_model_load(&model, o->model);
-  report.model = model;
+  status = complete(o);
+  if (status == COMP_OK && o->model) status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
-  status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
-  if (status == COMP_OK) status = comp_report_write(session->context, dataset, o->output, &report);
+  status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
+  if (status == COMP_OK) status = comp_report_write(session->context, dataset, model, o->output, o->report);
   comp_dataset_free(dataset);
   comp_model_free(model);
   return status == COMP_OK ? 0 : cli_fail(session, status);

@@ -7,8 +7,7 @@
 #include "cli/run.h"
 #include "cli/sha256.h"
 
-static const run_options defaults = {
-    .input = CLI_INPUT_INIT, .as = "auto", .k = OPT_UNSET_INT, .alpha = 0.1, .figures = "svg"};
+static const run_options defaults = {.as = "auto", .k = OPT_UNSET_INT, .alpha = 0.1, .figures = "svg"};
 
 static const char *const kinds[] = {"auto", "omics", "table", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
@@ -76,7 +75,7 @@ static const cli_example examples[] = {
 };
 
 static int take_digest(run_job *job) {
-  const char *paths[] = {job->options->input.path, job->read.metadata};
+  const char *paths[] = {job->options->input.path, comp_options_get(job->read, "metadata", NULL, 0)};
   sha256 digest;
   sha256_init(&digest);
   for (int i = 0; i < 2 && paths[i]; i++)
@@ -118,7 +117,7 @@ static json_t *library_value(const opt_spec *spec, const run_options *o) {
   if (comp_options_to_json(&text, set) != COMP_OK) return NULL;
   json_t *all = json_loads(text, 0, NULL), *value = json_incref(json_object_get(all, spec->name));
   json_decref(all);
-  free(text);
+  comp_free(text);
   return value;
 }
 
@@ -215,14 +214,13 @@ static int run(cli_session *session, const void *values) {
   job->own = *(const run_options *)values;
   job->own.condition = comp_options_get(job->own.train, "condition", NULL, 0);
   job->own.model = comp_options_get(job->own.train, "model", NULL, 0);
-  comp_options_get_int(job->own.train, "seed", &job->own.seed);
-  job->own.keep = comp_options_get_list(job->own.prep, "keep", &job->own.n_keep);
+  comp_options_get_int(&job->own.seed, job->own.train, "seed");
+  job->own.keep = comp_options_get_list(&job->own.n_keep, job->own.prep, "keep");
   job->own.hvg = comp_options_get(job->own.prep, "hvg", NULL, 0);
   job->options = &job->own;
   job->lock = -1;
-  int code = cli_input_options(&job->read, &job->options->input)
-                 ? run_all(job)
-                 : cli_usage_error(session, "--comment takes one character");
+  job->read = job->options->input.read;
+  int code = run_all(job);
   run_folder_close(job);
   comp_model_free(job->model);
   comp_dataset_free(job->dataset);

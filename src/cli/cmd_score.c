@@ -15,7 +15,7 @@ typedef struct score_options {
   const char *json;
 } score_options;
 
-static const score_options defaults = {.input = CLI_INPUT_INIT};
+static const score_options defaults = {.json = NULL};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(score_options, input),
@@ -55,15 +55,13 @@ static int show(cli_session *session, const score_options *o, const comp_scores 
 
 static int run(cli_session *session, const void *values) {
   const score_options *o = values;
-  comp_read_options read;
   bool needs_x;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_scores_needs_x(&needs_x, o->score) != COMP_OK) return cli_option_error(session);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  read.skip_x = !needs_x;
   comp_dataset *dataset = NULL;
   comp_scores *scores = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, &read);
+  comp_status status = cli_input_skip(o->input.read, !needs_x, false);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_scores_run(&scores, session->context, dataset, o->score);
   int code = status == COMP_OK ? show(session, o, scores) : cli_fail_in(session, status, o->input.path);
   comp_scores_free(scores);

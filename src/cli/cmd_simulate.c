@@ -7,18 +7,16 @@
 
 typedef struct simulate_options {
   const char *output;
-  int compression;
-  comp_options *model;
+  comp_options *model, *write;
 } simulate_options;
 
-static const simulate_options defaults = {.compression = 4};
+static const simulate_options defaults = {.output = NULL};
 
 static const opt_spec options[] = {
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(simulate_options, output), .metavar = "OUT.h5ad",
      .help = "the file to write"},
     {.rows = "simulate", OPT_FIELD(simulate_options, model)},
-    {"compression", .kind = OPT_INT, OPT_FIELD(simulate_options, compression), .metavar = "N", .max = 9,
-     .help = "gzip level, 0 (none) to 9"},
+    {.rows = "write", .only = "compression", OPT_FIELD(simulate_options, write)},
     {0},
 };
 
@@ -35,7 +33,7 @@ static int run(cli_session *session, const void *values) {
   size_t length = strlen(o->output);
   if (length < 6 || strcmp(o->output + length - 5, ".h5ad") != 0)
     return cli_usage_error(session, "--output: the name of the file must end in .h5ad");
-  comp_status status = comp_simulate(session->context, o->output, o->model, o->compression);
+  comp_status status = comp_simulate_file(session->context, o->output, o->model, o->write);
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 

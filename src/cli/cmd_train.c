@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/seeds.h"
 #include "comp/comp.h"
 
 typedef struct train_options {
-  const char *input, *output, *metadata, *layer, *seeds;
-  comp_options *train;
+  const char *input, *output, *seeds;
+  comp_options *read, *train;
 } train_options;
 
 static const train_options defaults = {.input = NULL};
@@ -21,10 +22,7 @@ static const opt_spec options[] = {
      .help = "data, prepared: .h5ad or any other format that comp reads"},
     {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "MODEL", .group = "Files",
      .help = "the model file to write; the state of an unfinished run is kept in MODEL.checkpoint"},
-    {"metadata", .kind = OPT_FILE, FIELD(metadata), .metavar = "FILE", .group = "Files",
-     .help = "a table whose columns are joined to the samples by name"},
-    {"layer", .kind = OPT_STRING, FIELD(layer), .metavar = "NAME", .group = "Files",
-     .help = "train on this layer instead of X"},
+    {.rows = "read", .only = "metadata layer", FIELD(read), .group = "Files"},
     {.rows = "train", .without = "stream stream-layer checkpoint", FIELD(train)},
     {"seeds", .kind = OPT_STRING, FIELD(seeds), .metavar = "LIST", .group = "Training", .unset = "one model",
      .help = "train a model for each of these seeds, as in 0-4 or 1,5,9; with -o model.comp they are written to "
@@ -156,7 +154,8 @@ static int stream_input(cli_session *session, const train_options *o) {
     return cli_usage_error(
         session, "--memory trains from an .h5ad, which %s is not by its name; comp convert makes one", o->input);
   comp_status status = comp_options_set(o->train, "stream", o->input);
-  if (status == COMP_OK) status = comp_options_set(o->train, "stream-layer", o->layer);
+  if (status == COMP_OK)
+    status = comp_options_set(o->train, "stream-layer", comp_options_get(o->read, "layer", NULL, 0));
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 
@@ -176,17 +175,14 @@ static int read_job(train_job *job, cli_session *session, const train_options *o
 static int run(cli_session *session, const void *values) {
   const train_options *o = values;
   train_job job;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
-  read.metadata = o->metadata;
-  read.layer = o->layer;
-  read.skip_slots = true;
-  read.skip_x = comp_options_given(o->train, "memory");
+  const bool stream = comp_options_given(o->train, "memory");
   int code = read_job(&job, session, o);
-  if (code == 0 && read.skip_x) code = stream_input(session, o);
+  if (code == 0 && stream) code = stream_input(session, o);
   if (code == 0) code = check_all(session, &job);
   if (code != 0) return code;
   comp_dataset *dataset;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->input, &read);
+  comp_status status = cli_input_skip(o->read, stream, true);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input, o->read);
   if (status != COMP_OK) return cli_fail(session, status);
   code = train_all(session, &job, dataset);
   comp_dataset_free(dataset);

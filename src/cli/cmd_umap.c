@@ -17,7 +17,7 @@ typedef struct umap_options {
   comp_options *umap;
 } umap_options;
 
-static const umap_options defaults = {.input = CLI_INPUT_INIT, .use = "X_comp", .key = "X_umap"};
+static const umap_options defaults = {.use = "X_comp", .key = "X_umap"};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(umap_options, input),
@@ -46,11 +46,11 @@ static const cli_example examples[] = {
 /* The matrix of that name in obsm; NULL after a message that names a near one or says which there are. */
 static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *dataset, const char *path,
                                       const char *name, const char *option) {
-  const comp_matrix *matrix = comp_dataset_get(dataset, COMP_SLOT_OBSM, name);
+  const comp_matrix *matrix = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, name);
   if (matrix) return matrix;
   comp_suggest search = {.word = name};
-  const size_t count = comp_dataset_count(dataset, COMP_SLOT_OBSM);
-  for (size_t i = 0; i < count; i++) comp_suggest_offer(&search, comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i));
+  const size_t count = comp_dataset_matrix_count(dataset, COMP_SLOT_OBSM);
+  for (size_t i = 0; i < count; i++) comp_suggest_offer(&search, comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i));
   if (search.best)
     cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; did you mean %s %s?", path, name, option,
               search.best);
@@ -60,7 +60,7 @@ static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *
               option);
   else
     cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; '%s' is there: choose with %s", path, name,
-              comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, 0), option);
+              comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, 0), option);
   return NULL;
 }
 
@@ -87,7 +87,7 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
   if (strcmp(o->use, "X") != 0)
     return check_points(session, dataset, o->input.path, o->use,
                         find_matrix(session, dataset, o->input.path, o->use, "--use"));
-  const size_t features = comp_dataset_features(dataset), samples = comp_dataset_samples(dataset);
+  const size_t features = comp_dataset_feature_count(dataset), samples = comp_dataset_sample_count(dataset);
   comp_status status;
   if (features > COMPONENTS && samples > COMPONENTS) {
     comp_options *how = NULL;
@@ -98,7 +98,7 @@ static const comp_matrix *choose_points(cli_session *session, comp_dataset *data
     comp_options_free(how);
     if (status == COMP_OK) {
       comp_pca_release(&pca);
-      return comp_dataset_get(dataset, COMP_SLOT_OBSM, "X_pca");
+      return comp_dataset_matrix(dataset, COMP_SLOT_OBSM, "X_pca");
     }
   } else {
     status = comp_matrix_to_dense(made, session->context, comp_dataset_x(dataset));
@@ -118,7 +118,7 @@ static void print_info(const comp_umap_info *info, size_t samples, const umap_op
 
 /* Writes the input with the layout, which is taken over. */
 static comp_status write_result(cli_session *session, const comp_dataset *dataset, comp_matrix *layout,
-                                const umap_options *o, const comp_read_options *read) {
+                                const umap_options *o) {
   const size_t n = comp_matrix_rows(layout);
   comp_dataset *results = NULL;
   comp_matrix *empty = NULL;
@@ -129,10 +129,12 @@ static comp_status write_result(cli_session *session, const comp_dataset *datase
     status = comp_dataset_new(&results, empty, names, NULL);
   }
   if (status == COMP_OK)
-    status = comp_dataset_set(results, COMP_SLOT_OBSM, o->key, layout);
+    status = comp_dataset_set_matrix(results, COMP_SLOT_OBSM, o->key, layout);
   else
     comp_matrix_free(layout);
-  if (status == COMP_OK) status = comp_dataset_update(session->context, results, o->input.path, o->output, read);
+  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, false);
+  if (status == COMP_OK)
+    status = comp_dataset_update(session->context, results, o->input.path, o->output, o->input.read);
   comp_dataset_free(results);
   free(names);
   return status;
@@ -141,12 +143,14 @@ static comp_status write_result(cli_session *session, const comp_dataset *datase
 /* The layout among the samples of another file. */
 static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *info, const comp_matrix *points,
                      const umap_options *o) {
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
-  read.skip_x = true;
+  comp_options *read = NULL;
   comp_dataset *reference = NULL;
   if (strcmp(o->use, "X") == 0)
     return cli_usage_error(session, "--reference needs a matrix of obsm that both files have, not --use X");
-  comp_status status = comp_dataset_read(&reference, session->context, o->reference, &read);
+  comp_status status = comp_options_new(&read, "read");
+  if (status == COMP_OK) status = cli_input_skip(read, true, false);
+  if (status == COMP_OK) status = comp_dataset_read(&reference, session->context, o->reference, read);
+  comp_options_free(read);
   if (status != COMP_OK) return cli_fail_in(session, status, o->reference);
   int code = EXIT_FAILED;
   const comp_matrix *old = find_matrix(session, reference, o->reference, o->use, "--use");
@@ -160,7 +164,7 @@ static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *in
   return code;
 }
 
-static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o, const comp_read_options *read) {
+static int lay_out(cli_session *session, comp_dataset *dataset, const umap_options *o) {
   comp_umap_info info = {0};
   comp_matrix *made, *layout = NULL;
   const comp_matrix *points = choose_points(session, dataset, o, &made);
@@ -176,7 +180,7 @@ static int lay_out(cli_session *session, comp_dataset *dataset, const umap_optio
   if (code == 0) {
     print_info(&info, comp_matrix_rows(points), o);
     if (cli_stdout_flush()) {
-      status = write_result(session, dataset, layout, o, read);
+      status = write_result(session, dataset, layout, o);
       layout = NULL;
       if (status != COMP_OK) code = cli_fail_in(session, status, o->input.path);
     } else {
@@ -190,8 +194,6 @@ static int lay_out(cli_session *session, comp_dataset *dataset, const umap_optio
 
 static int run(cli_session *session, const void *values) {
   const umap_options *o = values;
-  comp_read_options read;
-  if (!cli_input_options(&read, &o->input)) return cli_usage_error(session, "--comment takes one character");
   if (comp_options_given(o->umap, "fast") && o->reference)
     return cli_usage_error(session, "--fast: with --reference samples do not wait for each other anyway");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
@@ -199,12 +201,11 @@ static int run(cli_session *session, const void *values) {
   comp_status status = comp_dataset_check_update(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
-  comp_read_options look = read;
-  look.skip_x = strcmp(o->use, "X") != 0;
-  look.skip_slots = !look.skip_x;
-  status = comp_dataset_read(&dataset, session->context, o->input.path, &look);
+  const bool from_x = strcmp(o->use, "X") == 0;
+  status = cli_input_skip(o->input.read, !from_x, from_x);
+  if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status != COMP_OK) return cli_fail_in(session, status, o->input.path);
-  int code = lay_out(session, dataset, o, &read);
+  int code = lay_out(session, dataset, o);
   comp_dataset_free(dataset);
   return code;
 }

@@ -30,7 +30,9 @@ static const char *bf16_use(void) {
 
 static int run(cli_session *session, const void *values) {
   (void)values;
-  int threads = session->common.threads ? session->common.threads : comp_cpu_count();
+  int64_t threads = 0;
+  comp_options_get_int(&threads, session->common.context, "threads"); /* it has a default */
+  if (threads == 0) threads = comp_cpu_count();
   const char *cap = getenv("COMP_CPU");
   comp_status status = comp_cpu_check();
   if (status != COMP_OK) return cli_fail(session, status);
@@ -41,7 +43,7 @@ static int run(cli_session *session, const void *values) {
   printf("CPU features  %s\n", comp_cpu_features());
   printf("CPU kind      %s%s\n", comp_cpu_kind(), cap && *cap ? " (by the environment variable COMP_CPU)" : "");
   printf("bf16 kernel   %s%s\n", comp_cpu_bf16(), bf16_use());
-  printf("threads       %d\n", threads);
+  printf("threads       %d\n", (int)threads);
   return 0;
 }
 

@@ -30,7 +30,7 @@ static void bash_value(FILE *out, const cli_command *command, const opt_spec *sp
 static void bash_command(FILE *out, const cli_command *command) {
   fprintf(out, "    %s) words=\"", command->name);
   bash_words(out, cli_rows(command->options));
-  bash_words(out, cli_common_options);
+  bash_words(out, cli_rows(cli_common_options));
   fputs("\"; arguments=\"", out);
   const opt_spec *first = cli_rows(command->positionals);
   if (first->name && first->kind == OPT_CHOICE) bash_choices(out, first);
@@ -56,7 +56,7 @@ void cli_completion_bash(FILE *out) {
         out);
   for (const cli_command *const *c = cli_commands; *c; c++) {
     for (const opt_spec *spec = cli_rows((*c)->options); spec->name; spec++) bash_value(out, *c, spec);
-    for (const opt_spec *spec = cli_common_options; spec->name; spec++) bash_value(out, *c, spec);
+    for (const opt_spec *spec = cli_rows(cli_common_options); spec->name; spec++) bash_value(out, *c, spec);
   }
   fputs("  esac\n"
         "  [ -n \"$value\" ] || case $command in\n",
@@ -116,7 +116,7 @@ static void zsh_options(FILE *out, const opt_spec *options) {
 static void zsh_command(FILE *out, const cli_command *command) {
   fprintf(out, "    %s)\n      _arguments", command->name);
   zsh_options(out, cli_rows(command->options));
-  zsh_options(out, cli_common_options);
+  zsh_options(out, cli_rows(cli_common_options));
   for (const opt_spec *spec = cli_rows(command->positionals); spec->name; spec++) {
     fprintf(out, " \\\n        '%s", spec->repeat ? "*" : spec->required ? "" : ":");
     zsh_value(out, spec, spec->name);

@@ -23,7 +23,7 @@ typedef struct column_look {
 static void look_at_numbers(column_look *look, const comp_table *table, size_t column) {
   double sum = 0;
   look->min = INFINITY, look->max = -INFINITY;
-  size_t rows = comp_table_rows(table);
+  size_t rows = comp_table_row_count(table);
   for (size_t i = 0; i < rows; i++) {
     double value = comp_table_number(table, column, i);
     if (isnan(value)) {
@@ -46,7 +46,7 @@ static bool wants_groups(const column_look *look, const comp_table *table, size_
 
 /* It should be released via column_release(). */
 static comp_status column_look_at(column_look *look, const comp_table *table, size_t column) {
-  *look = (column_look){.name = comp_table_name(table, column), .kind = comp_table_kind(table, column)};
+  *look = (column_look){.name = comp_table_column_name(table, column), .kind = comp_table_column_kind(table, column)};
   if (look->kind == COMP_COLUMN_NUMBER) look_at_numbers(look, table, column);
   if (!wants_groups(look, table, column)) return COMP_OK;
   comp_status status = comp_table_groups(&look->groups, table, column);
@@ -123,7 +123,7 @@ static void put_column(FILE *out, const column_look *look, int width) {
 }
 
 static comp_status put_table(FILE *out, const char *title, const comp_table *table, int width) {
-  size_t columns = comp_table_columns(table);
+  size_t columns = comp_table_column_count(table);
   if (columns == 0) return COMP_OK;
   fprintf(out, "%s\n", title);
   for (size_t j = 0; j < columns; j++) {
@@ -142,9 +142,9 @@ static const char *matrix_kind(const comp_matrix *matrix) {
 
 static void put_slot(FILE *out, const char *title, const comp_dataset *dataset, comp_slot slot) {
   char rows[32], cols[32];
-  for (size_t i = 0; i < comp_dataset_count(dataset, slot); i++) {
-    const char *name = comp_dataset_entry_name(dataset, slot, i);
-    const comp_matrix *matrix = comp_dataset_get(dataset, slot, name);
+  for (size_t i = 0; i < comp_dataset_matrix_count(dataset, slot); i++) {
+    const char *name = comp_dataset_matrix_name(dataset, slot, i);
+    const comp_matrix *matrix = comp_dataset_matrix(dataset, slot, name);
     if (i == 0) fprintf(out, "%s\n", title);
     put_name(out, name);
     fprintf(out, "%-13s%s x %s\n", matrix_kind(matrix), text_count(rows, sizeof rows, comp_matrix_rows(matrix)),
@@ -154,7 +154,8 @@ static void put_slot(FILE *out, const char *title, const comp_dataset *dataset, 
 
 /* The share of zeros in X; 0 when it is empty. */
 static double zero_share(const describe_subject *subject) {
-  double all = (double)comp_dataset_samples(subject->dataset) * (double)comp_dataset_features(subject->dataset);
+  double all =
+      (double)comp_dataset_sample_count(subject->dataset) * (double)comp_dataset_feature_count(subject->dataset);
   return all > 0 ? (double)subject->look.zeros / all : 0;
 }
 
@@ -163,8 +164,8 @@ static void put_shape(FILE *out, const describe_subject *subject) {
   snprintf(path, sizeof path, "%s", subject->path);
   fprintf(out, "%s (%s)\n", text_clean(path), subject->format);
   fprintf(out, "%s samples x %s features\n",
-          text_count(samples, sizeof samples, comp_dataset_samples(subject->dataset)),
-          text_count(features, sizeof features, comp_dataset_features(subject->dataset)));
+          text_count(samples, sizeof samples, comp_dataset_sample_count(subject->dataset)),
+          text_count(features, sizeof features, comp_dataset_feature_count(subject->dataset)));
   fputs("X\n", out);
   put_name(out, "kind");
   fprintf(out, "%s, %.1f %% zeros\n", matrix_kind(comp_dataset_x(subject->dataset)), 100 * zero_share(subject));
@@ -233,7 +234,7 @@ static void put_json_column(FILE *out, const column_look *look) {
 
 static comp_status put_json_table(FILE *out, const char *key, const comp_table *table) {
   fprintf(out, ",\n  \"%s\": [", key);
-  for (size_t j = 0; j < comp_table_columns(table); j++) {
+  for (size_t j = 0; j < comp_table_column_count(table); j++) {
     column_look look;
     comp_status status = column_look_at(&look, table, j);
     if (status != COMP_OK) return status;
@@ -247,9 +248,9 @@ static comp_status put_json_table(FILE *out, const char *key, const comp_table *
 
 static void put_json_slot(FILE *out, const char *key, const comp_dataset *dataset, comp_slot slot) {
   fprintf(out, ",\n  \"%s\": [", key);
-  for (size_t i = 0; i < comp_dataset_count(dataset, slot); i++) {
-    const char *name = comp_dataset_entry_name(dataset, slot, i);
-    const comp_matrix *matrix = comp_dataset_get(dataset, slot, name);
+  for (size_t i = 0; i < comp_dataset_matrix_count(dataset, slot); i++) {
+    const char *name = comp_dataset_matrix_name(dataset, slot, i);
+    const comp_matrix *matrix = comp_dataset_matrix(dataset, slot, name);
     fputs(i ? ",\n    {\"name\": " : "\n    {\"name\": ", out);
     json_put_string(out, name);
     fprintf(out, ", \"kind\": \"%s\", \"cols\": %zu}", matrix_kind(matrix), comp_matrix_cols(matrix));
@@ -262,7 +263,7 @@ static void put_json_shape(FILE *out, const describe_subject *subject) {
   fputs("{\n  \"file\": ", out);
   json_put_string(out, subject->path);
   fprintf(out, ",\n  \"format\": \"%s\",\n  \"samples\": %zu,\n  \"features\": %zu,\n  \"x\": {\"kind\": \"%s\"",
-          subject->format, comp_dataset_samples(dataset), comp_dataset_features(dataset),
+          subject->format, comp_dataset_sample_count(dataset), comp_dataset_feature_count(dataset),
           matrix_kind(comp_dataset_x(dataset)));
   put_json_number(out, "zeros", zero_share(subject));
   put_json_number(out, "min", subject->look.min);

@@ -177,11 +177,11 @@ comp_status describe_model_text(FILE *out, const char *path, const comp_model *m
     snprintf(title, sizeof title, "%s", path);
     fprintf(out, "%s (model of comp train)\n", text_clean(title));
     put_network(out, &look, width);
-    snprintf(before, sizeof before, "%.100s, %zu levels:", comp_model_condition(model), comp_model_levels(model));
-    put_names(out, "condition", width, text_clean(before), model, comp_model_levels(model), comp_model_level);
+    snprintf(before, sizeof before, "%.100s, %zu levels:", comp_model_condition(model), comp_model_level_count(model));
+    put_names(out, "condition", width, text_clean(before), model, comp_model_level_count(model), comp_model_level_name);
     char count[32];
-    snprintf(before, sizeof before, "%s:", text_count(count, sizeof count, comp_model_features(model)));
-    put_names(out, "features", width, before, model, comp_model_features(model), comp_model_feature);
+    snprintf(before, sizeof before, "%s:", text_count(count, sizeof count, comp_model_feature_count(model)));
+    put_names(out, "features", width, before, model, comp_model_feature_count(model), comp_model_feature_name);
     put_training(out, &look, comp_model_kernel(model), width);
     put_preparation(out, &look, width);
     put_row(out, "digest", width, "%s%s",
@@ -216,11 +216,11 @@ comp_status describe_model_json(FILE *out, const char *path, const comp_model *m
     put_json_text(out, "kernel", comp_model_kernel(model));
     put_json_text(out, "condition", comp_model_condition(model));
     fputs(",\n  \"levels\": [", out);
-    for (size_t l = 0; l < comp_model_levels(model); l++) {
+    for (size_t l = 0; l < comp_model_level_count(model); l++) {
       if (l) fputs(", ", out);
-      json_put_string(out, comp_model_level(model, l));
+      json_put_string(out, comp_model_level_name(model, l));
     }
-    fprintf(out, "],\n  \"features\": %zu,\n  \"epochs\": %zu", comp_model_features(model),
+    fprintf(out, "],\n  \"features\": %zu,\n  \"epochs\": %zu", comp_model_feature_count(model),
             json_array_size(look.history));
     put_json(out, "last_epoch", look.last);
     put_json(out, "best_epoch", look.best);

@@ -142,7 +142,7 @@ static void list_items(FILE *out, const cli_command *command, int left_width, in
 void cli_help_command(FILE *out, const cli_command *command) {
   char synopsis[512];
   int width = page_width(out);
-  int left_width = options_width(options_width(0, cli_common_options), cli_rows(command->options));
+  int left_width = options_width(options_width(0, cli_rows(cli_common_options)), cli_rows(command->options));
   for (const opt_spec *spec = cli_rows(command->positionals); spec->name; spec++)
     left_width = wider(left_width, spec->name);
   int column = fprintf(out, "Usage: comp %s", command->name);
@@ -154,7 +154,7 @@ void cli_help_command(FILE *out, const cli_command *command) {
   list_positionals(out, command, left_width, width);
   list_items(out, command, left_width, width);
   list_options(out, cli_rows(command->options), command->defaults, left_width, width);
-  list_options(out, cli_common_options, &cli_common_defaults, left_width, width);
+  list_options(out, cli_rows(cli_common_options), NULL, left_width, width);
   list_examples(out, command, width);
 }
 
@@ -179,7 +179,7 @@ void cli_help_overview(FILE *out) {
   fputs("Usage: comp COMMAND [OPTIONS]\n\n", out);
   paragraph(out, CLI_DESCRIPTION, 0, width);
   list_commands(out, width);
-  list_options(out, cli_common_options, &cli_common_defaults, options_width(0, cli_common_options), width);
+  list_options(out, cli_rows(cli_common_options), NULL, options_width(0, cli_rows(cli_common_options)), width);
   putc('\n', out);
   paragraph(out, "'comp COMMAND --help' explains a command and shows examples. " CLI_EXIT_CODES, 0, width);
 }

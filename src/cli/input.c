@@ -1,10 +1,16 @@
-/* input.c: from command line to the library's reading options. */
+/* input.c: what commands set in the library's options of reading and writing. */
 #include "cli/input.h"
 
-bool cli_input_options(comp_read_options *out, const cli_input *input) {
-  *out = input->read;
-  if (out->names) out->no_header = true; /* they are of no use to a table that has names */
-  if (!input->comment) return true;
-  out->comment = input->comment[0];
-  return input->comment[0] && !input->comment[1];
+#include <string.h>
+
+comp_status cli_input_skip(comp_options *read, bool x, bool slots) {
+  comp_status status = comp_options_set_bool(read, "skip-x", x);
+  return status == COMP_OK ? comp_options_set_bool(read, "skip-slots", slots) : status;
+}
+
+comp_status cli_input_carry(comp_options *write, const comp_options *read, const char *path) {
+  const char *format;
+  comp_status status = comp_file_format(&format, path);
+  if (status != COMP_OK || strcmp(format, "h5ad") != 0 || comp_options_given(read, "raw")) return status;
+  return comp_options_set(write, "carry-from", path);
 }

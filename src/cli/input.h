@@ -14,12 +14,8 @@
 
 typedef struct cli_input {
   const char *path;
-  comp_read_options read;
-  const char *comment;
+  comp_options *read; /* of the kind "read" */
 } cli_input;
-
-#define CLI_INPUT_INIT                                                                                                 \
-  { NULL, COMP_READ_OPTIONS_INIT, NULL }
 
 #define CLI_INPUT_FILE(type, member)                                                                                   \
   {                                                                                                                    \
@@ -27,27 +23,14 @@ typedef struct cli_input {
                             .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz)"                  \
   }
 
-/* clang-format off */
 #define CLI_INPUT_ROWS(type, member)                                                                                   \
-  {"metadata", .kind = OPT_FILE, OPT_FIELD(type, member.read.metadata), .metavar = "FILE", .group = "Input",           \
-   .help = "a table whose columns are joined to the samples by name"},                                                 \
-  {"layer", .kind = OPT_STRING, OPT_FIELD(type, member.read.layer), .metavar = "NAME", .group = "Input",               \
-   .help = "take this layer in place of X"},                                                                           \
-  {"raw", .kind = OPT_FLAG, OPT_FIELD(type, member.read.raw), .group = "Input",                                        \
-   .help = "take raw/X with its features in place of X"},                                                              \
-  {"transpose", .kind = OPT_FLAG, OPT_FIELD(type, member.read.transpose), .group = "Input",                            \
-   .help = "a text table has features as rows"},                                                                       \
-  {"no-header", .kind = OPT_FLAG, OPT_FIELD(type, member.read.no_header), .group = "Input",                            \
-   .help = "a text table has no line of column names"},                                                                \
-  {"names", .kind = OPT_STRING, OPT_FIELD(type, member.read.names), .metavar = "A,B,...", .group = "Input",            \
-   .help = "column names of a text table, which has no line of them"},                                                           \
-  {"missing", .kind = OPT_STRING, OPT_FIELD(type, member.read.missing), .metavar = "A,B,...", .group = "Input",        \
-   .help = "further text that means a missing value in a text table, such as '?'"},                                    \
-  {"comment", .kind = OPT_STRING, OPT_FIELD(type, member.comment), .metavar = "C", .group = "Input",                   \
-   .help = "lines of a text table that start with this character are skipped"}
-/* clang-format on */
+  { .rows = "read", .without = "skip-x skip-slots", OPT_FIELD(type, member.read) }
 
-/* The options for the library. False when --comment is not one character. */
-bool cli_input_options(comp_read_options *out, const cli_input *input);
+/* Sets what is not read: X, or layers and obsm. */
+comp_status cli_input_skip(comp_options *read, bool x, bool slots);
+
+/* What else an .h5ad holds (uns, ...) goes along to another .h5ad, where it still fits the matrix: sets `write`, which
+ * is of the kind "write". */
+comp_status cli_input_carry(comp_options *write, const comp_options *read, const char *path);
 
 #endif

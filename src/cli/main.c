@@ -60,8 +60,7 @@ static int run_command(cli_session *session, int argc, char **argv) {
   void *values = malloc(command->options_size + 1); /* + 1: some have no options of their own */
   if (!values) return cli_error(session, EXIT_FAILED, "out of memory");
   if (command->defaults) memcpy(values, command->defaults, command->options_size);
-  session->common = cli_common_defaults;
-  opt_set sets[] = {{cli_rows(command->options), values, {0}}, {cli_common_options, &session->common, {0}}};
+  opt_set sets[] = {{cli_rows(command->options), values, {0}}, {cli_rows(cli_common_options), &session->common, {0}}};
   opt_set positionals = {cli_rows(command->positionals), values, {0}};
   char message[1024];
   int code = 0;
@@ -77,6 +76,7 @@ static int run_command(cli_session *session, int argc, char **argv) {
     break;
   }
   opt_release(&sets[0]);
+  opt_release(&sets[1]);
   opt_release(&positionals);
   free(values);
   return code;

@@ -176,7 +176,7 @@ void cli_man_command(FILE *out, const cli_command *command) {
   positionals(out, command);
   items(out, command);
   options(out, cli_rows(command->options), command->defaults);
-  options(out, cli_common_options, &cli_common_defaults);
+  options(out, cli_rows(cli_common_options), NULL);
   examples(out, command);
   ending(out, "comp(1)");
 }
@@ -197,6 +197,6 @@ void cli_man_overview(FILE *out) {
     fprintf(out, ".TP\n\\fBcomp\\-%s\\fR(1)\n", (*c)->name);
     roff_paragraph(out, (*c)->summary);
   }
-  options(out, cli_common_options, &cli_common_defaults);
+  options(out, cli_rows(cli_common_options), NULL);
   ending(out, "The page of each command, such as comp-help(1)");
 }

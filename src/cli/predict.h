@@ -11,9 +11,6 @@ typedef struct predict_options {
   comp_options *how;
 } predict_options;
 
-#define PREDICT_OPTIONS_INIT                                                                                           \
-  { .input = CLI_INPUT_INIT }
-
 /* clang-format off */
 #define PREDICT_FILES                                                                                                  \
   CLI_INPUT_FILE(predict_options, input),                                                                              \

@@ -54,7 +54,7 @@ typedef struct run_job {
   comp_context *context;
   run_options own; /* what `options` points to */
   const run_options *options;
-  comp_read_options read;
+  comp_options *read;
   bool table;         /* columns of all kinds, not measurements of genes */
   bool encoded;       /* a table, or the data set that comp prep made of one */
   const char *format; /* of the input */

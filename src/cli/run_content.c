@@ -15,9 +15,9 @@ static uint64_t mix_matrix(uint64_t seed, const comp_matrix *m) {
 
 static uint64_t mix_table(uint64_t seed, const comp_table *table) {
   char buffer[64];
-  for (size_t c = 0; c < comp_table_columns(table); c++) {
-    seed = run_mix_text(seed, comp_table_name(table, c));
-    for (size_t i = 0; i < comp_table_rows(table); i++)
+  for (size_t c = 0; c < comp_table_column_count(table); c++) {
+    seed = run_mix_text(seed, comp_table_column_name(table, c));
+    for (size_t i = 0; i < comp_table_row_count(table); i++)
       seed = run_mix_text(seed, comp_table_format(table, c, i, buffer, sizeof buffer));
   }
   return seed;
@@ -25,8 +25,10 @@ static uint64_t mix_table(uint64_t seed, const comp_table *table) {
 
 uint64_t run_content_prepared(const comp_dataset *dataset) {
   uint64_t id = mix_matrix(1, comp_dataset_x(dataset));
-  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) id = run_mix_text(id, comp_dataset_obs_name(dataset, i));
-  for (size_t j = 0; j < comp_dataset_features(dataset); j++) id = run_mix_text(id, comp_dataset_var_name(dataset, j));
+  for (size_t i = 0; i < comp_dataset_sample_count(dataset); i++)
+    id = run_mix_text(id, comp_dataset_obs_name(dataset, i));
+  for (size_t j = 0; j < comp_dataset_feature_count(dataset); j++)
+    id = run_mix_text(id, comp_dataset_var_name(dataset, j));
   id = mix_table(mix_table(id, comp_dataset_obs(dataset)), comp_dataset_var(dataset));
   return run_mix_text(id, comp_dataset_record(dataset));
 }
@@ -41,10 +43,10 @@ json_t *run_content_list(const comp_dataset *dataset) {
   run_hex(text, run_content_prepared(dataset));
   json_t *list = json_pack("{s:s}", "prepared", text);
   for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
-    for (size_t i = 0; i < comp_dataset_count(dataset, (comp_slot)s); i++) {
-      const char *entry = comp_dataset_entry_name(dataset, (comp_slot)s, i);
+    for (size_t i = 0; i < comp_dataset_matrix_count(dataset, (comp_slot)s); i++) {
+      const char *entry = comp_dataset_matrix_name(dataset, (comp_slot)s, i);
       snprintf(name, sizeof name, "%s/%s", slots[s], entry);
-      run_hex(text, run_content_matrix(comp_dataset_get(dataset, (comp_slot)s, entry)));
+      run_hex(text, run_content_matrix(comp_dataset_matrix(dataset, (comp_slot)s, entry)));
       if (list) json_object_set_new(list, name, json_string(text));
     }
   return list;

@@ -109,7 +109,7 @@ static void show_option(run_job *job, const comp_options *options, const comp_op
   snprintf(name, sizeof name, "--%s", comp_option_name(option));
   const char *text = comp_options_get(options, comp_option_name(option), value, sizeof value);
   size_t count;
-  const char *const *items = comp_options_get_list(options, comp_option_name(option), &count);
+  const char *const *items = comp_options_get_list(&count, options, comp_option_name(option));
   for (size_t i = 0; i < count && !text; i++) add(job, name, items[i], false); /* names are one text */
   if (comp_option_get_type(option) == COMP_OPTION_BOOL && text && strcmp(text, "true") == 0)
     add(job, name, NULL, false);
@@ -124,7 +124,7 @@ void run_line_options(run_job *job, const comp_options *options) {
     if (comp_options_given(options, comp_option_name(option))) show_option(job, options, option);
   if (!job->line.key || comp_options_to_json(&text, options) != COMP_OK) return;
   fprintf(job->line.key, " %s %s", comp_options_kind(options), text);
-  free(text);
+  comp_free(text);
 }
 
 static void release_line(run_line *l) {
@@ -225,11 +225,14 @@ static comp_dataset *old_data(run_job *job) {
   if (job->old_data_read) return job->old_data;
   job->old_data_read = true;
   if (!job->old || access(run_path(job, "data.h5ad"), F_OK) != 0) return NULL;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
-  read.skip_x = true;
-  if (comp_dataset_read(&job->old_data, job->context, run_path(job, "data.h5ad"), &read) != COMP_OK) return NULL;
-  if (comp_dataset_samples(job->old_data) != comp_dataset_samples(job->dataset) ||
-      comp_dataset_features(job->old_data) != comp_dataset_features(job->dataset)) {
+  comp_options *read = NULL;
+  comp_status status = comp_options_new(&read, "read");
+  if (status == COMP_OK) status = cli_input_skip(read, true, false);
+  if (status == COMP_OK) status = comp_dataset_read(&job->old_data, job->context, run_path(job, "data.h5ad"), read);
+  comp_options_free(read);
+  if (status != COMP_OK) return NULL;
+  if (comp_dataset_sample_count(job->old_data) != comp_dataset_sample_count(job->dataset) ||
+      comp_dataset_feature_count(job->old_data) != comp_dataset_feature_count(job->dataset)) {
     comp_dataset_free(job->old_data);
     job->old_data = NULL;
   }
@@ -289,12 +292,12 @@ static bool take_over(run_job *job, const char *output) {
   comp_matrix *copy = NULL;
   if (!is_matrix(output, &slot, &name)) return file_is_intact(job->work, job->old, output);
   comp_dataset *old = job->reused ? job->dataset : old_data(job);
-  const comp_matrix *matrix = old ? comp_dataset_get(old, slot, name) : NULL;
+  const comp_matrix *matrix = old ? comp_dataset_matrix(old, slot, name) : NULL;
   if (matrix && !is_digest(json_object_get(job->old, "content"), output, run_content_matrix(matrix))) return false;
   if (matrix && job->reused) return true;
   if (!matrix || comp_matrix_select(&copy, job->context, matrix, NULL, 0, NULL, 0) != COMP_OK) return false;
-  comp_dataset_remove(old, slot, name); /* it is not needed twice */
-  return comp_dataset_set(job->dataset, slot, name, copy) == COMP_OK;
+  comp_dataset_remove_matrix(old, slot, name); /* it is not needed twice */
+  return comp_dataset_set_matrix(job->dataset, slot, name, copy) == COMP_OK;
 }
 
 /* Lists the outputs and takes the fingerprint. */

@@ -97,9 +97,9 @@ static int check_layers(run_job *job) {
   const comp_groups *g = &job->conditions;
   char first[COMP_LAYER_NAME_SIZE], second[COMP_LAYER_NAME_SIZE];
   for (size_t a = 0; a < g->n_levels; a++) {
-    comp_counterfactual_layer(first, g->levels[a]);
+    comp_counterfactual_layer_name(first, g->levels[a]);
     for (size_t b = a + 1; b < g->n_levels; b++) {
-      comp_counterfactual_layer(second, g->levels[b]);
+      comp_counterfactual_layer_name(second, g->levels[b]);
       if (strcmp(first, second) == 0)
         return cli_error(
             job->session, EXIT_FAILED,
@@ -145,9 +145,9 @@ static bool is_kept(const comp_table *obs, size_t column, const char *values, si
 /* The rows that --keep leaves. *out should be freed via comp_table_free(). */
 static comp_status keep_rows(comp_table **out, const run_job *job, const comp_table *obs) {
   const char *const *keep = job->options->keep;
-  size_t n = 0, column, *rows = malloc((comp_table_rows(obs) + 1) * sizeof *rows);
+  size_t n = 0, column, *rows = malloc((comp_table_row_count(obs) + 1) * sizeof *rows);
   comp_status status = rows ? COMP_OK : COMP_ERR_MEMORY;
-  for (size_t i = 0; rows && i < comp_table_rows(obs); i++) rows[n++] = i;
+  for (size_t i = 0; rows && i < comp_table_row_count(obs); i++) rows[n++] = i;
   for (size_t k = 0; k < job->options->n_keep && status == COMP_OK; k++) {
     const char *equals = strchr(keep[k], '=');
     if (!equals) continue; /* comp_prep_options_check() says so */
@@ -181,7 +181,8 @@ int run_check_data(run_job *job) {
   if (status != COMP_OK) return cli_fail(job->session, status);
   bool text = strcmp(job->format, "csv") == 0;
   job->table = strcmp(o->as, "table") == 0 ||
-               (strcmp(o->as, "auto") == 0 && text && !job->read.metadata && !job->read.transpose);
+               (strcmp(o->as, "auto") == 0 && text && !comp_options_given(job->read, "metadata") &&
+                !comp_options_given(job->read, "transpose"));
   if (job->table && !text)
     return cli_error(job->session, EXIT_FAILED, "%s: not a text table: --as table is for .csv and .tsv", o->input.path);
   const char *counts = o->hvg ? "--hvg" : o->no_hvg ? "--no-hvg" : o->n_keep ? "--keep" : NULL;
@@ -193,17 +194,18 @@ int run_check_data(run_job *job) {
   int code;
   if (job->table) {
     comp_table *table = NULL;
-    status = comp_table_read(&table, job->context, o->input.path, &job->read);
+    status = comp_table_read(&table, job->context, o->input.path, job->read);
     code = status == COMP_OK ? check_obs(job, table) : cli_fail_in(job->session, status, o->input.path);
     comp_table_free(table);
     return code;
   }
-  comp_read_options read = job->read;
+  comp_options *read = NULL;
   comp_dataset *names = NULL;
-  read.skip_slots = true;
-  read.skip_x = !text; /* a text table is told apart by its values */
-  read.layer = NULL;
-  status = comp_dataset_read(&names, job->context, o->input.path, &read);
+  status = comp_options_copy(&read, job->read);
+  if (status == COMP_OK) status = cli_input_skip(read, !text, true); /* a text table is told apart by its values */
+  if (status == COMP_OK) status = comp_options_set(read, "layer", NULL);
+  if (status == COMP_OK) status = comp_dataset_read(&names, job->context, o->input.path, read);
+  comp_options_free(read);
   comp_table *kept = NULL;
   if (status == COMP_OK) status = keep_rows(&kept, job, comp_dataset_obs(names));
   code = status == COMP_OK ? check_obs(job, kept) : cli_fail_in(job->session, status, o->input.path);
@@ -215,17 +217,17 @@ int run_check_data(run_job *job) {
 /* ---- Preparation ----------------------------------------------------------------------------------------------- */
 
 static void add_input(run_job *job) {
-  const comp_read_options *r = &job->read;
+  const comp_options *r = job->read;
   run_line_own(job, "-i", job->options->input.path);
   run_line_path(job, "-o", "data.h5ad");
-  run_line_own(job, "--metadata", r->metadata); /* its bytes are part of the digest */
-  run_line_text(job, "--layer", r->layer);
-  if (r->raw) run_line_flag(job, "--raw");
-  if (r->transpose) run_line_flag(job, "--transpose");
-  if (r->no_header) run_line_flag(job, "--no-header");
-  run_line_text(job, "--names", r->names);
-  run_line_text(job, "--missing", r->missing);
-  run_line_text(job, "--comment", job->options->input.comment);
+  run_line_own(job, "--metadata", comp_options_get(r, "metadata", NULL, 0)); /* its bytes are part of the digest */
+  run_line_text(job, "--layer", comp_options_get(r, "layer", NULL, 0));
+  if (comp_options_given(r, "raw")) run_line_flag(job, "--raw");
+  if (comp_options_given(r, "transpose")) run_line_flag(job, "--transpose");
+  if (comp_options_given(r, "no-header") || comp_options_given(r, "names")) run_line_flag(job, "--no-header");
+  run_line_text(job, "--names", comp_options_get(r, "names", NULL, 0));
+  run_line_text(job, "--missing", comp_options_get(r, "missing", NULL, 0));
+  run_line_text(job, "--comment", comp_options_get(r, "comment", NULL, 0));
 }
 
 /* Everything that the preparation depends on, as one number. */
@@ -258,7 +260,7 @@ static void prepared(run_job *job) {
 static bool is_identifier(const comp_table *table, size_t column) {
   comp_groups g = {0};
   size_t known = 0;
-  comp_column_kind kind = comp_table_kind(table, column);
+  comp_column_kind kind = comp_table_column_kind(table, column);
   if (kind != COMP_COLUMN_STRING && kind != COMP_COLUMN_CATEGORICAL) return false;
   if (comp_table_groups(&g, table, column) != COMP_OK) return false;
   for (size_t l = 0; l < g.n_levels; l++) known += g.counts[l];
@@ -276,11 +278,11 @@ static bool is_in(const char *const *names, size_t n, const char *name) {
 /* Leaves out columns that name rows, besides those of the user. */
 static comp_status drop_identifiers(comp_options *t, run_job *job, const comp_table *table) {
   comp_status status = COMP_OK;
-  for (size_t c = 0; c < comp_table_columns(table) && status == COMP_OK; c++) {
-    const char *name = comp_table_name(table, c);
+  for (size_t c = 0; c < comp_table_column_count(table) && status == COMP_OK; c++) {
+    const char *name = comp_table_column_name(table, c);
     size_t n_obs, n_drop;
-    const char *const *obs = comp_options_get_list(t, "obs", &n_obs);
-    const char *const *drop = comp_options_get_list(t, "drop", &n_drop);
+    const char *const *obs = comp_options_get_list(&n_obs, t, "obs");
+    const char *const *drop = comp_options_get_list(&n_drop, t, "drop");
     if (is_in(obs, n_obs, name) || is_in(drop, n_drop, name) || !is_identifier(table, c)) continue;
     status = comp_options_add(t, "drop", name);
     run_say(job, "column '%s' is left out: nearly every row has a value of its own, as names of rows have", name);
@@ -304,10 +306,10 @@ static bool has_missing(const comp_table *table, const comp_options *t) {
   char buffer[256];
   bool leaves_out = false;
   size_t n;
-  const char *const *drop = comp_options_get_list(t, "drop", &n);
-  if (comp_options_get_bool(t, "drop-missing", &leaves_out) != COMP_OK || leaves_out) return false;
-  for (size_t c = 0; c < comp_table_columns(table); c++)
-    for (size_t i = 0; i < comp_table_rows(table) && !is_in(drop, n, comp_table_name(table, c)); i++)
+  const char *const *drop = comp_options_get_list(&n, t, "drop");
+  if (comp_options_get_bool(&leaves_out, t, "drop-missing") != COMP_OK || leaves_out) return false;
+  for (size_t c = 0; c < comp_table_column_count(table); c++)
+    for (size_t i = 0; i < comp_table_row_count(table) && !is_in(drop, n, comp_table_column_name(table, c)); i++)
       if (comp_table_format(table, c, i, buffer, sizeof buffer)[0] == '\0') return true;
   return false;
 }
@@ -316,7 +318,7 @@ static int encode_table(run_job *job) {
   const run_options *o = job->options;
   comp_options *t = NULL;
   comp_table *table = NULL;
-  comp_status status = comp_table_read(&table, job->context, o->input.path, &job->read);
+  comp_status status = comp_table_read(&table, job->context, o->input.path, job->read);
   if (status == COMP_OK) status = tabular_options(&t, job, table);
   if (status == COMP_OK) {
     run_line_start(job, "prep", "prep");
@@ -337,7 +339,7 @@ static int encode_table(run_job *job) {
 /* What to do with values that look like this, and why. */
 static comp_status plan(comp_options *p, run_job *job, const comp_data_look *look) {
   const run_options *o = job->options;
-  size_t features = comp_dataset_features(job->dataset);
+  size_t features = comp_dataset_feature_count(job->dataset);
   comp_status status = COMP_OK;
   const char *why = NULL;
   switch (look->kind) {
@@ -383,7 +385,7 @@ static void show_plan(run_job *job, const comp_options *p) {
 static void tell_replaced(run_job *job) {
   static const char *const names[] = {"X_comp", "X_umap", "X_umap_before", "X_pca"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (comp_dataset_get(job->dataset, COMP_SLOT_OBSM, names[i]))
+    if (comp_dataset_matrix(job->dataset, COMP_SLOT_OBSM, names[i]))
       run_say(job, "obsm/%s of the input gets a new value in %s/data.h5ad; the input itself stays as it is", names[i],
               job->folder);
 }
@@ -392,13 +394,13 @@ static int prepare_counts(run_job *job) {
   const run_options *o = job->options;
   comp_options *p = NULL;
   comp_data_look look;
-  comp_status status = comp_dataset_read(&job->dataset, job->context, o->input.path, &job->read);
+  comp_status status = comp_dataset_read(&job->dataset, job->context, o->input.path, job->read);
   if (status == COMP_OK) status = comp_data_look_at(&look, job->context, comp_dataset_x(job->dataset));
   if (status != COMP_OK) return cli_fail_in(job->session, status, o->input.path);
   char samples[32], features[32];
   run_say(job, "%s: %s samples x %s features, %s", o->input.path,
-          text_count(samples, sizeof samples, comp_dataset_samples(job->dataset)),
-          text_count(features, sizeof features, comp_dataset_features(job->dataset)),
+          text_count(samples, sizeof samples, comp_dataset_sample_count(job->dataset)),
+          text_count(features, sizeof features, comp_dataset_feature_count(job->dataset)),
           comp_matrix_get_kind(comp_dataset_x(job->dataset)) == COMP_CSR ? "sparse" : "dense");
   int code = 0;
   status = comp_options_copy(&p, o->prep);
@@ -445,7 +447,7 @@ int run_prepare(run_job *job) {
   job->conditions = (comp_groups){0};
   if (!code) code = check_obs(job, comp_dataset_obs(job->dataset));
   comp_groups_release(&before);
-  size_t n = comp_dataset_samples(job->dataset);
+  size_t n = comp_dataset_sample_count(job->dataset);
   job->k = job->options->k != OPT_UNSET_INT ? (size_t)job->options->k : n >= 1000 ? 100 : n / 10 < 5 ? 5 : n / 10;
   if (!code && job->k < 100 && job->options->k == OPT_UNSET_INT)
     run_say(job, "%zu samples: metrics look at %zu neighbours in place of 100", n, job->k);

@@ -44,15 +44,15 @@ static void in_place(run_job *job) {
  * does. */
 static bool takes_protect(const run_job *job) {
   enum { LEAST_FEATURES = 20 };
-  bool few = job->dataset && comp_dataset_features(job->dataset) < LEAST_FEATURES;
+  bool few = job->dataset && comp_dataset_feature_count(job->dataset) < LEAST_FEATURES;
   return !comp_options_given(job->options->train, "preset") && job->options->protect && job->encoded && !few;
 }
 
 /* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. */
 static comp_status limit_batch(comp_options *t, const run_job *job) {
   char preset[64];
-  int64_t batch, quarter = job->dataset ? (int64_t)comp_dataset_samples(job->dataset) / 4 : INT64_MAX;
-  comp_status status = comp_options_get_int(t, "batch", &batch);
+  int64_t batch, quarter = job->dataset ? (int64_t)comp_dataset_sample_count(job->dataset) / 4 : INT64_MAX;
+  comp_status status = comp_options_get_int(&batch, t, "batch");
   if (status != COMP_OK || comp_options_given(t, "batch") || batch <= quarter) return status;
   if (strcmp(comp_options_get(t, "preset", preset, sizeof preset), "protect") != 0) return COMP_OK;
   return comp_options_set_int(t, "batch", quarter < 32 ? 32 : quarter);
@@ -111,7 +111,7 @@ static int record_training(run_job *job) {
   comp_status status = comp_training_json(&text, job->model);
   if (status != COMP_OK) return fail(job, status);
   json_object_set_new(job->record, "training", json_loads(text, 0, NULL));
-  comp_text_free(text);
+  comp_free(text);
   return 0;
 }
 
@@ -142,7 +142,8 @@ int run_train(run_job *job) {
 
 /* As many as there can be, up to COMPONENTS. */
 static size_t count_components(const run_job *job) {
-  size_t n = comp_dataset_samples(job->dataset) - 1, f = comp_dataset_features(job->dataset), most = n < f ? n : f;
+  size_t n = comp_dataset_sample_count(job->dataset) - 1, f = comp_dataset_feature_count(job->dataset),
+         most = n < f ? n : f;
   return most < COMPONENTS ? most : COMPONENTS;
 }
 
@@ -173,7 +174,7 @@ static int embed(run_job *job) {
   if (run_step_needed(job, job->trained, one(list, "obsm/X_comp"))) {
     comp_matrix *z;
     comp_status status = comp_embed(&z, NULL, job->context, job->model, job->dataset, NULL);
-    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, "X_comp", z);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, COMP_SLOT_OBSM, "X_comp", z);
     if (status != COMP_OK) return fail(job, status);
   }
   return run_step_done(job);
@@ -194,8 +195,8 @@ static int map(run_job *job, const char *use, const char *key, uint64_t upstream
   if (status == COMP_OK) run_line_options(job, u);
   if (status == COMP_OK && run_step_needed(job, upstream, one(list, output))) {
     comp_matrix *layout;
-    status = comp_umap_run(&layout, NULL, job->context, comp_dataset_get(job->dataset, COMP_SLOT_OBSM, use), u);
-    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_OBSM, key, layout);
+    status = comp_umap_run(&layout, NULL, job->context, comp_dataset_matrix(job->dataset, COMP_SLOT_OBSM, use), u);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, COMP_SLOT_OBSM, key, layout);
   }
   comp_options_free(u);
   return status == COMP_OK ? run_step_done(job) : fail(job, status);
@@ -205,12 +206,12 @@ static int map(run_job *job, const char *use, const char *key, uint64_t upstream
 static comp_status merge(run_job *job, comp_dataset *results) {
   comp_status status = COMP_OK;
   for (int slot = 0; slot < 2; slot++)
-    for (size_t i = 0; i < comp_dataset_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
-      const char *name = comp_dataset_entry_name(results, (comp_slot)slot, i);
+    for (size_t i = 0; i < comp_dataset_matrix_count(results, (comp_slot)slot) && status == COMP_OK; i++) {
+      const char *name = comp_dataset_matrix_name(results, (comp_slot)slot, i);
       comp_matrix *copy;
-      status =
-          comp_matrix_select(&copy, job->context, comp_dataset_get(results, (comp_slot)slot, name), NULL, 0, NULL, 0);
-      if (status == COMP_OK) status = comp_dataset_set(job->dataset, (comp_slot)slot, name, copy);
+      status = comp_matrix_select(&copy, job->context, comp_dataset_matrix(results, (comp_slot)slot, name), NULL, 0,
+                                  NULL, 0);
+      if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, (comp_slot)slot, name, copy);
     }
   return status;
 }
@@ -320,7 +321,7 @@ static int predict(run_job *job, const char *to, const char *layer, bool correct
     comp_matrix *values = prediction.values;
     prediction.values = NULL;
     comp_prediction_release(&prediction);
-    if (status == COMP_OK) status = comp_dataset_set(job->dataset, COMP_SLOT_LAYERS, layer, values);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(job->dataset, COMP_SLOT_LAYERS, layer, values);
   }
   comp_options_free(c);
   return status == COMP_OK ? run_step_done(job) : fail(job, status);
@@ -334,7 +335,7 @@ int run_predict(run_job *job) {
     if (g->counts[l] > g->counts[largest]) largest = l;
     if (!job->goal || (job->options->to && strcmp(job->options->to, g->levels[l]) != 0)) continue;
     char layer[COMP_LAYER_NAME_SIZE];
-    comp_counterfactual_layer(layer, g->levels[l]);
+    comp_counterfactual_layer_name(layer, g->levels[l]);
     if (!code) code = predict(job, g->levels[l], layer, false);
   }
   if (!code && job->goal && !job->options->no_correct) code = predict(job, g->levels[largest], "corrected", true);
@@ -352,7 +353,7 @@ bool run_makes(run_job *job, const char *output) {
   if (strcmp(output, "obsm/X_pca") == 0 || strcmp(output, "obsm/X_comp") == 0) return true;
   if (strcmp(output, "layers/corrected") == 0) return job->goal && !o->no_correct;
   for (size_t l = 0; l < g->n_levels && job->goal; l++) {
-    comp_counterfactual_layer(name, g->levels[l]);
+    comp_counterfactual_layer_name(name, g->levels[l]);
     snprintf(layer, sizeof layer, "layers/%s", name);
     if (strcmp(output, layer) == 0) return !o->to || strcmp(o->to, g->levels[l]) == 0;
   }
@@ -367,14 +368,15 @@ bool run_makes(run_job *job, const char *output) {
 }
 
 int run_save_data(run_job *job) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp_options *write = NULL;
   const char *path = run_path(job, "data.h5ad");
-  if (job->reused)
-    write.carry_from = path;
-  else if (strcmp(job->format, "h5ad") == 0 && !job->read.raw)
-    write.carry_from = job->options->input.path;
+  comp_status status = comp_options_new(&write, "write");
+  if (status == COMP_OK)
+    status = job->reused ? comp_options_set(write, "carry-from", path)
+                         : cli_input_carry(write, job->read, job->options->input.path);
   job->data_changed++;
-  comp_status status = comp_dataset_write(job->context, job->dataset, path, &write);
+  if (status == COMP_OK) status = comp_dataset_write(job->context, job->dataset, path, write);
+  comp_options_free(write);
   return status == COMP_OK ? 0 : fail(job, status);
 }
 
@@ -384,9 +386,9 @@ int run_write_data(run_job *job) {
   size_t left = 0;
   if (job->old_data && job->data_changed == 0)
     for (int slot = 0; slot < 2; slot++)
-      for (size_t i = 0; i < comp_dataset_count(job->old_data, (comp_slot)slot); i++)
-        if (!comp_dataset_get(job->dataset, (comp_slot)slot,
-                              comp_dataset_entry_name(job->old_data, (comp_slot)slot, i)))
+      for (size_t i = 0; i < comp_dataset_matrix_count(job->old_data, (comp_slot)slot); i++)
+        if (!comp_dataset_matrix(job->dataset, (comp_slot)slot,
+                                 comp_dataset_matrix_name(job->old_data, (comp_slot)slot, i)))
           left++;
   int code = !there || job->data_changed > 0 || left > 0 ? run_save_data(job) : 0;
   comp_dataset_free(job->old_data);
@@ -431,7 +433,7 @@ static void list_changes(change_list *list, const run_job *job) {
           list->left++;
           continue;
         }
-        comp_counterfactual_layer(list->layers[list->n], to);
+        comp_counterfactual_layer_name(list->layers[list->n], to);
         list->from[list->n] = from;
         list->to[list->n++] = to;
       }
@@ -592,29 +594,36 @@ static const struct {
                 {"strip", "strip"},
                 {"metrics", "metrics"}};
 
-static comp_status draw(run_job *job, picture kind, const char *path) {
+static comp_status draw_with(run_job *job, picture kind, const char *path, comp_options *f) {
   const run_options *o = job->options;
   const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {o->condition, o->label ? o->label : o->target};
   const char *scores = run_path(job, "scores.json");
-  comp_figure_options f = COMP_FIGURE_OPTIONS_INIT;
-  comp_figure_effect e = COMP_FIGURE_EFFECT_INIT;
-  e.condition = o->condition;
-  e.label = o->label;
-  e.source = job->source;
-  e.target = job->goal;
+  comp_status status = comp_options_set(f, "condition", o->condition);
+  if (status == COMP_OK) status = comp_options_set(f, "label", o->label);
+  if (status == COMP_OK) status = comp_options_set(f, "from", job->source);
+  if (status == COMP_OK) status = comp_options_set(f, "to", job->goal);
+  if (status != COMP_OK) return status;
   switch (kind) {
   case PICTURE_MAP:
-    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, columns[1] ? 2 : 1, &f);
+    return comp_figure_scatter(job->context, job->dataset, path, maps, 2, columns, columns[1] ? 2 : 1, f);
   case PICTURE_HISTORY:
-    return comp_figure_history(job->model, path, &f);
+    return comp_figure_history(job->model, path, f);
   case PICTURE_CHANGE:
-    return comp_figure_counterfactual(job->context, job->dataset, path, &e, &f);
+    return comp_figure_counterfactual(job->context, job->dataset, path, f);
   case PICTURE_STRIP:
-    return comp_figure_strip(job->context, job->dataset, path, &e, &f);
+    return comp_figure_strip(job->context, job->dataset, path, f);
   case PICTURE_METRICS:
-    return comp_figure_metrics(&scores, 1, path, &f);
+    return comp_figure_metrics(&scores, 1, path, f);
   }
   return COMP_OK;
+}
+
+static comp_status draw(run_job *job, picture kind, const char *path) {
+  comp_options *figure = NULL;
+  comp_status status = comp_options_new(&figure, "figure");
+  if (status == COMP_OK) status = draw_with(job, kind, path, figure);
+  comp_options_free(figure);
+  return status;
 }
 
 static int draw_step(run_job *job, picture kind) {
@@ -664,11 +673,29 @@ static const char *now(char *buffer, size_t size) {
   return buffer;
 }
 
+static comp_status write_page(run_job *job, const char *diagnose) {
+  const run_options *o = job->options;
+  const char *scores = run_path(job, "scores.json");
+  char created[64];
+  comp_options *r = NULL;
+  comp_status status = comp_options_new(&r, "report");
+  if (status == COMP_OK) status = comp_options_set(r, "source", o->input.path);
+  if (status == COMP_OK) status = comp_options_set(r, "condition", o->condition);
+  if (status == COMP_OK) status = comp_options_set(r, "label", o->label);
+  if (status == COMP_OK) status = comp_options_set_list(r, "scores", &scores, 1);
+  if (status == COMP_OK) status = comp_options_set(r, "diagnose", diagnose);
+  if (status == COMP_OK) status = comp_options_set(r, "created", now(created, sizeof created));
+  if (status == COMP_OK) status = comp_options_set(r, "before", o->no_umap ? "X_pca" : NULL);
+  if (status == COMP_OK) status = comp_options_set(r, "after", o->no_umap ? "X_comp" : NULL);
+  if (status == COMP_OK)
+    status = comp_report_write(job->context, job->dataset, job->model, run_path(job, "report.html"), r);
+  comp_options_free(r);
+  return status;
+}
+
 static int page(run_job *job) {
   const run_options *o = job->options;
-  const char *list[2], *scores = run_path(job, "scores.json");
-  char created[64];
-  comp_report_options r = COMP_REPORT_OPTIONS_INIT;
+  const char *list[2];
   run_line_start(job, "report", "report");
   run_line_path(job, "-i", "data.h5ad");
   run_line_path(job, "-m", "model.safetensors");
@@ -684,16 +711,7 @@ static int page(run_job *job) {
   }
   run_line_path(job, "-o", "report.html");
   if (run_step_needed(job, job->measured, one(list, "report.html"))) {
-    r.source = o->input.path;
-    r.condition = o->condition;
-    r.label = o->label;
-    r.model = job->model;
-    r.scores = &scores;
-    r.n_scores = 1;
-    r.diagnose = checked ? run_path(job, "diagnose.json") : NULL;
-    r.created = now(created, sizeof created);
-    if (o->no_umap) r.before = "X_pca", r.after = "X_comp";
-    comp_status status = comp_report_write(job->context, job->dataset, run_path(job, "report.html"), &r);
+    comp_status status = write_page(job, checked ? run_path(job, "diagnose.json") : NULL);
     if (status != COMP_OK) return fail(job, status);
   }
   return run_step_done(job);

@@ -15,8 +15,8 @@ static double number(json_t *value) {
 
 /* A number of a finding; NaN when there is none. */
 static double finding_number(const comp_verdict *verdict, const char *id, const char *name) {
-  for (size_t i = 0; i < comp_verdict_findings(verdict); i++) {
-    const comp_finding *f = comp_verdict_finding(verdict, i);
+  for (size_t i = 0; i < comp_verdict_finding_count(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding_at(verdict, i);
     for (size_t k = 0; k < f->n_numbers && strcmp(f->id, id) == 0; k++)
       if (strcmp(f->numbers[k].name, name) == 0) return f->numbers[k].value;
   }
@@ -155,13 +155,13 @@ static void put_findings(const comp_verdict *verdict) {
   int width = text_columns(STDOUT_FILENO, 120);
   size_t notes = 0;
   if (width < 80) width = 80;
-  for (size_t i = 0; i < comp_verdict_findings(verdict); i++) {
-    const comp_finding *f = comp_verdict_finding(verdict, i);
-    if (f->level == COMP_LEVEL_NOTE) {
+  for (size_t i = 0; i < comp_verdict_finding_count(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding_at(verdict, i);
+    if (f->level == COMP_FINDING_NOTE) {
       notes++;
       continue;
     }
-    int column = printf("%-8s %-18s ", comp_level_name(f->level), f->id);
+    int column = printf("%-8s %-18s ", comp_finding_level_name(f->level), f->id);
     text_flow flow = text_flow_start(stdout, column, INDENT, width);
     text_flow_add(&flow, f->text);
     if (f->advice[0]) text_flow_add(&flow, " -> ");

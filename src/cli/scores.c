@@ -104,7 +104,7 @@ static const char *option(const table *r, const char *name) {
 static void print_scores(const table *r) {
   char count[32];
   double alpha = 0;
-  comp_options_get_real(r->options, "alpha", &alpha);
+  comp_options_get_real(&alpha, r->options, "alpha");
   printf("%s samples, condition '%s'", text_count(count, sizeof count, comp_score_sample_count(r->score)),
          option(r, "condition"));
   if (option(r, "label")) printf(", label '%s'", option(r, "label"));

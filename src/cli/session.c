@@ -11,11 +11,8 @@
 #include "cli/streams.h"
 #include "cli/text.h"
 
-const cli_common cli_common_defaults = {.quiet = false, .verbose = false, .threads = 0};
-
 const opt_spec cli_common_options[] = {
-    {"threads", .kind = OPT_INT, OPT_FIELD(cli_common, threads), .metavar = "N", .group = "Common options",
-     .help = "number of threads; 0: all CPUs that this process may use", .max = COMP_MAX_THREADS},
+    {.rows = "context", .only = "threads", OPT_FIELD(cli_common, context), .group = "Common options"},
     {"quiet", 'q', OPT_FLAG, OPT_FIELD(cli_common, quiet), .group = "Common options",
      .help = "nothing on stderr but errors"},
     {"verbose", 'v', OPT_FLAG, OPT_FIELD(cli_common, verbose), .group = "Common options",
@@ -163,23 +160,22 @@ static void end_signals(void) {
 /* ---- a run ---- */
 
 int cli_session_start(cli_session *session) {
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.threads = session->common.threads;
-  options.log_level = session->common.quiet ? COMP_LOG_NONE : session->common.verbose ? COMP_LOG_DEBUG : COMP_LOG_INFO;
-  options.log = show_message;
-  options.progress = session->common.quiet ? NULL : show_progress;
-  options.user = session;
+  const cli_common *common = &session->common;
   session->started = cli_now();
   cli_progress_init(&session->progress);
-  comp_status status = comp_context_new(&session->context, &options);
+  comp_log_level level = common->quiet ? COMP_LOG_NONE : common->verbose ? COMP_LOG_DEBUG : COMP_LOG_INFO;
+  comp_status status = comp_options_set(common->context, "log-level", comp_log_level_name(level));
+  if (status == COMP_OK) status = comp_context_new(&session->context, common->context);
   if (status != COMP_OK) return cli_fail(session, status);
+  comp_context_on_log(session->context, show_message, session);
+  if (!common->quiet) comp_context_on_progress(session->context, show_progress, session);
   start_signals(session);
   return 0;
 }
 
 static void show_footer(cli_session *session) {
   char time[32], memory[32];
-  int threads = comp_context_threads(session->context);
+  int threads = comp_context_thread_count(session->context);
   fprintf(stderr, "done in %s, peak memory %s, %d thread%s\n",
           text_duration(time, sizeof time, cli_now() - session->started),
           text_bytes(memory, sizeof memory, comp_peak_memory()), threads, threads == 1 ? "" : "s");

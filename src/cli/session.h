@@ -18,11 +18,10 @@ typedef struct cli_command cli_command;
 typedef struct cli_common {
   bool quiet;
   bool verbose;
-  int threads;
+  comp_options *context; /* of the kind "context" */
 } cli_common;
 
 extern const opt_spec cli_common_options[];
-extern const cli_common cli_common_defaults;
 
 typedef struct cli_session {
   const cli_command *command; /* NULL: before one is known */

@@ -196,7 +196,7 @@ static comp_status allocate(kmeans *m) {
   COMP__TRY(comp__alloc(&m->partial_sum, m->chunks, sizeof *m->partial_sum));
   COMP__TRY(comp__alloc(&m->partial_size, m->chunks * m->k, sizeof *m->partial_size));
   COMP__TRY(comp__alloc(&m->moved, m->chunks, sizeof *m->moved));
-  COMP__TRY(comp__alloc(&m->scratch, (size_t)comp_context_threads(m->context) * m->k, sizeof *m->scratch));
+  COMP__TRY(comp__alloc(&m->scratch, (size_t)comp_context_thread_count(m->context) * m->k, sizeof *m->scratch));
 done:
   return status;
 }

@@ -16,8 +16,38 @@
 /* At most this often, in seconds, a progress report is made. */
 static const double PROGRESS_PERIOD = 0.05;
 
+static const char *const level_names[] = {"none", "warning", "info", "debug", NULL};
+
+#define FIELD(member) COMP__FIELD(comp__context_options, member)
+static const comp_option rows[] = {
+    {"threads", .type = COMP_OPTION_INT, FIELD(threads), .metavar = "N", .value = "0", .max = COMP_MAX_THREADS,
+     .help = "number of threads; 0: all CPUs that this process may use"},
+    {"log-level", .type = COMP_OPTION_CHOICE, FIELD(log_level), .metavar = "LEVEL", .value = "warning",
+     .choices = level_names, .help = "which messages are made: those of this level and of the levels before it"},
+    {0},
+};
+
+const comp__options_kind comp__context_kind = {
+    .name = "context",
+    .summary = "threads and messages",
+    .size = sizeof(comp__context_options),
+    .rows = rows,
+};
+
+comp__context_options comp__context_defaults(void) {
+  comp__context_options options;
+  comp__options_defaults(&options, &comp__context_kind);
+  return options;
+}
+
+COMP__ENUM_NAMES(comp_log_level, level_names, "level of messages")
+
 struct comp_context {
-  comp_context_options options;
+  comp__context_options options;
+  comp_log_fn log;
+  void *log_user;
+  comp_progress_fn on_progress;
+  void *progress_user;
   comp_epoch_fn epoch;
   void *epoch_user;
   comp__pool *pool;
@@ -31,10 +61,15 @@ struct comp_context {
   char note[160];
 };
 
-comp_status comp_context_new(comp_context **out, const comp_context_options *options) {
+comp_status comp_context_new(comp_context **out, const comp_options *options) {
+  comp__context_options plain;
   *out = NULL;
-  if (options->threads < 0 || options->threads > COMP_MAX_THREADS)
-    return comp__error(COMP_ERR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, COMP_MAX_THREADS);
+  comp_status status = comp__options_resolve(&plain, &comp__context_kind, options);
+  return status == COMP_OK ? comp__context_new(out, &plain) : status;
+}
+
+comp_status comp__context_new(comp_context **out, const comp__context_options *options) {
+  *out = NULL;
   comp_status status = comp__cpu_check();
   if (status != COMP_OK) return status;
   comp_context *context;
@@ -55,7 +90,7 @@ void comp_context_free(comp_context *context) {
   comp__free(context);
 }
 
-int comp_context_threads(const comp_context *context) {
+int comp_context_thread_count(const comp_context *context) {
   return context->options.threads;
 }
 
@@ -75,6 +110,16 @@ void comp_context_reset(comp_context *context) {
   comp__progress_end(context); /* of a task that did not come to its end */
   context->muted = false;
   atomic_store(&context->interrupted, false);
+}
+
+void comp_context_on_log(comp_context *context, comp_log_fn log, void *user) {
+  context->log = log;
+  context->log_user = user;
+}
+
+void comp_context_on_progress(comp_context *context, comp_progress_fn progress, void *user) {
+  context->on_progress = progress;
+  context->progress_user = user;
 }
 
 void comp_context_on_epoch(comp_context *context, comp_epoch_fn epoch, void *user) {
@@ -97,7 +142,7 @@ void comp__log_mute(comp_context *context, bool muted) {
 }
 
 void comp__log(comp_context *context, comp_log_level level, const char *format, ...) {
-  if (!context->options.log || level > context->options.log_level) return;
+  if (!context->log || level > context->options.log_level) return;
   if (context->muted && level > COMP_LOG_WARNING) return;
   assert(!comp__in_parallel_loop());
   char text[1024];
@@ -105,15 +150,15 @@ void comp__log(comp_context *context, comp_log_level level, const char *format, 
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  context->options.log(context->options.user, level, text);
+  context->log(context->log_user, level, text);
 }
 
 static void report(comp_context *context, bool finished) {
-  if (!context->options.progress) return;
+  if (!context->on_progress) return;
   assert(!comp__in_parallel_loop());
   context->progress.finished = finished;
   context->last_report = comp__seconds();
-  context->options.progress(context->options.user, &context->progress);
+  context->on_progress(context->progress_user, &context->progress);
 }
 
 void comp__progress_begin(comp_context *context, const char *task, const char *unit, uint64_t total) {
@@ -127,7 +172,7 @@ void comp__progress_begin(comp_context *context, const char *task, const char *u
 
 void comp__progress_update(comp_context *context, uint64_t done, const char *note) {
   context->progress.done = done;
-  if (!context->options.progress || comp__seconds() - context->last_report < PROGRESS_PERIOD) return;
+  if (!context->on_progress || comp__seconds() - context->last_report < PROGRESS_PERIOD) return;
   if (note) snprintf(context->note, sizeof context->note, "%s", note);
   context->progress.note = note ? context->note : NULL;
   report(context, false);

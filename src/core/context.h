@@ -3,7 +3,21 @@
 #define COMP_CORE_CONTEXT_H
 
 #include "comp/context.h"
+#include "core/options.h"
 #include "core/threads.h"
+
+/* The kind "context". */
+typedef struct comp__context_options {
+  int threads;              /* 0: as many as the CPUs that this process may run on */
+  comp_log_level log_level; /* messages beyond this level are not made */
+} comp__context_options;
+
+extern const comp__options_kind comp__context_kind;
+
+comp__context_options comp__context_defaults(void);
+
+/* As comp_context_new(). */
+comp_status comp__context_new(comp_context **out, const comp__context_options *options);
 
 comp__pool *comp__context_pool(comp_context *context);
 

@@ -8,6 +8,10 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/options.h"
+
+static const char *const slot_names[] = {"layers", "obsm", NULL};
+COMP__ENUM_NAMES(comp_slot, slot_names, "slot")
 
 /* "0", "1", ... : what AnnData calls rows that have no name. */
 static comp_status make_names(comp__strings *out, const char *const *names, size_t n) {
@@ -87,10 +91,10 @@ void comp_dataset_free(comp_dataset *dataset) {
   comp__free(dataset);
 }
 
-size_t comp_dataset_samples(const comp_dataset *dataset) {
+size_t comp_dataset_sample_count(const comp_dataset *dataset) {
   return dataset->samples;
 }
-size_t comp_dataset_features(const comp_dataset *dataset) {
+size_t comp_dataset_feature_count(const comp_dataset *dataset) {
   return dataset->features;
 }
 comp_matrix *comp_dataset_x(const comp_dataset *dataset) {
@@ -157,11 +161,11 @@ comp_status comp_dataset_set_x(comp_dataset *dataset, comp_matrix *x) {
   return COMP_OK;
 }
 
-size_t comp_dataset_count(const comp_dataset *dataset, comp_slot slot) {
+size_t comp_dataset_matrix_count(const comp_dataset *dataset, comp_slot slot) {
   return dataset->slots[slot].count;
 }
 
-const char *comp_dataset_entry_name(const comp_dataset *dataset, comp_slot slot, size_t index) {
+const char *comp_dataset_matrix_name(const comp_dataset *dataset, comp_slot slot, size_t index) {
   assert(index < dataset->slots[slot].count);
   return dataset->slots[slot].entries[index].name;
 }
@@ -173,7 +177,7 @@ static comp__named_matrix *find_entry(const comp_dataset *dataset, comp_slot slo
   return NULL;
 }
 
-comp_matrix *comp_dataset_get(const comp_dataset *dataset, comp_slot slot, const char *name) {
+comp_matrix *comp_dataset_matrix(const comp_dataset *dataset, comp_slot slot, const char *name) {
   comp__named_matrix *entry = find_entry(dataset, slot, name);
   return entry ? entry->matrix : NULL;
 }
@@ -186,11 +190,11 @@ static comp_status check_shape(const comp_dataset *dataset, comp_slot slot, cons
     fits = fits && m->kind == COMP_DENSE;
   if (fits) return COMP_OK;
   return comp__error(COMP_ERR_ARGUMENT, "a %s matrix of %zu x %zu cannot be '%s' in %s of %zu x %zu",
-                     m->kind == COMP_DENSE ? "dense" : "sparse", m->rows, m->cols, name,
-                     slot == COMP_SLOT_LAYERS ? "layers" : "obsm", dataset->samples, dataset->features);
+                     m->kind == COMP_DENSE ? "dense" : "sparse", m->rows, m->cols, name, comp_slot_name(slot),
+                     dataset->samples, dataset->features);
 }
 
-comp_status comp_dataset_set(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix) {
+comp_status comp_dataset_set_matrix(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix) {
   comp_status status;
   comp__slot *s = &dataset->slots[slot];
   COMP__TRY(check_shape(dataset, slot, name, matrix));
@@ -211,7 +215,7 @@ done:
   return status;
 }
 
-void comp_dataset_remove(comp_dataset *dataset, comp_slot slot, const char *name) {
+void comp_dataset_remove_matrix(comp_dataset *dataset, comp_slot slot, const char *name) {
   comp__slot *s = &dataset->slots[slot];
   comp__named_matrix *entry = find_entry(dataset, slot, name);
   if (!entry) return;
@@ -243,7 +247,7 @@ static comp_status select_slot(comp_dataset *to, comp_slot slot, comp_context *c
     comp_matrix *matrix;
     comp_status status =
         comp_matrix_select(&matrix, context, entry->matrix, rows, n_rows, layer ? cols : NULL, layer ? n_cols : 0);
-    if (status == COMP_OK) status = comp_dataset_set(to, slot, entry->name, matrix);
+    if (status == COMP_OK) status = comp_dataset_set_matrix(to, slot, entry->name, matrix);
     if (status != COMP_OK) return status;
     find_entry(to, slot, entry->name)->from_file = entry->from_file && !rows && !(layer && cols);
   }
@@ -256,7 +260,7 @@ static comp_status select_table(comp_table **out, const comp_table *table, const
   comp_status status = COMP_OK;
   comp_table *selected = NULL;
   if (!rows) {
-    n_rows = comp_table_rows(table);
+    n_rows = comp_table_row_count(table);
     COMP__TRY(comp__alloc(&all, n_rows, sizeof *all));
     for (size_t i = 0; i < n_rows; i++) all[i] = i;
   }

@@ -9,7 +9,11 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/options.h"
 #include "core/threads.h"
+
+static const char *const kind_names[] = {"dense", "csr", NULL};
+COMP__ENUM_NAMES(comp_matrix_kind, kind_names, "kind of matrix")
 
 /* Rows a chunk in loops over rows. */
 enum { ROW_CHUNK = 256 };

@@ -347,7 +347,7 @@ static comp_status typed_text(const char **out, const comp_options *options, con
   return *out ? COMP_OK : comp__error(COMP_ERR_ARGUMENT, "%s: it is not set, and it has no default", name);
 }
 
-comp_status comp_options_get_int(const comp_options *options, const char *name, int64_t *out) {
+comp_status comp_options_get_int(int64_t *out, const comp_options *options, const char *name) {
   char buffer[64];
   const char *text;
   comp_status status = typed_text(&text, options, name, COMP_OPTION_INT, COMP_OPTION_BYTES, buffer, sizeof buffer);
@@ -356,7 +356,7 @@ comp_status comp_options_get_int(const comp_options *options, const char *name, 
   return comp__option_parse(&wide, out, text);
 }
 
-comp_status comp_options_get_real(const comp_options *options, const char *name, double *out) {
+comp_status comp_options_get_real(double *out, const comp_options *options, const char *name) {
   char buffer[64];
   const char *text;
   comp_status status = typed_text(&text, options, name, COMP_OPTION_REAL, COMP_OPTION_INT, buffer, sizeof buffer);
@@ -364,7 +364,7 @@ comp_status comp_options_get_real(const comp_options *options, const char *name,
   return status == COMP_OK ? comp__option_parse(&wide, out, text) : status;
 }
 
-comp_status comp_options_get_bool(const comp_options *options, const char *name, bool *out) {
+comp_status comp_options_get_bool(bool *out, const comp_options *options, const char *name) {
   char buffer[64];
   const char *text;
   comp_status status = typed_text(&text, options, name, COMP_OPTION_BOOL, COMP_OPTION_BOOL, buffer, sizeof buffer);
@@ -372,7 +372,7 @@ comp_status comp_options_get_bool(const comp_options *options, const char *name,
   return status;
 }
 
-const char *const *comp_options_get_list(const comp_options *options, const char *name, size_t *count) {
+const char *const *comp_options_get_list(size_t *count, const comp_options *options, const char *name) {
   const comp_option *row = comp_options_find(options, name);
   *count = row && comp__option_is_list(row) ? value_of(options, row)->count : 0;
   return *count ? (const char *const *)value_of(options, row)->items : NULL;

@@ -109,6 +109,23 @@ comp_status comp__option_check(const comp_option *row, const void *values);
 /* Fills the struct without checking it, as comp__options_resolve(). */
 comp_status comp__options_fill(void *out, const comp__options_kind *kind, const comp_options *options);
 
+/* The names of a public enum: a list that ends with NULL. comp__name_at() gives NULL past the last; an unknown name is
+ * an error whose message starts with `what` and suggests the nearest, or lists them. */
+const char *comp__name_at(const char *const *names, size_t index);
+comp_status comp__name_find(size_t *out, const char *const *names, const char *what, const char *name);
+
+/* Defines TYPE_name() and TYPE_parse() of a public enum whose values count from 0. */
+#define COMP__ENUM_NAMES(type, names, what)                                                                            \
+  const char *type##_name(type value) {                                                                                \
+    return comp__name_at(names, (size_t)value);                                                                        \
+  }                                                                                                                    \
+  comp_status type##_parse(type *out, const char *name) {                                                              \
+    size_t index;                                                                                                      \
+    comp_status status = comp__name_find(&index, names, what, name);                                                   \
+    if (status == COMP_OK) *out = (type)index;                                                                         \
+    return status;                                                                                                     \
+  }
+
 /* The text that an option was set to; NULL when it was not, or is a list. */
 const char *comp__options_text(const comp_options *options, const char *name);
 

@@ -39,11 +39,9 @@ double comp_option_max(const comp_option *option) {
   return option->min == 0 && option->max == 0 ? INFINITY : option->max;
 }
 
-const char *comp_option_type_name(comp_option_type type) {
-  static const char *const names[] = {"bool", "int",   "real",  "bytes", "choice", "text",
-                                      "file", "texts", "names", "ints",  "reals"};
-  return (size_t)type < sizeof names / sizeof *names ? names[type] : NULL;
-}
+static const char *const type_names[] = {"bool", "int",   "real",  "bytes", "choice", "text",
+                                         "file", "texts", "names", "ints",  "reals",  NULL};
+COMP__ENUM_NAMES(comp_option_type, type_names, "type of option")
 
 /* ---- descriptions ---- */
 

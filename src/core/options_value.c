@@ -191,6 +191,16 @@ static comp_status find_choice(size_t *out, const comp_option *row, const char *
   return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is not one of %s", row->name, text, list);
 }
 
+const char *comp__name_at(const char *const *names, size_t index) {
+  const comp_option row = {"", .choices = names};
+  return comp_option_choice(&row, index);
+}
+
+comp_status comp__name_find(size_t *out, const char *const *names, const char *what, const char *name) {
+  const comp_option row = {what, .choices = names};
+  return find_choice(out, &row, name);
+}
+
 /* A field of another size than a pointer or a char is an array. */
 static comp_status parse_text(const comp_option *row, void *field, const char *text) {
   size_t length = strlen(text), index;
@@ -326,8 +336,9 @@ static const char *text_of(const comp_option *row, const void *field, char *buff
     return comp_option_choice(row, (size_t) * (const int *)field);
   if (row->size == TEXT_FIELD) return *(const char *const *)field;
   if (row->size != 1) return *(const char *)field ? field : NULL;
+  if (!*(const char *)field) return NULL;
   snprintf(buffer, size, "%c", *(const char *)field);
-  return *buffer ? buffer : NULL;
+  return buffer;
 }
 
 const char *comp__option_format(const comp_option *row, const void *values, char *buffer, size_t size) {

@@ -9,7 +9,11 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/options.h"
 #include "core/strings.h"
+
+static const char *const kind_names[] = {"string", "categorical", "number", "bool", NULL};
+COMP__ENUM_NAMES(comp_column_kind, kind_names, "kind of column")
 
 typedef struct column {
   char *name;
@@ -57,10 +61,10 @@ void comp_table_free(comp_table *table) {
   comp__free(table);
 }
 
-size_t comp_table_rows(const comp_table *table) {
+size_t comp_table_row_count(const comp_table *table) {
   return table->rows;
 }
-size_t comp_table_columns(const comp_table *table) {
+size_t comp_table_column_count(const comp_table *table) {
   return table->count;
 }
 
@@ -92,10 +96,10 @@ static const column *get(const comp_table *table, size_t i) {
   return &table->columns[i];
 }
 
-const char *comp_table_name(const comp_table *table, size_t i) {
+const char *comp_table_column_name(const comp_table *table, size_t i) {
   return get(table, i)->name;
 }
-comp_column_kind comp_table_kind(const comp_table *table, size_t i) {
+comp_column_kind comp_table_column_kind(const comp_table *table, size_t i) {
   return get(table, i)->kind;
 }
 bool comp_table_is_integer(const comp_table *table, size_t i) {
@@ -126,13 +130,13 @@ int comp_table_bool(const comp_table *table, size_t i, size_t row) {
   return c->bools[row];
 }
 
-size_t comp_table_levels(const comp_table *table, size_t i) {
+size_t comp_table_level_count(const comp_table *table, size_t i) {
   const column *c = get(table, i);
   assert(c->kind == COMP_COLUMN_CATEGORICAL);
   return c->strings.count;
 }
 
-const char *comp_table_level(const comp_table *table, size_t i, int32_t code) {
+const char *comp_table_level_name(const comp_table *table, size_t i, int32_t code) {
   const column *c = get(table, i);
   assert(c->kind == COMP_COLUMN_CATEGORICAL && code >= 0);
   return comp__strings_get(&c->strings, (size_t)code);

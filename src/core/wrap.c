@@ -6,7 +6,11 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/options.h"
 #include "core/threads.h"
+
+static const char *const type_names[] = {"float32", "float64", "int32", "int64", NULL};
+COMP__ENUM_NAMES(comp_number_type, type_names, "type of numbers")
 
 enum { ROW_CHUNK = 256, VALUE_CHUNK = 1 << 16 };
 

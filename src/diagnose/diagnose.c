@@ -62,13 +62,13 @@ static comp_status check_same_data(comp_context *context, const named *a, const 
                          "%s was trained on %zu samples, %s on %zu: they are models of different data", a->name, x,
                          b->name, y);
   }
-  for (size_t g = 0; g < comp_model_features(a->model); g++) {
+  for (size_t g = 0; g < comp_model_feature_count(a->model); g++) {
     double x = (double)a->model->feature_means[g], y = (double)b->model->feature_means[g];
     if (fabs(x - y) > 1e-4 * fmax(fabs(x), fabs(y)) + 1e-7)
       return comp__error(COMP_ERR_ARGUMENT,
                          "%s and %s were trained on different data: the mean of '%s' was %.6g and %.6g; compare models "
                          "of the same data",
-                         a->name, b->name, comp_model_feature(a->model, g), x, y);
+                         a->name, b->name, comp_model_feature_name(a->model, g), x, y);
   }
   if (x_data && y_data) /* the same values stored sparse and dense, or in another order, have another digest */
     comp__warn(context,
@@ -81,19 +81,20 @@ static comp_status check_same_data(comp_context *context, const named *a, const 
 /* Two models must speak of the same features and conditions to be compared. */
 static comp_status check_alike(comp_context *context, const named *first, const named *other) {
   const comp_model *a = first->model, *b = other->model;
-  size_t features = comp_model_features(a), levels = comp_model_levels(a);
-  if (comp_model_features(b) != features)
+  size_t features = comp_model_feature_count(a), levels = comp_model_level_count(a);
+  if (comp_model_feature_count(b) != features)
     return comp__error(COMP_ERR_ARGUMENT, "%s has %zu features, %s %zu: they are models of different data", other->name,
-                       comp_model_features(b), first->name, features);
+                       comp_model_feature_count(b), first->name, features);
   for (size_t g = 0; g < features; g++)
-    if (strcmp(comp_model_feature(a, g), comp_model_feature(b, g)) != 0)
+    if (strcmp(comp_model_feature_name(a, g), comp_model_feature_name(b, g)) != 0)
       return comp__error(COMP_ERR_ARGUMENT, "%s has '%s' as feature %zu, %s '%s': they are models of different data",
-                         other->name, comp_model_feature(b, g), g + 1, first->name, comp_model_feature(a, g));
+                         other->name, comp_model_feature_name(b, g), g + 1, first->name, comp_model_feature_name(a, g));
   if (strcmp(comp_model_condition(a), comp_model_condition(b)) != 0)
     return comp__error(COMP_ERR_ARGUMENT, "%s has the condition '%s', %s '%s': they cannot be compared", other->name,
                        comp_model_condition(b), first->name, comp_model_condition(a));
-  bool same = comp_model_levels(b) == levels;
-  for (size_t k = 0; same && k < levels; k++) same = strcmp(comp_model_level(a, k), comp_model_level(b, k)) == 0;
+  bool same = comp_model_level_count(b) == levels;
+  for (size_t k = 0; same && k < levels; k++)
+    same = strcmp(comp_model_level_name(a, k), comp_model_level_name(b, k)) == 0;
   if (!same)
     return comp__error(COMP_ERR_ARGUMENT, "%s has other values of the condition '%s' than %s", other->name,
                        comp_model_condition(a), first->name);
@@ -180,7 +181,8 @@ static comp_status check_samples(const comp__results *r, const comp__latent *l) 
       return comp__error(COMP_ERR_DATA,
                          "%s: '%s' has %zu sample%s; the data to diagnose with needs all conditions "
                          "of the model",
-                         comp_model_condition(r->model), comp_model_level(r->model, k), count, count == 1 ? "" : "s");
+                         comp_model_condition(r->model), comp_model_level_name(r->model, k), count,
+                         count == 1 ? "" : "s");
   }
   return COMP_OK;
 }
@@ -355,8 +357,7 @@ static comp_status read_labels(comp__results *r, const comp_dataset *dataset) {
 }
 
 comp_status comp__results_run(comp__results *r, comp_context *context, const comp_dataset *dataset,
-                              const comp_model *const *models, size_t n_models,
-                              const comp__diagnose_options *options) {
+                              const comp_model *const *models, size_t n_models, const comp__diagnose_options *options) {
   comp_status status;
   comp__latent *latents = NULL;
   *r = (comp__results){.options = *options, .models = n_models, .reconstruction = NAN, .reconstruction_against = NAN};
@@ -365,9 +366,9 @@ comp_status comp__results_run(comp__results *r, comp_context *context, const com
   for (size_t m = 1; m < n_models; m++)
     comp__settings_compare(&r->settings, models[0], models[m], name_model(models, m, options).name);
   r->model = models[0];
-  r->n = comp_dataset_samples(dataset);
+  r->n = comp_dataset_sample_count(dataset);
   r->dims = comp__model_get_options(models[0])->latent;
-  r->conditions = comp_model_levels(models[0]);
+  r->conditions = comp_model_level_count(models[0]);
   COMP__TRY(comp__calloc(&r->counts, r->conditions, sizeof *r->counts));
   COMP__TRY(read_labels(r, dataset));
   COMP__TRY(comp__calloc(&latents, n_models, sizeof *latents));

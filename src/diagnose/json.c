@@ -91,7 +91,7 @@ static json_t *independence(const comp__results *r) {
   const comp__independence *i = &r->independence;
   json_t *by = json_object();
   for (size_t k = 0; k < r->conditions; k++)
-    json_object_set_new(by, comp_model_level(r->model, k), number(i->kl_by_condition[k]));
+    json_object_set_new(by, comp_model_level_name(r->model, k), number(i->kl_by_condition[k]));
   json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", integer(i->rows), "draws",
                            integer(i->draws), "kl", estimate(i->kl), "kl_without_self", estimate(i->kl_apart),
                            "kl_without_self_by_condition", by, "information_at_most", estimate(i->information),
@@ -124,13 +124,13 @@ static json_t *stability(const comp__results *r) {
   for (size_t k = 0; k < s->n_changes; k++) {
     const comp__change *c = &s->changes[k];
     json_array_append_new(changes, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "label", label_of(r, c->label),
-                                             "to", comp_model_level(r->model, c->to), "samples", integer(c->samples),
-                                             "agreement", number(c->agreement), "single_samples", number(c->single),
-                                             "spread", number(c->spread), "size", number(c->size)));
+                                             "to", comp_model_level_name(r->model, c->to), "samples",
+                                             integer(c->samples), "agreement", number(c->agreement), "single_samples",
+                                             number(c->single), "spread", number(c->spread), "size", number(c->size)));
   }
-  for (size_t g = 0; g < GENES && g < comp_model_features(r->model); g++) {
+  for (size_t g = 0; g < GENES && g < comp_model_feature_count(r->model); g++) {
     size_t gene = s->gene_order[g];
-    json_array_append_new(genes, json_pack("{s:s, s:o, s:o}", "name", comp_model_feature(r->model, gene), "spread",
+    json_array_append_new(genes, json_pack("{s:s, s:o, s:o}", "name", comp_model_feature_name(r->model, gene), "spread",
                                            number(s->gene_spread[gene]), "size", number(s->gene_size[gene])));
   }
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "models", integer(s->models), "settings_that_differ",
@@ -144,7 +144,7 @@ static json_t *kept(const comp__results *r) {
     const comp__label_fate *f = &r->fates.labels[d];
     json_t *counts = json_object();
     for (size_t k = 0; k < r->conditions; k++)
-      json_object_set_new(counts, comp_model_level(r->model, k), integer(f->counts[k]));
+      json_object_set_new(counts, comp_model_level_name(r->model, k), integer(f->counts[k]));
     json_array_append_new(labels,
                           json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "label", r->labels.levels[d], "samples", counts,
                                     "mixing", number(f->mixing), "same_label", number(f->same), "mostly",

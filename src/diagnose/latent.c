@@ -20,8 +20,8 @@ comp_status comp__latent_init(comp__latent *out, comp_context *context, const co
   COMP__TRY(comp__coder_new(&out->coder, context, model, COMP_PRECISION_F32));
   out->n = out->fitted.samples;
   out->dims = comp__model_get_options(model)->latent;
-  out->features = comp_model_features(model);
-  out->conditions = comp_model_levels(model);
+  out->features = comp_model_feature_count(model);
+  out->conditions = comp_model_level_count(model);
   out->codes = out->fitted.codes;
   COMP__TRY(comp__alloc(&out->mean, out->n, out->dims * sizeof *out->mean));
   COMP__TRY(comp__alloc(&out->scale, out->n, out->dims * sizeof *out->scale));

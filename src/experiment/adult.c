@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/io.h"
 #include "comp/task.h"
 #include "core/error.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "io/options.h"
 #include "prep/options.h"
 #include "score/options.h"
 #include "task/options.h"
@@ -50,7 +50,7 @@ static comp_status prepare(comp__lab *lab) {
                                               "native_country_Yugoslavia"};
   static const char *const merge[] = {"relationship=Wife,Husband:spouse", "income=<=50K.:<=50K", "income=>50K.:>50K"};
   comp_table *parts[2] = {NULL, NULL}, *table = NULL;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp__tabular_options tabular = comp__tabular_defaults();
   char path[4096];
   comp_status status;
@@ -62,7 +62,7 @@ static comp_status prepare(comp__lab *lab) {
   read.comment = '|';
   for (size_t i = 0; i < 2; i++) {
     COMP__TRY(comp__lab_find(path, sizeof path, lab->options->data, "adult", files[i]));
-    COMP__TRY(comp_table_read(&parts[i], lab->context, path, &read));
+    COMP__TRY(comp__table_read(&parts[i], lab->context, path, &read));
   }
   snprintf(lab->used, sizeof lab->used, "%s, %s", files[0], files[1]);
   COMP__TRY(comp_table_concat(&table, (const comp_table *const *)parts, 2));
@@ -193,7 +193,7 @@ static comp_status run(comp__figures *out, comp__lab *lab, const comp__trial *tr
   if (trial->model[0] || trial->embedding || trial->baseline) {
     key = "z";
     COMP__TRY(comp__lab_embed(lab, trial, model, key));
-    z = comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
+    z = comp_dataset_matrix(lab->dataset, COMP_SLOT_OBSM, key);
   }
   COMP__TRY(audit(out, lab, trial->row, z));
   COMP__TRY(mixing(out, lab, trial, key, "s_z", "kbet_z"));

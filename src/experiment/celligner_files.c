@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/io.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/strings.h"
+#include "io/options.h"
 #include "prep/options.h"
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void release_annotation(annotation *a) {
 static comp_status column_text(comp__strings *out, const comp_table *table, size_t column) {
   char buffer[512];
   comp_status status = COMP_OK;
-  for (size_t i = 0; i < comp_table_rows(table) && status == COMP_OK; i++) {
+  for (size_t i = 0; i < comp_table_row_count(table) && status == COMP_OK; i++) {
     const char *text = comp_table_format(table, column, i, buffer, sizeof buffer);
     status = comp__strings_append(out, text[0] ? text : NULL, strlen(text));
   }
@@ -93,10 +93,10 @@ static comp_status column_text(comp__strings *out, const comp_table *table, size
 }
 
 static comp_status read_annotation(annotation *a, comp_context *context, const char *path) {
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status;
   *a = (annotation){.path = path};
-  COMP__TRY(comp_table_read(&a->table, context, path, &read));
+  COMP__TRY(comp__table_read(&a->table, context, path, &read));
   size_t names = comp_table_find(a->table, "sampleID");
   if (names == COMP_NOT_FOUND) names = 0; /* the first column, when it has another name or none */
   a->tissue = comp_table_find(a->table, "lineage");
@@ -184,7 +184,7 @@ static comp_status tumour_genes(comp__strings *out, const comp_dataset *tumours)
   size_t column = comp_table_find(obs, "Gene");
   if (column != COMP_NOT_FOUND) return column_text(out, obs, column);
   comp_status status = COMP_OK;
-  for (size_t i = 0; i < comp_dataset_samples(tumours) && status == COMP_OK; i++) {
+  for (size_t i = 0; i < comp_dataset_sample_count(tumours) && status == COMP_OK; i++) {
     const char *name = comp_dataset_obs_name(tumours, i);
     status = comp__strings_append(out, name, strlen(name));
   }
@@ -195,7 +195,7 @@ static comp_status match_genes(common *out, const comp_dataset *tumours, const c
                                const comp__celligner_files *files) {
   comp__strings theirs = {0}, ours = {0};
   comp__string_index index = {0}, first = {0};
-  size_t n = comp_dataset_features(lines);
+  size_t n = comp_dataset_feature_count(lines);
   comp_status status;
   COMP__TRY(tumour_genes(&theirs, tumours));
   COMP__TRY(comp__string_index_init(&index, &theirs, NULL));
@@ -232,16 +232,16 @@ static comp_status keep_functional(comp_dataset **dataset, comp_context *context
   comp__strings symbols = {0}, groups = {0};
   comp__string_index index = {0};
   size_t symbol, group, *columns = NULL, n = 0;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status;
-  COMP__TRY(comp_table_read(&table, context, path, &read));
+  COMP__TRY(comp__table_read(&table, context, path, &read));
   COMP__TRY(comp_table_require(&symbol, table, "symbol"));
   COMP__TRY(comp_table_require(&group, table, "locus_group"));
   COMP__TRY(column_text(&symbols, table, symbol));
   COMP__TRY(column_text(&groups, table, group));
   COMP__TRY(comp__string_index_init(&index, &symbols, NULL));
-  COMP__TRY(comp__alloc(&columns, comp_dataset_features(*dataset), sizeof *columns));
-  for (size_t j = 0; j < comp_dataset_features(*dataset); j++) {
+  COMP__TRY(comp__alloc(&columns, comp_dataset_feature_count(*dataset), sizeof *columns));
+  for (size_t j = 0; j < comp_dataset_feature_count(*dataset); j++) {
     size_t row = comp__string_index_find(&index, comp_dataset_var_name(*dataset, j));
     const char *kind = row == SIZE_MAX ? "pseudogene" : comp__strings_get(&groups, row);
     if (!kind || (strcmp(kind, "non-coding RNA") != 0 && strcmp(kind, "pseudogene") != 0)) columns[n++] = j;
@@ -314,19 +314,19 @@ static comp_status read_both(comp_dataset **out, comp_context *context, const co
   annotation a = {0};
   common genes = {0};
   samples s = {0};
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status;
   COMP__TRY(read_annotation(&a, context, files->info));
-  COMP__TRY(comp_dataset_read(&lines, context, files->lines, &read));
-  COMP__TRY(comp_dataset_read(&tumours, context, files->tumours, &read));
+  COMP__TRY(comp__dataset_read(&lines, context, files->lines, &read));
+  COMP__TRY(comp__dataset_read(&tumours, context, files->tumours, &read));
   COMP__TRY(match_genes(&genes, tumours, lines, files));
-  COMP__TRY(add_samples(&s, context, &a, tumours, comp_dataset_features(tumours), comp_dataset_var_name, "tumor",
+  COMP__TRY(add_samples(&s, context, &a, tumours, comp_dataset_feature_count(tumours), comp_dataset_var_name, "tumor",
                         files->tumours));
   COMP__TRY(take(&parts[0], context, comp_dataset_x(tumours), genes.rows, genes.count, s.places, s.count, true));
   comp_dataset_free(tumours);
   tumours = NULL;
   COMP__TRY(
-      add_samples(&s, context, &a, lines, comp_dataset_samples(lines), comp_dataset_obs_name, "CL", files->lines));
+      add_samples(&s, context, &a, lines, comp_dataset_sample_count(lines), comp_dataset_obs_name, "CL", files->lines));
   COMP__TRY(take(&parts[1], context, comp_dataset_x(lines), s.places, s.count, genes.columns, genes.count, false));
   COMP__TRY(comp__matrix_stack(&x, parts, 2));
   status = assemble(out, x, &s, &genes.names);

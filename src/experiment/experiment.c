@@ -94,8 +94,8 @@ static bool is_baseline(const void *user, const char *name) {
 
 static bool is_model(const void *user, const char *name) {
   (void)user;
-  for (size_t i = 0; i < comp_model_count(); i++)
-    if (strcmp(comp_model_name(i), name) == 0) return true;
+  for (size_t i = 0; i < comp_model_kind_count(); i++)
+    if (strcmp(comp_model_kind_name(i), name) == 0) return true;
   return false;
 }
 
@@ -130,8 +130,8 @@ comp_status comp_experiment_options_check(const comp_experiment_options *o) {
     for (size_t j = 0; j < i; j++)
       if (strncmp(o->embeddings[j], o->embeddings[i], length + 1) == 0)
         return comp__error(COMP_ERR_ARGUMENT, "embedding: two are named '%.*s'", (int)length, o->embeddings[i]);
-    for (size_t m = 0; m < comp_model_count(); m++)
-      if (strlen(comp_model_name(m)) == length && strncmp(comp_model_name(m), o->embeddings[i], length) == 0)
+    for (size_t m = 0; m < comp_model_kind_count(); m++)
+      if (strlen(comp_model_kind_name(m)) == length && strncmp(comp_model_kind_name(m), o->embeddings[i], length) == 0)
         return comp__error(COMP_ERR_ARGUMENT, "embedding: '%.*s' is the name of a model", (int)length,
                            o->embeddings[i]);
   }
@@ -346,9 +346,9 @@ static comp_status load_done(session *s, bool *done) {
 
 /* Trials that train share the threads: `jobs` of them at a time. */
 static int choose_jobs(const session *s) {
-  int threads = comp_context_threads(s->lab->context), jobs = s->lab->options->jobs;
-  size_t features = comp_dataset_features(s->lab->dataset);
-  if (jobs == 0) jobs = comp_dataset_samples(s->lab->dataset) <= SMALL_VALUES / features ? threads : 1;
+  int threads = comp_context_thread_count(s->lab->context), jobs = s->lab->options->jobs;
+  size_t features = comp_dataset_feature_count(s->lab->dataset);
+  if (jobs == 0) jobs = comp_dataset_sample_count(s->lab->dataset) <= SMALL_VALUES / features ? threads : 1;
   return (size_t)jobs < s->count ? jobs : (int)s->count;
 }
 
@@ -413,7 +413,7 @@ comp_status comp_experiment_run(char **text, comp_context *context, const comp_e
   COMP__TRY(lab.experiment->prepare(&lab));
   COMP__TRY(tag_data(&lab));
   comp__info(context, "%s, %s: %zu samples x %zu features, %zu runs", options->name, lab.used,
-             comp_dataset_samples(lab.dataset), comp_dataset_features(lab.dataset), lab.plan.count);
+             comp_dataset_sample_count(lab.dataset), comp_dataset_feature_count(lab.dataset), lab.plan.count);
   if (options->estimate_only || strcmp(options->preset, "paper") == 0) COMP__TRY(say_cost(&lab));
   if (options->estimate_only) goto done;
   COMP__TRY(make_folder(options->out));

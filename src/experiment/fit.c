@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "baseline/options.h"
-#include "comp/io.h"
 #include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "io/options.h"
 #include "prep/options.h"
 #include "score/options.h"
 #include "task/options.h"
@@ -98,16 +98,16 @@ static comp_status read_embedding(comp_matrix **out, comp__lab *lab, const char 
   size_t *rows = NULL;
   char path[4096];
   const char *key = comp__embedding_file(path, sizeof path, text);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   read.skip_x = true;
-  COMP__TRY(comp_dataset_read(&other, lab->context, path, &read));
-  if (!key && comp_dataset_count(other, COMP_SLOT_OBSM) != 1)
+  COMP__TRY(comp__dataset_read(&other, lab->context, path, &read));
+  if (!key && comp_dataset_matrix_count(other, COMP_SLOT_OBSM) != 1)
     COMP__FAIL(COMP_ERR_ARGUMENT, "%s: holds %zu embeddings: say which, as FILE:KEY", path,
-               comp_dataset_count(other, COMP_SLOT_OBSM));
+               comp_dataset_matrix_count(other, COMP_SLOT_OBSM));
   const comp_matrix *z =
-      comp_dataset_get(other, COMP_SLOT_OBSM, key ? key : comp_dataset_entry_name(other, COMP_SLOT_OBSM, 0));
+      comp_dataset_matrix(other, COMP_SLOT_OBSM, key ? key : comp_dataset_matrix_name(other, COMP_SLOT_OBSM, 0));
   if (!z) COMP__FAIL(COMP_ERR_DATA, "%s: there is no obsm/%s", path, key);
-  size_t n = comp_dataset_samples(lab->dataset);
+  size_t n = comp_dataset_sample_count(lab->dataset);
   COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
   COMP__TRY(comp__lab_match(rows, lab->dataset, other, path));
   COMP__TRY(comp_matrix_select(out, lab->context, z, rows, n, NULL, 0));
@@ -123,12 +123,12 @@ comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const com
   comp__string_index index = {0};
   const char *first = NULL;
   size_t missing = 0;
-  for (size_t i = 0; i < comp_dataset_samples(other); i++) {
+  for (size_t i = 0; i < comp_dataset_sample_count(other); i++) {
     const char *name = comp_dataset_obs_name(other, i);
     COMP__TRY(comp__strings_append(&names, name, strlen(name)));
   }
   COMP__TRY(comp__string_index_init(&index, &names, NULL));
-  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) {
+  for (size_t i = 0; i < comp_dataset_sample_count(dataset); i++) {
     rows[i] = comp__string_index_find(&index, comp_dataset_obs_name(dataset, i));
     if (rows[i] != SIZE_MAX) continue;
     if (!first) first = comp_dataset_obs_name(dataset, i);
@@ -136,7 +136,7 @@ comp_status comp__lab_match(size_t *rows, const comp_dataset *dataset, const com
   }
   if (missing)
     COMP__FAIL(COMP_ERR_DATA, "%s: it lacks %zu of the %zu samples of the experiment, the first being '%s'", path,
-               missing, comp_dataset_samples(dataset), first);
+               missing, comp_dataset_sample_count(dataset), first);
 done:
   comp__string_index_release(&index);
   comp__strings_release(&names);
@@ -155,7 +155,7 @@ static comp_status run_baseline(comp_matrix **out, comp__lab *lab, const char *n
   COMP__TRY(comp_baseline_find(&method, name));
   comp__info(lab->context, "baseline %s", name);
   COMP__TRY(comp__baseline_method(&results, lab->context, lab->dataset, name, &options));
-  const comp_matrix *z = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
+  const comp_matrix *z = comp_dataset_matrix(results, COMP_SLOT_OBSM, method->embedding);
   COMP__TRY(comp_matrix_select(out, lab->context, z, NULL, 0, NULL, 0));
 done:
   comp_dataset_free(results);
@@ -173,7 +173,7 @@ comp_status comp__lab_embed(comp__lab *lab, const comp__trial *trial, comp_model
     comp__embed_options options = comp__embed_defaults();
     status = comp__embed(&z, NULL, lab->context, model, lab->dataset, &options);
   }
-  return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, key, z) : status;
+  return status == COMP_OK ? comp_dataset_set_matrix(lab->dataset, COMP_SLOT_OBSM, key, z) : status;
 }
 
 /* "kbet" of a label is "kbet/LABEL", for tables by label. */
@@ -242,22 +242,22 @@ comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, con
 
 comp_status comp__lab_read(comp__lab *lab, const char *sub, const char *name, const comp__prep_options *prep) {
   char path[4096];
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_status status = comp__lab_find(path, sizeof path, lab->options->data, sub, name);
   if (status != COMP_OK) return status;
   snprintf(lab->used, sizeof lab->used, "%s", name);
-  status = comp_dataset_read(&lab->dataset, lab->context, path, &read);
+  status = comp__dataset_read(&lab->dataset, lab->context, path, &read);
   if (status == COMP_OK) status = comp__prep(&lab->dataset, lab->context, prep);
   return status == COMP_OK ? status : comp__error_in_file(status, path);
 }
 
 comp_status comp__lab_umap(comp__lab *lab, const comp__trial *trial, const char *key, comp__umap_options options) {
   const comp_matrix *z =
-      strcmp(key, "X") == 0 ? comp_dataset_x(lab->dataset) : comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
+      strcmp(key, "X") == 0 ? comp_dataset_x(lab->dataset) : comp_dataset_matrix(lab->dataset, COMP_SLOT_OBSM, key);
   comp_matrix *layout = NULL;
   options.seed = trial->seed;
   comp_status status = comp__umap_run(&layout, NULL, lab->context, z, &options);
-  return status == COMP_OK ? comp_dataset_set(lab->dataset, COMP_SLOT_OBSM, "umap", layout) : status;
+  return status == COMP_OK ? comp_dataset_set_matrix(lab->dataset, COMP_SLOT_OBSM, "umap", layout) : status;
 }
 
 comp_status comp__lab_find(char *out, size_t size, const char *folder, const char *sub, const char *name) {
@@ -295,7 +295,7 @@ comp_status comp__lab_counterfactual(comp__figures *out, comp__lab *lab, const c
   COMP__TRY(comp__counterfactual(&prediction, lab->context, model, lab->dataset, &options));
   comp_matrix *values = prediction.values;
   prediction.values = NULL;
-  COMP__TRY(comp_dataset_set(lab->dataset, COMP_SLOT_LAYERS, "predicted", values));
+  COMP__TRY(comp_dataset_set_matrix(lab->dataset, COMP_SLOT_LAYERS, "predicted", values));
   scoring.condition = lab->experiment->condition;
   scoring.label = lab->experiment->label;
   scoring.layer = "predicted";

@@ -199,15 +199,14 @@ static int share_of(int threads, int jobs, int job) {
 static comp_status start(crew *c, int threads) {
   for (int j = 0; j < c->jobs->jobs; j++) {
     worker *w = &c->workers[j];
-    comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+    comp__context_options options = comp__context_defaults();
     *w = (worker){.crew = c, .job = j, .item = SIZE_MAX, .share = NAN};
     options.threads = share_of(threads, c->jobs->jobs, j);
     options.log_level = COMP_LOG_DEBUG; /* the caller's context knows what is wanted */
-    options.log = keep_message;
-    options.progress = keep_progress;
-    options.user = w;
-    comp_status status = comp_context_new(&w->context, &options);
+    comp_status status = comp__context_new(&w->context, &options);
     if (status != COMP_OK) return status;
+    comp_context_on_log(w->context, keep_message, w);
+    comp_context_on_progress(w->context, keep_progress, w);
     pthread_mutex_lock(&c->mutex);
     int failed = pthread_create(&w->thread, NULL, work, w);
     if (!failed) {
@@ -240,7 +239,7 @@ comp_status comp__jobs_run(comp_context *context, const comp__jobs *jobs) {
   pthread_cond_init(&c.news, NULL);
   COMP__TRY(comp__calloc(&c.workers, (size_t)jobs->jobs, sizeof *c.workers));
   COMP__TRY(comp__alloc(&c.done, jobs->count, sizeof *c.done));
-  status = start(&c, comp_context_threads(context));
+  status = start(&c, comp_context_thread_count(context));
   if (status != COMP_OK) {
     pthread_mutex_lock(&c.mutex);
     stop_all(&c);

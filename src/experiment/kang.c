@@ -182,7 +182,7 @@ static comp_status predict_change(double *change, comp__lab *lab, const comp_mod
   comp_status status;
   COMP__TRY(comp__counterfactual(&prediction, lab->context, model, seen, &options));
   COMP__TRY(mean_of(change, lab, prediction.values, rows, c, type, c->control));
-  for (size_t j = 0; j < comp_dataset_features(seen); j++) change[j] -= control[j];
+  for (size_t j = 0; j < comp_dataset_feature_count(seen); j++) change[j] -= control[j];
 done:
   comp_prediction_release(&prediction);
   return status;
@@ -200,14 +200,14 @@ static comp_status holdout_type(comp__figures *out, comp__lab *lab, const comp__
   comp_status status;
   comp_dataset *seen = NULL;
   comp_model *model = NULL;
-  size_t *rows = NULL, n = 0, features = comp_dataset_features(lab->dataset);
+  size_t *rows = NULL, n = 0, features = comp_dataset_feature_count(lab->dataset);
   double *work = NULL;
   const comp_matrix *x = comp_dataset_x(lab->dataset);
-  COMP__TRY(comp__alloc(&rows, comp_dataset_samples(lab->dataset), sizeof *rows));
+  COMP__TRY(comp__alloc(&rows, comp_dataset_sample_count(lab->dataset), sizeof *rows));
   COMP__TRY(comp__calloc(&work, 5 * features, sizeof *work));
   double *control = work, *truth = work + features, *change = work + 2 * features, *shift = work + 3 * features,
          *other = work + 4 * features;
-  for (size_t i = 0; i < comp_dataset_samples(lab->dataset); i++)
+  for (size_t i = 0; i < comp_dataset_sample_count(lab->dataset); i++)
     if (c->types.codes[i] != type || c->stim.codes[i] != c->stimulated) rows[n++] = i;
   COMP__TRY(comp_dataset_select(&seen, lab->context, lab->dataset, rows, n, NULL, 0));
   COMP__TRY(comp__lab_fit(&model, lab, trial, c->types.levels[type], seen));

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "classify/options.h"
-#include "comp/io.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "experiment/celligner_files.h"
 #include "experiment/fit.h"
 #include "experiment/lab.h"
+#include "io/options.h"
 #include "umap/options.h"
 
 /* From each condition, as the paper's authors choose them. */
@@ -58,7 +58,7 @@ static comp_status read_celligner(comp__lab *lab, const comp__celligner_files *f
 static comp_status prepare(comp__lab *lab) {
   char path[4096], samples[4096];
   const char *folder = lab->options->data;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp__celligner_files files;
   bool found;
   comp_status status = comp__celligner_find(&found, &files, folder);
@@ -69,7 +69,7 @@ static comp_status prepare(comp__lab *lab) {
   if (status != COMP_OK) return status;
   read.metadata = samples;
   snprintf(lab->used, sizeof lab->used, "TCGA pairs of tumours and normal tissue, expr.tsv.gz");
-  return comp_dataset_read(&lab->dataset, lab->context, path, &read);
+  return comp__dataset_read(&lab->dataset, lab->context, path, &read);
 }
 
 /* Few samples of many tissues: posteriors hardly overlap, and a sample meets its nearest ones of the other condition,
@@ -89,7 +89,7 @@ static comp_status recipe(comp__train_options *out, const comp__lab *lab, const 
 /* Accuracy of tissues in the other condition. */
 static comp_status transfer(comp__figures *out, comp__lab *lab, const comp__trial *trial, const char *key,
                             const char *column) {
-  const comp_matrix *z = comp_dataset_get(lab->dataset, COMP_SLOT_OBSM, key);
+  const comp_matrix *z = comp_dataset_matrix(lab->dataset, COMP_SLOT_OBSM, key);
   comp_groups conditions = {0}, tissues = {0};
   comp_accuracy accuracy;
   comp__classify_options options = comp__classify_defaults();

@@ -29,7 +29,7 @@ void comp__csv_release(comp__csv *csv) {
 }
 
 /* Everything up to the parsed columns. */
-static comp_status read_columns(comp__csv *csv, const comp_read_options *options, bool first_is_index) {
+static comp_status read_columns(comp__csv *csv, const comp__read_options *options, bool first_is_index) {
   comp_status status;
   COMP__TRY(comp__text_check(csv->context, csv->text));
   COMP__TRY(comp__csv_set_missing(&csv->missing, options->missing));
@@ -148,7 +148,7 @@ static bool is_empty_tail(const comp__csv *csv, size_t col) {
 }
 
 comp_status comp__csv_to_table(comp_table **out, comp_context *context, const comp__text *text,
-                               const comp_read_options *options, bool first_is_index) {
+                               const comp__read_options *options, bool first_is_index) {
   comp_status status;
   comp__csv csv = {.context = context, .text = text};
   comp_table *table = NULL;
@@ -167,7 +167,7 @@ done:
 }
 
 comp_status comp__csv_use_levels(comp_table *table, size_t column) {
-  if (comp_table_kind(table, column) != COMP_COLUMN_STRING) return COMP_OK;
+  if (comp_table_column_kind(table, column) != COMP_COLUMN_STRING) return COMP_OK;
   comp_groups groups;
   comp_status status = comp_table_groups(&groups, table, column);
   if (status != COMP_OK) return status;
@@ -175,7 +175,8 @@ comp_status comp__csv_use_levels(comp_table *table, size_t column) {
   for (size_t i = 0; i < groups.n_levels; i++) present += groups.counts[i];
   if (groups.n_levels > 0 && groups.n_levels <= present / 2) {
     char *name;
-    status = comp__strdup(&name, comp_table_name(table, column)); /* the column is replaced, and its name with it */
+    status =
+        comp__strdup(&name, comp_table_column_name(table, column)); /* the column is replaced, and its name with it */
     if (status == COMP_OK)
       status =
           comp_table_add_categorical(table, name, groups.codes, (const char *const *)groups.levels, groups.n_levels);
@@ -355,7 +356,7 @@ static comp_status turn(comp_context *context, comp__strings *rows, comp__string
   return COMP_OK;
 }
 
-static comp_status make_dataset(comp_dataset **out, comp__csv *csv, const comp_read_options *options) {
+static comp_status make_dataset(comp_dataset **out, comp__csv *csv, const comp__read_options *options) {
   comp_status status;
   comp__strings rows = {0}, cols = {0};
   comp_matrix *x = NULL;
@@ -381,7 +382,7 @@ done:
 }
 
 comp_status comp__csv_to_dataset(comp_dataset **out, comp_context *context, const comp__text *text,
-                                 const comp_read_options *options) {
+                                 const comp__read_options *options) {
   comp_status status;
   comp__csv csv = {.context = context, .text = text, .want_x = true};
   *out = NULL;
@@ -403,7 +404,7 @@ done:
 /* ------------------------------------------------------------------------------------------------------- format */
 
 static comp_status read_csv(comp_dataset **out, comp_context *context, const char *path,
-                            const comp_read_options *options) {
+                            const comp__read_options *options) {
   comp_status status;
   comp__text text = {0};
   *out = NULL;
@@ -415,14 +416,23 @@ done:
   return status;
 }
 
-comp_status comp_table_read(comp_table **out, comp_context *context, const char *path,
-                            const comp_read_options *options) {
+comp_status comp__table_read(comp_table **out, comp_context *context, const char *path,
+                             const comp__read_options *options) {
+  static const comp__read_options defaults = {0};
   comp__text text = {0};
   *out = NULL;
+  if (!options) options = &defaults;
   comp_status status = comp__text_open(&text, path);
   if (status == COMP_OK) status = comp__csv_to_table(out, context, &text, options, false);
   comp__text_release(&text);
   return status;
+}
+
+comp_status comp_table_read(comp_table **out, comp_context *context, const char *path, const comp_options *options) {
+  comp__read_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);
+  return status == COMP_OK ? comp__table_read(out, context, path, &plain) : status;
 }
 
 /* The last format to be asked: whatever could be text. */

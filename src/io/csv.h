@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "comp/io.h"
 #include "core/strings.h"
+#include "io/options.h"
 #include "io/text.h"
 
 /* X is sparse when less than this part of it is not zero. */
@@ -96,7 +96,7 @@ typedef struct comp__csv {
 } comp__csv;
 
 /* csv_layout.c. `first_is_index`: the first column holds row names, whatever it looks like. */
-comp_status comp__csv_find_layout(comp__csv *csv, const comp_read_options *options, bool first_is_index);
+comp_status comp__csv_find_layout(comp__csv *csv, const comp__read_options *options, bool first_is_index);
 comp_status comp__csv_set_missing(comp__csv_missing *missing, const char *more);
 bool comp__csv_is_missing(const comp__csv_missing *missing, const char *begin, const char *end);
 
@@ -118,16 +118,16 @@ void comp__csv_release(comp__csv *csv);
 /* Reads a loaded text as a table (with csv.want_x false), or as a data set. They should be freed via comp_table_free()
  * and comp_dataset_free(). */
 comp_status comp__csv_to_table(comp_table **out, comp_context *context, const comp__text *text,
-                               const comp_read_options *options, bool first_is_index);
+                               const comp__read_options *options, bool first_is_index);
 comp_status comp__csv_to_dataset(comp_dataset **out, comp_context *context, const comp__text *text,
-                                 const comp_read_options *options);
+                                 const comp__read_options *options);
 
 /* Turns a string column into a categorical one when its values repeat enough (docs/formats.md). */
 comp_status comp__csv_use_levels(comp_table *table, size_t column);
 
 /* csv_write.c: the write slot of the format. */
 comp_status comp__csv_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                            const comp_write_options *options);
+                            const comp__write_options *options);
 
 static inline bool comp__csv_ends(const char *p, char delimiter) {
   return *p == delimiter || *p == '\n' || (*p == '\r' && p[1] == '\n');

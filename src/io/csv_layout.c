@@ -318,7 +318,7 @@ static comp_status fail_empty(const comp__text *text, bool header) {
   return comp__error(COMP_ERR_DATA, "%s is empty", text->name);
 }
 
-comp_status comp__csv_find_layout(comp__csv *csv, const comp_read_options *options, bool first_is_index) {
+comp_status comp__csv_find_layout(comp__csv *csv, const comp__read_options *options, bool first_is_index) {
   comp_status status;
   comp__csv_layout *layout = &csv->layout;
   const comp__text *text = csv->text;

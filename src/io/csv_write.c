@@ -78,22 +78,22 @@ static comp_status put_char(block *b, char c) {
 
 /* The text of a string or categorical value; NULL when missing. */
 static const char *text_of(const comp_table *table, size_t col, size_t row) {
-  if (comp_table_kind(table, col) == COMP_COLUMN_STRING) return comp_table_string(table, col, row);
+  if (comp_table_column_kind(table, col) == COMP_COLUMN_STRING) return comp_table_string(table, col, row);
   int32_t code = comp_table_code(table, col, row);
-  return code < 0 ? NULL : comp_table_level(table, col, code);
+  return code < 0 ? NULL : comp_table_level_name(table, col, code);
 }
 
 static bool is_text(const comp_table *table, size_t col) {
-  comp_column_kind kind = comp_table_kind(table, col);
+  comp_column_kind kind = comp_table_column_kind(table, col);
   return kind == COMP_COLUMN_STRING || kind == COMP_COLUMN_CATEGORICAL;
 }
 
 /* Whether a reader would take an obs column for a feature: it looks like numbers. Such a one is marked with "obs:". */
 static bool looks_numeric(const comp_table *table, size_t col) {
   size_t present = 0;
-  if (comp_table_kind(table, col) == COMP_COLUMN_NUMBER) return true;
+  if (comp_table_column_kind(table, col) == COMP_COLUMN_NUMBER) return true;
   if (!is_text(table, col)) return false;
-  for (size_t row = 0; row < comp_table_rows(table); row++) {
+  for (size_t row = 0; row < comp_table_row_count(table); row++) {
     const char *end, *text = text_of(table, col, row);
     double value;
     if (!text) continue;
@@ -105,7 +105,7 @@ static bool looks_numeric(const comp_table *table, size_t col) {
 
 static comp_status put_obs_name(const writer *w, block *b, size_t col) {
   const comp_table *obs = w->dataset->obs;
-  const char *name = comp_table_name(obs, col);
+  const char *name = comp_table_column_name(obs, col);
   const char delimiter = w->delimiter;
   if (!looks_numeric(obs, col) && comp_dataset_find_var(w->dataset, name) == COMP_NOT_FOUND)
     return put_text(b, name, delimiter);
@@ -123,7 +123,7 @@ static comp_status put_obs_name(const writer *w, block *b, size_t col) {
 static comp_status put_header(const writer *w, block *b) {
   const comp_dataset *d = w->dataset;
   comp_status status = COMP_OK;
-  for (size_t col = 0; col < comp_table_columns(d->obs); col++) {
+  for (size_t col = 0; col < comp_table_column_count(d->obs); col++) {
     COMP__TRY(put_char(b, w->delimiter));
     COMP__TRY(put_obs_name(w, b, col));
   }
@@ -142,7 +142,7 @@ static comp_status put_obs(const writer *w, block *b, size_t row) {
   const comp_table *obs = w->dataset->obs;
   comp_status status = COMP_OK;
   char buffer[64];
-  for (size_t col = 0; col < comp_table_columns(obs); col++) {
+  for (size_t col = 0; col < comp_table_column_count(obs); col++) {
     COMP__TRY(put_char(b, w->delimiter));
     const char *text =
         is_text(obs, col) ? text_of(obs, col, row) : comp_table_format(obs, col, row, buffer, sizeof buffer);
@@ -243,7 +243,7 @@ static bool name_ends(const char *name, const char *suffix) {
 }
 
 comp_status comp__csv_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                            const comp_write_options *options) {
+                            const comp__write_options *options) {
   (void)options;
   comp_status status;
   comp__sink sink = COMP__SINK_INIT;

@@ -200,9 +200,9 @@ done:
   return status;
 }
 
-comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
-                              const comp_read_options *options) {
-  static const comp_read_options defaults = COMP_READ_OPTIONS_INIT;
+comp_status comp__dataset_read(comp_dataset **out, comp_context *context, const char *path,
+                               const comp__read_options *options) {
+  static const comp__read_options defaults = {0};
   const comp__format *format;
   comp_dataset *dataset = NULL;
   comp_status status;
@@ -216,7 +216,7 @@ comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const c
 done:
   if (status != COMP_OK) comp__error_in_file(status, path);
   /* Its errors name the table's file. */
-  if (status == COMP_OK && options->metadata) status = comp_dataset_join_metadata(dataset, context, options->metadata);
+  if (status == COMP_OK && options->metadata) status = comp_dataset_join_metadata(context, dataset, options->metadata);
   if (status != COMP_OK) {
     comp_dataset_free(dataset);
     return status;
@@ -225,15 +225,21 @@ done:
   return COMP_OK;
 }
 
-comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
-                               const comp_write_options *options) {
-  static const comp_write_options defaults = COMP_WRITE_OPTIONS_INIT;
+comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
+                              const comp_options *options) {
+  comp__read_options plain;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);
+  return status == COMP_OK ? comp__dataset_read(out, context, path, &plain) : status;
+}
+
+comp_status comp__dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
+                                const comp__write_options *options) {
+  const comp__write_options defaults = comp__write_defaults();
   const comp__format *format;
   comp__output output = {0};
   comp_status status;
   if (!options) options = &defaults;
-  if (options->compression < 0 || options->compression > 9)
-    return comp__error(COMP_ERR_ARGUMENT, "compression: %d is not a gzip level, 0 .. 9", options->compression);
   COMP__TRY(comp__format_of_output(&format, path));
   COMP__TRY(comp__output_begin(&output, path));
   status = format->write(context, dataset, output.temporary, path, options);
@@ -245,4 +251,11 @@ comp_status comp_dataset_write(comp_context *context, const comp_dataset *datase
 done:
   comp__output_abort(&output);
   return status;
+}
+
+comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
+                               const comp_options *options) {
+  comp__write_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__write_kind, options);
+  return status == COMP_OK ? comp__dataset_write(context, dataset, path, &plain) : status;
 }

@@ -4,7 +4,7 @@
 #ifndef COMP_IO_FORMAT_H
 #define COMP_IO_FORMAT_H
 
-#include "comp/io.h"
+#include "io/options.h"
 
 /* What a format's probe may look at. */
 typedef struct comp__peek {
@@ -22,10 +22,10 @@ typedef struct comp__format {
   /* Whether this looks like such a file. Asked in the order of the table. */
   bool (*probe)(const comp__peek *peek);
   /* Reads it whole. Everything about metadata joins, checks of X and names is done by the caller. */
-  comp_status (*read)(comp_dataset **out, comp_context *context, const char *path, const comp_read_options *options);
+  comp_status (*read)(comp_dataset **out, comp_context *context, const char *path, const comp__read_options *options);
   /* Writes to a temporary name (`path`); `name` is the final one, for its extension. NULL when it cannot be written. */
   comp_status (*write)(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                       const comp_write_options *options);
+                       const comp__write_options *options);
 } comp__format;
 
 /* The format of a file, by its content. */

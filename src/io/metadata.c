@@ -21,7 +21,7 @@ typedef struct join {
 } join;
 
 static comp_status list_keys(comp__strings *out, const comp_table *table) {
-  for (size_t row = 0; row < comp_table_rows(table); row++) {
+  for (size_t row = 0; row < comp_table_row_count(table); row++) {
     const char *key = comp_table_string(table, 0, row);
     comp_status status = comp__strings_append(out, key, strlen(key));
     if (status != COMP_OK) return status;
@@ -139,9 +139,9 @@ static comp_status add_bools(const join *j, size_t col, const char *name) {
 }
 
 static comp_status add_columns(const join *j, comp_context *context) {
-  for (size_t col = 1; col < comp_table_columns(j->table); col++) {
-    const char *name = comp_table_name(j->table, col);
-    comp_column_kind kind = comp_table_kind(j->table, col);
+  for (size_t col = 1; col < comp_table_column_count(j->table); col++) {
+    const char *name = comp_table_column_name(j->table, col);
+    comp_column_kind kind = comp_table_column_kind(j->table, col);
     if (comp_table_find(j->dataset->obs, name) != COMP_NOT_FOUND)
       comp__warn(context, "%s: column '%s' replaces the one in the data", j->name, name);
     comp_status status = kind == COMP_COLUMN_NUMBER ? add_numbers(j, col, name)
@@ -154,12 +154,12 @@ static comp_status add_columns(const join *j, comp_context *context) {
 
 comp_status comp__metadata_join(comp_dataset *dataset, comp_context *context, const comp__text *text) {
   comp_status status;
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
+  comp__read_options options = {0};
   comp_table *table = NULL;
   join j = {.dataset = dataset, .name = text->name};
   COMP__TRY(comp__csv_to_table(&table, context, text, &options, true));
   j.table = table;
-  if (comp_table_columns(table) < 2)
+  if (comp_table_column_count(table) < 2)
     COMP__FAIL(COMP_ERR_DATA, "%s has only one column: a first column of sample names and others are needed",
                text->name);
   COMP__TRY(list_keys(&j.keys, table));
@@ -172,7 +172,7 @@ done:
   return status;
 }
 
-comp_status comp_dataset_join_metadata(comp_dataset *dataset, comp_context *context, const char *path) {
+comp_status comp_dataset_join_metadata(comp_context *context, comp_dataset *dataset, const char *path) {
   comp__text text = {0};
   comp_status status = comp__text_open(&text, path);
   if (status == COMP_OK) status = comp__metadata_join(dataset, context, &text);

@@ -312,7 +312,7 @@ done:
 }
 
 static comp_status read_mex(comp_dataset **out, comp_context *context, const char *path,
-                            const comp_read_options *options) {
+                            const comp__read_options *options) {
   comp_status status;
   mex_paths paths = {0};
   comp__mex_sources sources = {0};

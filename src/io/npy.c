@@ -60,7 +60,7 @@ done:
 }
 
 static comp_status write_npy(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                             const comp_write_options *options) {
+                             const comp__write_options *options) {
   (void)options;
   comp_status status;
   comp__sink sink = COMP__SINK_INIT;

@@ -4,14 +4,14 @@
 #ifndef COMP_IO_ROWS_H
 #define COMP_IO_ROWS_H
 
-#include "comp/io.h"
+#include "io/options.h"
 
 typedef struct comp__rows comp__rows;
 
 /* Opens X (or options->layer, or raw) of an .h5ad (CSR or dense) or a 10x .h5 (whose columns are cells: also row blocks
  * here) for reading in blocks. It should be freed via comp__rows_close(). */
 comp_status comp__rows_open(comp__rows **out, comp_context *context, const char *path,
-                            const comp_read_options *options);
+                            const comp__read_options *options);
 
 size_t comp__rows_count(const comp__rows *rows);
 size_t comp__rows_cols(const comp__rows *rows);

@@ -372,7 +372,7 @@ comp_status comp__text_check(comp_context *context, const comp__text *text) {
   return comp__parallel_try(context, text->size, CHECK_SIZE, check_chunk, (void *)text);
 }
 
-comp_status comp__text_check_options(const char *path, const comp_read_options *options) {
+comp_status comp__text_check_options(const char *path, const comp__read_options *options) {
   if (options->layer)
     return comp__error(COMP_ERR_ARGUMENT, "%s is not an .h5ad file: it has no layer '%s'", path, options->layer);
   if (options->raw) return comp__error(COMP_ERR_ARGUMENT, "%s is not an .h5ad file: it has no raw matrix", path);

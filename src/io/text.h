@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "comp/io.h"
+#include "io/options.h"
 
 /* A size of blocks, buffers or pieces. A build for fuzzing has tiny ones, so that small inputs cross their borders. */
 #ifdef COMP_TINY_BLOCKS
@@ -66,6 +66,6 @@ const char *comp__line_end(const char *p, const char **next);
 size_t comp__count_lines(const char *begin, const char *end);
 
 /* Refuses the options that only formats with layers have. */
-comp_status comp__text_check_options(const char *path, const comp_read_options *options);
+comp_status comp__text_check_options(const char *path, const comp__read_options *options);
 
 #endif

@@ -11,21 +11,22 @@
 
 /* Copies a column of a table to another table of as many rows. */
 static comp_status copy_column(comp_table *to, const comp_table *from, size_t column) {
-  size_t rows = comp_table_rows(from);
-  size_t levels = comp_table_kind(from, column) == COMP_COLUMN_CATEGORICAL ? comp_table_levels(from, column) : 0;
-  const char *name = comp_table_name(from, column), **texts = NULL;
+  size_t rows = comp_table_row_count(from);
+  size_t levels =
+      comp_table_column_kind(from, column) == COMP_COLUMN_CATEGORICAL ? comp_table_level_count(from, column) : 0;
+  const char *name = comp_table_column_name(from, column), **texts = NULL;
   void *values = NULL;
   comp_status status;
   COMP__TRY(comp__alloc(&values, rows, sizeof(double)));
   COMP__TRY(comp__alloc(&texts, levels > rows ? levels : rows, sizeof *texts));
-  switch (comp_table_kind(from, column)) {
+  switch (comp_table_column_kind(from, column)) {
   case COMP_COLUMN_STRING:
     for (size_t i = 0; i < rows; i++) texts[i] = comp_table_string(from, column, i);
     status = comp_table_add_strings(to, name, texts);
     break;
   case COMP_COLUMN_CATEGORICAL:
     for (size_t i = 0; i < rows; i++) ((int32_t *)values)[i] = comp_table_code(from, column, i);
-    for (size_t l = 0; l < levels; l++) texts[l] = comp_table_level(from, column, (int32_t)l);
+    for (size_t l = 0; l < levels; l++) texts[l] = comp_table_level_name(from, column, (int32_t)l);
     status = comp_table_add_categorical(to, name, values, texts, levels);
     break;
   case COMP_COLUMN_NUMBER:
@@ -48,13 +49,14 @@ static comp_status merge(comp_context *context, comp_dataset *dataset, const com
   comp_status status = COMP_OK;
   if (dataset->samples != results->samples)
     COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, dataset->samples);
-  for (size_t i = 0; i < comp_table_columns(results->obs); i++) COMP__TRY(copy_column(dataset->obs, results->obs, i));
+  for (size_t i = 0; i < comp_table_column_count(results->obs); i++)
+    COMP__TRY(copy_column(dataset->obs, results->obs, i));
   for (int slot = 0; slot < 2; slot++)
     for (size_t i = 0; i < results->slots[slot].count; i++) {
       const comp__named_matrix *entry = &results->slots[slot].entries[i];
       comp_matrix *matrix;
       COMP__TRY(comp_matrix_select(&matrix, context, entry->matrix, NULL, 0, NULL, 0));
-      COMP__TRY(comp_dataset_set(dataset, (comp_slot)slot, entry->name, matrix));
+      COMP__TRY(comp_dataset_set_matrix(dataset, (comp_slot)slot, entry->name, matrix));
     }
   if (results->record) COMP__TRY(comp_dataset_set_record(dataset, results->record));
 done:
@@ -63,14 +65,14 @@ done:
 
 /* Reads the input, adds the results, writes it anew. `carry`: the input is an .h5ad of an old layout. */
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
-                           const char *out_path, const comp_read_options *options, bool carry) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+                           const char *out_path, const comp__read_options *options, bool carry) {
+  comp__write_options write = comp__write_defaults();
   comp_dataset *dataset = NULL;
   comp_status status;
-  COMP__TRY(comp_dataset_read(&dataset, context, in_path, carry ? NULL : options));
+  COMP__TRY(comp__dataset_read(&dataset, context, in_path, carry ? NULL : options));
   COMP__TRY(merge(context, dataset, results));
   if (carry) write.carry_from = in_path;
-  COMP__TRY(comp_dataset_write(context, dataset, out_path, &write));
+  COMP__TRY(comp__dataset_write(context, dataset, out_path, &write));
 done:
   comp_dataset_free(dataset);
   return status;
@@ -102,8 +104,8 @@ comp_status comp_dataset_check_update(const char *out_path) {
   return status == COMP_OK ? comp_file_check_writable(out_path) : status;
 }
 
-comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
-                                const char *out_path, const comp_read_options *options) {
+comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                 const char *out_path, const comp__read_options *options) {
   const comp__format *input;
   bool old = false;
   comp_status status = check_name(out_path);
@@ -113,4 +115,11 @@ comp_status comp_dataset_update(comp_context *context, const comp_dataset *resul
   if (status != COMP_OK) return comp__error_context(status, "%s", in_path);
   if (input == &comp__format_h5ad && !old) return add(context, results, in_path, out_path);
   return rewrite(context, results, in_path, out_path, options, old);
+}
+
+comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                const char *out_path, const comp_options *options) {
+  comp__read_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);
+  return status == COMP_OK ? comp__dataset_update(context, results, in_path, out_path, &plain) : status;
 }

@@ -46,12 +46,12 @@ const comp__options_kind comp__pca_kind = {
     .name = "pca", .summary = "principal components", .size = sizeof(pca_options), .rows = rows, .check = check};
 
 static comp_status find_matrix(const comp_matrix **out, const comp_dataset *dataset, const char *layer) {
-  *out = layer ? comp_dataset_get(dataset, COMP_SLOT_LAYERS, layer) : comp_dataset_x(dataset);
+  *out = layer ? comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, layer) : comp_dataset_x(dataset);
   if (*out) return COMP_OK;
   if (!layer) return comp__error(COMP_ERR_DATA, "there is no X");
-  const size_t count = comp_dataset_count(dataset, COMP_SLOT_LAYERS);
+  const size_t count = comp_dataset_matrix_count(dataset, COMP_SLOT_LAYERS);
   return comp__error(COMP_ERR_ARGUMENT, "there is no layer '%s'%s%s%s", layer, count ? "; there is '" : "",
-                     count ? comp_dataset_entry_name(dataset, COMP_SLOT_LAYERS, 0) : "", count ? "'" : "");
+                     count ? comp_dataset_matrix_name(dataset, COMP_SLOT_LAYERS, 0) : "", count ? "'" : "");
 }
 
 comp_status comp_pca_run(comp_pca *out, comp_context *context, comp_dataset *dataset, const comp_options *options) {
@@ -70,7 +70,7 @@ comp_status comp_pca_run(comp_pca *out, comp_context *context, comp_dataset *dat
     out->ratios[i] = pca.total_variance > 0.0 ? pca.variances[i] / pca.total_variance : 0.0;
   COMP__TRY(comp__matrix_new_dense_raw(&scores, pca.rows, pca.components));
   memcpy(scores->values, pca.scores, pca.rows * pca.components * sizeof *pca.scores);
-  COMP__TRY(comp_dataset_set(dataset, COMP_SLOT_OBSM, o.key, scores));
+  COMP__TRY(comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, o.key, scores));
   out->components = pca.components;
   out->features = pca.features;
   out->total_variance = pca.total_variance;

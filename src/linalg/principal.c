@@ -156,7 +156,7 @@ static void sums_release(sums *s) {
 /* For sums of up to k rows; `projects`: of products with rows that are given. As many pieces as fit into memory, each
  * of whole blocks. */
 static comp_status sums_init(sums *s, const view *v, size_t k, int power, bool projects) {
-  const size_t n = v->x->rows, d = v->x->cols, threads = (size_t)comp_context_threads(v->context);
+  const size_t n = v->x->rows, d = v->x->cols, threads = (size_t)comp_context_thread_count(v->context);
   const double fit = PARTIAL_BYTES / ((double)k * (double)d * (double)sizeof(double));
   const size_t pieces = fit < 2 ? 2 : fit > MOST_PIECES ? MOST_PIECES : (size_t)fit;
   *s = (sums){.v = v, .power = power, .k = k};
@@ -366,7 +366,7 @@ static comp_status score_block(void *arg, size_t begin, size_t end, int thread) 
 static comp_status score(comp__pca *out, const view *v) {
   scoring s = {v, out, NULL};
   comp_status status =
-      comp__alloc(&s.scratch, v->dense ? 0 : (size_t)comp_context_threads(v->context) * v->block * out->features,
+      comp__alloc(&s.scratch, v->dense ? 0 : (size_t)comp_context_thread_count(v->context) * v->block * out->features,
                   sizeof *s.scratch);
   if (status == COMP_OK) status = comp__parallel_try(v->context, out->rows, v->block, score_block, &s);
   comp__free(s.scratch);

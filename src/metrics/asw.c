@@ -77,7 +77,7 @@ comp_status comp__silhouettes(double *out, comp_context *context, const float *p
   double *sums = NULL;
   size_t *counts = NULL;
   COMP__TRY(comp__alloc(&counts, groups, sizeof *counts));
-  COMP__TRY(comp__alloc(&sums, (size_t)comp_context_threads(context) * COMP__VISIT_ROWS * groups, sizeof *sums));
+  COMP__TRY(comp__alloc(&sums, (size_t)comp_context_thread_count(context) * COMP__VISIT_ROWS * groups, sizeof *sums));
   COMP__TRY(comp__sorted_init(&sorted, points, n, dims, group, groups));
   for (size_t g = 0; g < groups; g++) counts[g] = sorted.starts[g + 1] - sorted.starts[g];
   COMP__TRY(

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "core/strings.h"
 #include "core/threads.h"
@@ -26,26 +27,12 @@ struct comp_counterfactual_score {
 
 /* ---- The three predictions ---- */
 
-static const struct {
-  const char *name, *key;
-} predictors[COMP_PREDICTORS] = {
-    {"prediction", "prediction"}, {"no change", "no_change"}, {"mean shift", "mean_shift"}};
-
-const char *comp_predictor_name(comp_predictor predictor) {
-  return predictors[predictor].name;
-}
+static const char *const predictor_names[] = {"prediction", "no change", "mean shift", NULL};
+COMP__ENUM_NAMES(comp_predictor, predictor_names, "predictor")
 
 const char *comp_predictor_key(comp_predictor predictor) {
-  return predictors[predictor].key;
-}
-
-comp_status comp_predictor_parse(comp_predictor *out, const char *name) {
-  for (int p = 0; p < COMP_PREDICTORS; p++)
-    if (strcmp(predictors[p].name, name) == 0 || strcmp(predictors[p].key, name) == 0) {
-      *out = (comp_predictor)p;
-      return COMP_OK;
-    }
-  return comp__error(COMP_ERR_ARGUMENT, "'%s' is not one of prediction, no change, mean shift", name);
+  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
+  return (unsigned)predictor < COMP_PREDICTORS ? keys[predictor] : NULL;
 }
 
 /* ---- The measures, by number ---- */
@@ -450,13 +437,13 @@ static comp_status find_level(int32_t *out, const comp_groups *groups, const cha
 }
 
 static const char *nth_layer(const void *user, size_t i) {
-  return comp_dataset_entry_name(user, COMP_SLOT_LAYERS, i);
+  return comp_dataset_matrix_name(user, COMP_SLOT_LAYERS, i);
 }
 
 static comp_status find_layer(const comp_matrix **out, const comp_dataset *d, const char *name) {
-  *out = comp_dataset_get(d, COMP_SLOT_LAYERS, name);
+  *out = comp_dataset_matrix(d, COMP_SLOT_LAYERS, name);
   if (*out) return COMP_OK;
-  const char *nearest = comp__nearest_name(name, comp_dataset_count(d, COMP_SLOT_LAYERS), nth_layer, d);
+  const char *nearest = comp__nearest_name(name, comp_dataset_matrix_count(d, COMP_SLOT_LAYERS), nth_layer, d);
   return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s%s%s (comp counterfactual makes predictions)", name,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
@@ -505,7 +492,7 @@ static comp_status find_matrices(task *t, comp_context *context, const comp_data
                comp_dataset_obs_name(d, row), row + 1, comp_dataset_var_name(d, col));
   COMP__TRY(read_layer(&t->predicted, context, d, t->score->layer));
   snprintf(name, sizeof name, "truth_%s", o->to);
-  if (o->truth || comp_dataset_get(d, COMP_SLOT_LAYERS, name)) {
+  if (o->truth || comp_dataset_matrix(d, COMP_SLOT_LAYERS, name)) {
     comp_data_look look;
     COMP__TRY(read_layer(&t->truth, context, d, o->truth ? o->truth : name));
     COMP__TRY(comp_data_look_at(&look, context, t->x));
@@ -545,7 +532,7 @@ static comp_status find_shift(double *out, const comp_matrix *x, const comp_grou
 /* One row of the score for each label that was compared. */
 static comp_status list_labels(task *t, const comp_groups *condition, const comp_groups *labels) {
   comp_counterfactual_score *s = t->score;
-  size_t n = comp_de_labels(t->de);
+  size_t n = comp_de_label_count(t->de);
   comp_status status;
   COMP__TRY(comp__calloc(&s->names, n, sizeof *s->names));
   COMP__TRY(comp__calloc(&s->labels, n, sizeof *s->labels));
@@ -555,7 +542,7 @@ static comp_status list_labels(task *t, const comp_groups *condition, const comp
   for (size_t l = 0; l < n; l++) {
     comp_counterfactual_label *out = &s->labels[l];
     int32_t code = 0;
-    COMP__TRY(comp__strdup(&s->names[l], comp_de_label(t->de, l)));
+    COMP__TRY(comp__strdup(&s->names[l], comp_de_label_name(t->de, l)));
     out->label = s->names[l];
     if (labels) COMP__TRY(find_level(&code, labels, t->options->label, out->label));
     COMP__TRY(list_rows(&t->control[l], &out->n_from, condition, t->from, labels, code));
@@ -605,7 +592,7 @@ done:
 
 static comp_status name_score(comp_counterfactual_score *s, const comp__counterfactual_score_options *o) {
   char layer[COMP_LAYER_NAME_SIZE];
-  comp_counterfactual_layer(layer, o->to);
+  comp_counterfactual_layer_name(layer, o->to);
   comp_status status = comp__strdup(&s->layer, o->layer ? o->layer : layer);
   if (status == COMP_OK) status = comp__strdup(&s->from, o->from);
   if (status == COMP_OK) status = comp__strdup(&s->to, o->to);
@@ -728,7 +715,7 @@ static json_t *label_json(const comp_counterfactual_label *l) {
       double value = comp_counterfactual_measure_value(&l->values[p], m);
       json_object_set_new(values, measures[m].info.name, isfinite(value) ? json_real(value) : json_null());
     }
-    json_object_set_new(object, predictors[p].key, values);
+    json_object_set_new(object, comp_predictor_key((comp_predictor)p), values);
   }
   return object;
 }

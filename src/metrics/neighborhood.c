@@ -24,7 +24,7 @@ typedef struct job {
 static comp_status run(job *j, comp_context *context, comp__chunk_fn fn, size_t scratch_size) {
   comp_status status;
   j->scratch_size = (scratch_size + COMP__ALIGN - 1) / COMP__ALIGN * COMP__ALIGN;
-  COMP__TRY(comp__alloc(&j->scratch, (size_t)comp_context_threads(context), j->scratch_size));
+  COMP__TRY(comp__alloc(&j->scratch, (size_t)comp_context_thread_count(context), j->scratch_size));
   j->context = context;
   comp__parallel_for(context, j->hoods->n_rows, CHUNK, fn, j);
   status = comp__check_interrupt(context);

@@ -47,7 +47,7 @@ comp_status comp__pairs_visit(comp_context *context, const float *points, size_t
              .fn = fn,
              .arg = arg};
   COMP__TRY(comp__calloc(&v.transposed, v.padded * dims, sizeof *v.transposed));
-  COMP__TRY(comp__alloc(&v.tiles, (size_t)comp_context_threads(context) * ROWS * COLUMNS, sizeof *v.tiles));
+  COMP__TRY(comp__alloc(&v.tiles, (size_t)comp_context_thread_count(context) * ROWS * COLUMNS, sizeof *v.tiles));
   for (size_t i = 0; i < n; i++)
     for (size_t d = 0; d < dims; d++) v.transposed[d * v.padded + i] = points[i * dims + d];
   COMP__TRY(comp__parallel_try(context, n, ROWS, visit_chunk, &v));

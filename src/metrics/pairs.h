@@ -12,7 +12,7 @@ enum { COMP__VISIT_ROWS = 32 };
 
 /* Gets squared distances of sample `row` to samples first .. first + count - 1; may write to them. The calls of one row
  * come one after the other, with `first` ascending, and so do those of all rows of a block; those of different blocks
- * come from different threads. `thread` is below comp_context_threads(). */
+ * come from different threads. `thread` is below comp_context_thread_count(). */
 typedef void (*comp__pair_fn)(void *arg, size_t row, size_t first, size_t count, float *squared, int thread);
 
 /* Calls fn for all pairs of rows of points [n, dims], a sample with itself among them. */

@@ -303,11 +303,11 @@ comp_status comp__cell_mean_labels(comp__score_cell *cell) {
 /* ----------------------------------------------------------------------------------------------------------- run */
 
 static const char *nth_obsm(const void *user, size_t i) {
-  return comp_dataset_entry_name(user, COMP_SLOT_OBSM, i);
+  return comp_dataset_matrix_name(user, COMP_SLOT_OBSM, i);
 }
 
 const comp_matrix *comp__score_matrix(const comp_dataset *d, const char *name) {
-  const comp_matrix *matrix = comp_dataset_get(d, COMP_SLOT_OBSM, name);
+  const comp_matrix *matrix = comp_dataset_matrix(d, COMP_SLOT_OBSM, name);
   return matrix || strcmp(name, "X") != 0 ? matrix : d->x;
 }
 
@@ -315,19 +315,19 @@ static comp_status find_matrix(const comp_matrix **out, const comp_dataset *d, c
   *out = comp__score_matrix(d, name);
   if (*out) return COMP_OK;
   if (strcmp(name, "X") == 0) return comp__error(COMP_ERR_ARGUMENT, "X was not read");
-  const char *nearest = comp__nearest_name(name, comp_dataset_count(d, COMP_SLOT_OBSM), nth_obsm, d);
+  const char *nearest = comp__nearest_name(name, comp_dataset_matrix_count(d, COMP_SLOT_OBSM), nth_obsm, d);
   if (nearest)
     return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm; did you mean '%s'?", name, nearest);
   return comp__error(COMP_ERR_DATA, "there is no embedding '%s' in obsm%s", name,
-                     comp_dataset_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
-                                                           : ", which is empty; 'X' means the data itself");
+                     comp_dataset_matrix_count(d, COMP_SLOT_OBSM) ? " (what is sparse or a table there is not read)"
+                                                                  : ", which is empty; 'X' means the data itself");
 }
 
 static comp_status list_embeddings(comp__strings *out, const comp_dataset *d, const comp__score_options *o) {
   if (o->n_embeddings) return append_names(out, o->embeddings, o->n_embeddings, "use");
-  if (comp_dataset_get(d, COMP_SLOT_OBSM, "X_comp")) return comp__strings_append(out, "X_comp", 6);
-  for (size_t i = 0; i < comp_dataset_count(d, COMP_SLOT_OBSM); i++) {
-    const char *name = comp_dataset_entry_name(d, COMP_SLOT_OBSM, i);
+  if (comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_comp")) return comp__strings_append(out, "X_comp", 6);
+  for (size_t i = 0; i < comp_dataset_matrix_count(d, COMP_SLOT_OBSM); i++) {
+    const char *name = comp_dataset_matrix_name(d, COMP_SLOT_OBSM, i);
     comp_status status = comp__strings_append(out, name, strlen(name));
     if (status != COMP_OK) return status;
   }
@@ -407,7 +407,7 @@ static comp_status prepare(comp_score *score, comp_context *context, const comp_
   COMP__TRY(check_conditions(score, o));
   if (o->label) {
     COMP__TRY(read_groups(&score->labels, d, o->label));
-    COMP__TRY(check_labels(score, context, o, comp_dataset_samples(d)));
+    COMP__TRY(check_labels(score, context, o, comp_dataset_sample_count(d)));
   }
   COMP__TRY(list_embeddings(&score->embeddings, d, o));
   score->n_embeddings = score->embeddings.count;

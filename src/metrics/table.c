@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "core/options.h"
 #include "metrics/score.h"
 
 #define LOWER  COMP_BETTER_LOWER
@@ -156,17 +156,5 @@ const comp_score_metric *comp_score_known_find(const char *name) {
   return NULL;
 }
 
-static const char *const better_names[] = {"", "lower", "higher", "zero"};
-
-const char *comp_better_name(comp_better better) {
-  return better_names[better];
-}
-
-comp_status comp_better_parse(comp_better *out, const char *name) {
-  for (size_t i = 1; i < sizeof better_names / sizeof *better_names; i++)
-    if (strcmp(better_names[i], name) == 0) {
-      *out = (comp_better)i;
-      return COMP_OK;
-    }
-  return comp__error(COMP_ERR_ARGUMENT, "'%s' is not one of lower, higher, zero", name);
-}
+static const char *const better_names[] = {"", "lower", "higher", "zero", NULL};
+COMP__ENUM_NAMES(comp_better, better_names, "direction")

@@ -30,13 +30,13 @@ static const model_row models[] = {
 };
 enum { MODELS = sizeof models / sizeof *models };
 
-size_t comp_model_count(void) {
+size_t comp_model_kind_count(void) {
   return MODELS;
 }
-const char *comp_model_name(size_t index) {
+const char *comp_model_kind_name(size_t index) {
   return index < MODELS ? models[index].name : NULL;
 }
-const char *comp_model_summary(size_t index) {
+const char *comp_model_kind_summary(size_t index) {
   return index < MODELS ? models[index].summary : NULL;
 }
 

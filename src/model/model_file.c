@@ -202,7 +202,7 @@ done:
   return status;
 }
 
-bool comp_model_probe(const char *path) {
+bool comp_file_is_model(const char *path) {
   return comp__safetensors_probe(path);
 }
 

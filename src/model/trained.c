@@ -40,19 +40,19 @@ void comp_model_free(comp_model *model) {
   comp__free(model);
 }
 
-size_t comp_model_features(const comp_model *model) {
+size_t comp_model_feature_count(const comp_model *model) {
   return model->features.count;
 }
-const char *comp_model_feature(const comp_model *model, size_t i) {
+const char *comp_model_feature_name(const comp_model *model, size_t i) {
   return comp__strings_get(&model->features, i);
 }
 const char *comp_model_condition(const comp_model *model) {
   return model->condition;
 }
-size_t comp_model_levels(const comp_model *model) {
+size_t comp_model_level_count(const comp_model *model) {
   return model->levels.count;
 }
-const char *comp_model_level(const comp_model *model, size_t i) {
+const char *comp_model_level_name(const comp_model *model, size_t i) {
   return comp__strings_get(&model->levels, i);
 }
 const comp__model_options *comp__model_get_options(const comp_model *model) {

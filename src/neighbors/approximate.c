@@ -217,7 +217,7 @@ done:
 
 comp_status comp__search_approximate(int32_t *indices, float *distances, double *recall, comp_context *context,
                                      const comp__question *question) {
-  const size_t m = question->queries.n, threads = (size_t)comp_context_threads(context);
+  const size_t m = question->queries.n, threads = (size_t)comp_context_thread_count(context);
   approximate a = {.question = question, .indices = indices, .distances = distances};
   float *points = NULL, *queries = NULL;
   comp_status status;

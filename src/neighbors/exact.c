@@ -331,7 +331,8 @@ done:
 }
 
 static comp_status make_scratch(exact *e) {
-  const size_t threads = (size_t)comp_context_threads(e->context), k = e->question->k, tiles = e->points.places.count;
+  const size_t threads = (size_t)comp_context_thread_count(e->context), k = e->question->k,
+               tiles = e->points.places.count;
   comp_status status;
   e->full = k + k / 2 + 64;
   e->room = e->full + TILE;
@@ -366,7 +367,8 @@ comp_status comp__search_exact(int32_t *indices, float *distances, comp_context 
   COMP__TRY(make_scratch(&e));
   comp__progress_begin(context, "finding neighbours", "points", m);
   /* Pieces small enough to report and to stop in between. */
-  const size_t piece = (((size_t)1 << 32) / (n + 1) / dims / ROWS + 8 * (size_t)comp_context_threads(context)) * ROWS;
+  const size_t piece =
+      (((size_t)1 << 32) / (n + 1) / dims / ROWS + 8 * (size_t)comp_context_thread_count(context)) * ROWS;
   for (; e.first < m; e.first += piece) {
     COMP__TRY(comp__check_interrupt(context));
     size_t count = m - e.first < piece ? m - e.first : piece;

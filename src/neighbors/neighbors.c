@@ -41,9 +41,9 @@ static comp_status check_matrix(comp_context *context, const comp_matrix *matrix
 }
 
 /* A view of a matrix; for cosine with the inverse lengths, in `inverse`, which the caller frees. */
-static comp_status view(comp__points *out, double **inverse, const comp_matrix *matrix, comp_metric metric) {
+static comp_status view(comp__points *out, double **inverse, const comp_matrix *matrix, comp_distance metric) {
   *out = (comp__points){matrix->values, NULL, matrix->rows, matrix->cols};
-  if (metric == COMP_METRIC_EUCLIDEAN) return COMP_OK;
+  if (metric == COMP_DISTANCE_EUCLIDEAN) return COMP_OK;
   comp_status status = comp__alloc(inverse, matrix->rows, sizeof **inverse);
   if (status != COMP_OK) return status;
   for (size_t i = 0; i < matrix->rows; i++) {

@@ -6,11 +6,11 @@
 #include "core/options.h"
 
 /* Their names, in the order of the enums; they end with NULL. */
-extern const char *const comp__metric_names[], *const comp__search_names[];
+extern const char *const comp__distance_names[], *const comp__search_names[];
 
 typedef struct comp__neighbors_options {
   size_t k;
-  comp_metric metric;
+  comp_distance metric;
   comp_search search;
 } comp__neighbors_options;
 

@@ -55,7 +55,7 @@ static comp_status run_tiles(void *arg, size_t begin, size_t end, int thread) {
 }
 
 static comp_status run_product(comp_context *context, product *p) {
-  p->cut = p->kernel->cut(p->m, p->n, comp_context_threads(context));
+  p->cut = p->kernel->cut(p->m, p->n, comp_context_thread_count(context));
   p->col_tiles = ceil_div(p->n, p->cut.cols);
   comp__gemm_factor *factor = p->cut.share_a ? &p->a : &p->b;
   const size_t elements = p->kernel->packed(p->cut.share_a ? p->m : p->n, p->k);

@@ -67,7 +67,7 @@ static comp_status multiply_bf16(comp_context *context, void *arg) {
 }
 
 static comp_status measure_products(comp_machine_rates *out, comp_context *context, double seconds) {
-  size_t rows = (size_t)comp_context_threads(context) * ROWS_A_THREAD;
+  size_t rows = (size_t)comp_context_thread_count(context) * ROWS_A_THREAD;
   while (rows < LEAST_ROWS) rows *= 2;
   if (rows > MOST_ROWS) rows = MOST_ROWS;
   float *c = NULL, *a = NULL;
@@ -158,14 +158,14 @@ static void exp_chunk(void *arg, size_t begin, size_t end, int thread) {
 }
 
 static comp_status take_exp(comp_context *context, void *arg) {
-  comp__parallel_for(context, (size_t)comp_context_threads(context), 1, exp_chunk, arg);
+  comp__parallel_for(context, (size_t)comp_context_thread_count(context), 1, exp_chunk, arg);
   return COMP_OK;
 }
 
 static comp_status measure_exp(comp_machine_rates *out, comp_context *context, double seconds) {
   float in[EXP_COUNT];
   for (int i = 0; i < EXP_COUNT; i++) in[i] = (float)(i - EXP_COUNT) / 128.0f;
-  const timed job = {take_exp, in, (double)EXP_COUNT * EXP_ROUNDS * comp_context_threads(context)};
+  const timed job = {take_exp, in, (double)EXP_COUNT * EXP_ROUNDS * comp_context_thread_count(context)};
   return best_rate(&out->exp_elements, context, &job, seconds);
 }
 

@@ -5,21 +5,27 @@
 #include "baseline/options.h"
 #include "comp/machine.h"
 #include "comp/suggest.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/options.h"
 #include "diagnose/options.h"
+#include "io/options.h"
 #include "linalg/linalg.h"
 #include "classify/options.h"
 #include "neighbors/options.h"
 #include "prep/options.h"
 #include "score/options.h"
 #include "simulate/options.h"
+#include "report/options.h"
 #include "task/options.h"
 #include "train/options.h"
 #include "umap/options.h"
 
 /* clang-format off */
 static const comp__options_kind *const kinds[] = {
+    &comp__context_kind,
+    &comp__read_kind,
+    &comp__write_kind,
     &comp__simulate_kind,
     &comp__prep_kind,
     &comp__tabular_kind,
@@ -34,6 +40,8 @@ static const comp__options_kind *const kinds[] = {
     &comp__neighbors_kind,
     &comp__umap_kind,
     &comp__pca_kind,
+    &comp__figure_kind,
+    &comp__report_kind,
 };
 /* clang-format on */
 enum { KINDS = sizeof kinds / sizeof *kinds };

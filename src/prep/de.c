@@ -278,7 +278,7 @@ static comp_status test_all(comp_de *de, comp_context *context, const comp_datas
   comp_status status;
   comp_matrix *genes_first = NULL;
   work w = {.de = de, .code = code, .tie_correct = tie_correct};
-  size_t threads = (size_t)comp_context_threads(context), room;
+  size_t threads = (size_t)comp_context_thread_count(context), room;
   COMP__TRY(comp__calloc(&w.start, de->n_labels + 1, sizeof *w.start));
   for (size_t l = 0; l < de->n_labels; l++) w.start[l + 1] = w.start[l] + de->n_target[l] + de->n_reference[l];
   if (!comp__size_mul(&room, threads, w.start[de->n_labels])) room = SIZE_MAX;
@@ -371,19 +371,19 @@ done:
   return status;
 }
 
-size_t comp_de_labels(const comp_de *de) {
+size_t comp_de_label_count(const comp_de *de) {
   return de->n_labels;
 }
-const char *comp_de_label(const comp_de *de, size_t label) {
+const char *comp_de_label_name(const comp_de *de, size_t label) {
   return de->labels[label];
 }
-size_t comp_de_genes(const comp_de *de) {
+size_t comp_de_gene_count(const comp_de *de) {
   return de->genes;
 }
-size_t comp_de_target_samples(const comp_de *de, size_t label) {
+size_t comp_de_target_count(const comp_de *de, size_t label) {
   return de->n_target[label];
 }
-size_t comp_de_reference_samples(const comp_de *de, size_t label) {
+size_t comp_de_reference_count(const comp_de *de, size_t label) {
   return de->n_reference[label];
 }
 const double *comp_de_scores(const comp_de *de, size_t label) {

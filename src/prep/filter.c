@@ -107,7 +107,7 @@ static comp_status keep_samples(masks *m, const comp_dataset *dataset, const cha
   COMP__TRY(comp_table_require(&c, dataset->obs, column));
   COMP__TRY(comp_table_groups(&groups, dataset->obs, c));
   COMP__TRY(comp__calloc(&wanted, groups.n_levels, sizeof *wanted));
-  COMP__TRY(mark_levels(wanted, &groups, list, column, comp_table_kind(dataset->obs, c) == COMP_COLUMN_BOOL));
+  COMP__TRY(mark_levels(wanted, &groups, list, column, comp_table_column_kind(dataset->obs, c) == COMP_COLUMN_BOOL));
   for (size_t i = 0; i < dataset->samples; i++)
     m->rows[i] = m->rows[i] && groups.codes[i] >= 0 && wanted[groups.codes[i]];
 done:

@@ -243,7 +243,7 @@ comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context) {
   comp_dataset *d = *dataset, *left = NULL;
   size_t *cols = NULL, c, n = 0;
   COMP__TRY(comp_table_require(&c, d->var, "highly_variable"));
-  if (comp_table_kind(d->var, c) != COMP_COLUMN_BOOL)
+  if (comp_table_column_kind(d->var, c) != COMP_COLUMN_BOOL)
     COMP__FAIL(COMP_ERR_DATA, "the column highly_variable of var does not hold bools");
   COMP__TRY(comp__alloc(&cols, d->features, sizeof *cols));
   for (size_t j = 0; j < d->features; j++)

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/options.h"
 #include "core/threads.h"
 
 enum { VALUE_CHUNK = 1 << 18 };
@@ -91,7 +92,5 @@ comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const 
   return COMP_OK;
 }
 
-const char *comp_data_kind_name(comp_data_kind kind) {
-  static const char *const names[] = {"counts", "log", "normalized", "centered"};
-  return names[kind];
-}
+static const char *const kind_names[] = {"counts", "log", "normalized", "centered", NULL};
+COMP__ENUM_NAMES(comp_data_kind, kind_names, "kind of data")

@@ -83,8 +83,8 @@ static comp_status check_counts(comp_context *context, const comp_dataset *datas
   return COMP_OK;
 }
 
-comp_status comp_normalize_total(comp_context *context, comp_dataset *dataset, double target, bool force,
-                                 double *used) {
+comp_status comp_normalize_total(double *used, comp_context *context, comp_dataset *dataset, double target,
+                                 bool force) {
   if (!(target >= 0.0) || !isfinite(target))
     return comp__error(COMP_ERR_ARGUMENT, "target_sum: %g is not a positive number", target);
   comp_status status;

@@ -67,7 +67,7 @@ static comp_status library_step(comp_context *context, comp_dataset *dataset, bo
 static comp_status keep_counts(comp_context *context, comp_dataset *dataset) {
   comp_matrix *copy;
   comp_status status = comp_matrix_select(&copy, context, dataset->x, NULL, 0, NULL, 0);
-  if (status == COMP_OK) status = comp_dataset_set(dataset, COMP_SLOT_LAYERS, "counts", copy);
+  if (status == COMP_OK) status = comp_dataset_set_matrix(dataset, COMP_SLOT_LAYERS, "counts", copy);
   return status;
 }
 
@@ -82,7 +82,7 @@ comp_status comp__prep(comp_dataset **dataset, comp_context *context, const comp
   COMP__TRY(comp__check_interrupt(context));
   if (options->keep_counts) COMP__TRY(keep_counts(context, *dataset));
   if (options->normalize) {
-    COMP__TRY(comp_normalize_total(context, *dataset, options->target_sum, options->force, &target));
+    COMP__TRY(comp_normalize_total(&target, context, *dataset, options->target_sum, options->force));
     comp__info(context, "normalised every sample to a total of %g", target);
   }
   if (options->log1p) COMP__TRY(comp_log1p(context, *dataset, options->force));
@@ -134,7 +134,7 @@ static comp_status repeat_scaling(comp_context *context, comp_dataset *d, const 
   if (scale) {
     double target = json_number_value(json_object_get(normalize, "target_sum"));
     if (!(target > 0.0)) COMP__FAIL(COMP_ERR_FORMAT, "the record of the preparation holds no target_sum");
-    COMP__TRY(comp_normalize_total(context, d, target, false, NULL));
+    COMP__TRY(comp_normalize_total(NULL, context, d, target, false));
   }
   if (log) COMP__TRY(comp_log1p(context, d, true));
 done:

@@ -59,20 +59,20 @@ static bool is_used(const comp__tabular *plan, const char *name) {
 static comp_status refuse_row(const comp_table *table, size_t column, size_t row, size_t first_row) {
   return comp__error(COMP_ERR_DATA,
                      "row %zu has no value in column '%s'; drop rows with missing values, or drop the column",
-                     row + first_row, comp_table_name(table, column));
+                     row + first_row, comp_table_column_name(table, column));
 }
 
 /* The rows without missing values; with COMP_MISSING_REFUSE all, or an error. */
 static comp_status complete_rows(size_t **out, size_t *count, const comp__tabular *plan, comp_context *context,
                                  const comp_table *table) {
   comp_status status;
-  size_t n = comp_table_rows(table), columns = comp_table_columns(table);
+  size_t n = comp_table_row_count(table), columns = comp_table_column_count(table);
   size_t *rows = NULL;
   bool *used = NULL;
   *count = 0;
   COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
   COMP__TRY(comp__alloc(&used, columns, sizeof *used));
-  for (size_t c = 0; c < columns; c++) used[c] = is_used(plan, comp_table_name(table, c));
+  for (size_t c = 0; c < columns; c++) used[c] = is_used(plan, comp_table_column_name(table, c));
   for (size_t i = 0; i < n; i++) {
     size_t c = 0;
     while (c < columns && !(used[c] && comp__is_missing(table, c, i))) c++;
@@ -131,9 +131,9 @@ static comp_status plan_columns(comp__tabular *plan, const comp_table *table, co
   plan->standardize = !o->raw;
   for (size_t i = 0; i < o->n_merge; i++) COMP__TRY(append(&plan->merge, o->merge[i]));
   for (int categories = 0; categories < 2; categories++)
-    for (size_t c = 0; c < comp_table_columns(table); c++) {
-      const char *name = comp_table_name(table, c);
-      comp_column_kind kind = comp_table_kind(table, c);
+    for (size_t c = 0; c < comp_table_column_count(table); c++) {
+      const char *name = comp_table_column_name(table, c);
+      comp_column_kind kind = comp_table_column_kind(table, c);
       bool category = kind == COMP_COLUMN_STRING || kind == COMP_COLUMN_CATEGORICAL;
       bool to_obs = in_list(o->obs, o->n_obs, name);
       if (in_list(o->drop, o->n_drop, name) || (o->names && strcmp(o->names, name) == 0)) continue;
@@ -239,11 +239,11 @@ typedef struct values {
 } values;
 
 static comp_status read_numbers(double *out, const comp_table *table, size_t c) {
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
-    bool number = comp_table_kind(table, c) == COMP_COLUMN_NUMBER;
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
+    bool number = comp_table_column_kind(table, c) == COMP_COLUMN_NUMBER;
     out[i] = number ? comp_table_number(table, c, i) : (double)comp_table_bool(table, c, i);
     if (!isfinite(out[i]))
-      return comp__error(COMP_ERR_DATA, "column '%s', row %zu is not a finite number", comp_table_name(table, c),
+      return comp__error(COMP_ERR_DATA, "column '%s', row %zu is not a finite number", comp_table_column_name(table, c),
                          i + 1);
   }
   return COMP_OK;
@@ -256,7 +256,7 @@ static comp_status read_codes(double *out, comp_context *context, const comp_tab
   if (status != COMP_OK) return status;
   size_t unknown = 0, example = 0;
   char buffer[64];
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
     const char *text = comp__text_of(table, c, i, buffer, sizeof buffer);
     size_t level = text ? comp__string_index_find(&index, text) : SIZE_MAX;
     out[i] = level == SIZE_MAX ? UNKNOWN : (double)level;
@@ -274,7 +274,7 @@ static comp_status read_codes(double *out, comp_context *context, const comp_tab
 static comp_status read_values(values *v, comp_context *context, const comp_table *table) {
   comp_status status;
   size_t room;
-  v->rows = comp_table_rows(table);
+  v->rows = comp_table_row_count(table);
   if (!comp__size_mul(&room, v->rows, v->plan->n_columns)) room = SIZE_MAX;
   COMP__TRY(comp__alloc(&v->numbers, room, sizeof *v->numbers));
   for (size_t k = 0; k < v->plan->n_columns; k++) {
@@ -282,7 +282,7 @@ static comp_status read_values(values *v, comp_context *context, const comp_tabl
     double *out = v->numbers + k * v->rows;
     size_t c;
     COMP__TRY(comp_table_require(&c, table, column->name));
-    comp_column_kind kind = comp_table_kind(table, c);
+    comp_column_kind kind = comp_table_column_kind(table, c);
     if (column->category)
       COMP__TRY(read_codes(out, context, table, c, column));
     else if (kind == COMP_COLUMN_NUMBER || kind == COMP_COLUMN_BOOL)
@@ -360,8 +360,8 @@ static comp_status copy_obs(comp_dataset *d, const comp__tabular *plan, const co
   comp_status status;
   comp_table *obs = NULL;
   COMP__TRY(comp__table_copy(&obs, table));
-  for (size_t c = comp_table_columns(obs); c-- > 0;)
-    if (!in_strings(&plan->obs, comp_table_name(obs, c))) comp_table_remove(obs, c);
+  for (size_t c = comp_table_column_count(obs); c-- > 0;)
+    if (!in_strings(&plan->obs, comp_table_column_name(obs, c))) comp_table_remove(obs, c);
   comp_table_free(d->obs);
   d->obs = obs;
 done:
@@ -374,7 +374,7 @@ static comp_status row_names(comp__strings *out, const comp__tabular *plan, cons
   size_t column = COMP_NOT_FOUND;
   char buffer[64];
   if (plan->names) COMP__TRY(comp_table_require(&column, table, plan->names));
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
     const char *text = column == COMP_NOT_FOUND ? NULL : comp__text_of(table, column, i, buffer, sizeof buffer);
     if (!text) { /* the number of the row in the input, as pandas would keep it */
       snprintf(buffer, sizeof buffer, "%zu", rows[i]);

@@ -8,7 +8,7 @@
 #include "prep/tabular.h"
 
 bool comp__is_missing(const comp_table *table, size_t column, size_t row) {
-  switch (comp_table_kind(table, column)) {
+  switch (comp_table_column_kind(table, column)) {
   case COMP_COLUMN_STRING:
     return !comp_table_string(table, column, row);
   case COMP_COLUMN_CATEGORICAL:
@@ -23,14 +23,14 @@ bool comp__is_missing(const comp_table *table, size_t column, size_t row) {
 
 const char *comp__text_of(const comp_table *table, size_t column, size_t row, char *buffer, size_t size) {
   if (comp__is_missing(table, column, row)) return NULL;
-  if (comp_table_kind(table, column) == COMP_COLUMN_STRING) return comp_table_string(table, column, row);
-  if (comp_table_kind(table, column) == COMP_COLUMN_CATEGORICAL)
-    return comp_table_level(table, column, comp_table_code(table, column, row));
+  if (comp_table_column_kind(table, column) == COMP_COLUMN_STRING) return comp_table_string(table, column, row);
+  if (comp_table_column_kind(table, column) == COMP_COLUMN_CATEGORICAL)
+    return comp_table_level_name(table, column, comp_table_code(table, column, row));
   return comp_table_format(table, column, row, buffer, size);
 }
 
 comp_status comp__table_copy(comp_table **out, const comp_table *table) {
-  size_t *rows, n = comp_table_rows(table);
+  size_t *rows, n = comp_table_row_count(table);
   comp_status status = comp__alloc(&rows, n, sizeof *rows);
   if (status != COMP_OK) return status;
   for (size_t i = 0; i < n; i++) rows[i] = i;
@@ -69,7 +69,7 @@ static void warn_unmet(comp_context *context, const comp__merge *merge, const co
     const char *comma = strchr(at, ',');
     int length = comma ? (int)(comma - at) : (int)strlen(at);
     bool met = false;
-    for (size_t i = 0; !met && i < comp_table_rows(table); i++) {
+    for (size_t i = 0; !met && i < comp_table_row_count(table); i++) {
       const char *value = comp__text_of(table, column, i, NULL, 0);
       met = value && strncmp(value, at, (size_t)length) == 0 && value[length] == '\0';
     }
@@ -82,10 +82,10 @@ comp_status comp__merge_apply(comp_table *table, comp_context *context, const ch
   comp_status status;
   comp__merge merge = {0};
   const char **values = NULL;
-  size_t column, rows = comp_table_rows(table), changed = 0;
+  size_t column, rows = comp_table_row_count(table), changed = 0;
   COMP__TRY(comp__merge_parse(&merge, text));
   COMP__TRY(comp_table_require(&column, table, merge.column));
-  comp_column_kind kind = comp_table_kind(table, column);
+  comp_column_kind kind = comp_table_column_kind(table, column);
   if (kind != COMP_COLUMN_STRING && kind != COMP_COLUMN_CATEGORICAL)
     COMP__FAIL(COMP_ERR_DATA, "merge: column '%s' holds numbers, not names of values", merge.column);
   COMP__TRY(comp__alloc(&values, rows, sizeof *values));
@@ -112,7 +112,7 @@ static bool is_text(comp_column_kind kind) {
 
 /* A column without a single value has no kind of its own: it goes with any. */
 static bool all_missing(const comp_table *table, size_t column) {
-  for (size_t i = 0; i < comp_table_rows(table); i++)
+  for (size_t i = 0; i < comp_table_row_count(table); i++)
     if (!comp__is_missing(table, column, i)) return false;
   return true;
 }
@@ -125,7 +125,7 @@ static comp_status match_column(size_t *places, comp_column_kind *kind, const co
   for (size_t t = 0; t < n; t++) {
     comp_status status = comp_table_require(&places[t], tables[t], name);
     if (status != COMP_OK) return comp__error_context(status, "table %zu", t + 1);
-    comp_column_kind here = comp_table_kind(tables[t], places[t]);
+    comp_column_kind here = comp_table_column_kind(tables[t], places[t]);
     if (t == 0) *kind = here;
     if (all_missing(tables[t], places[t])) continue;
     if (known && here != *kind && !(is_text(here) && is_text(*kind)))
@@ -142,11 +142,11 @@ static comp_status concat_text(comp_table *out, const comp_table *const *tables,
                                const char *name) {
   const char **values;
   size_t at = 0;
-  comp_status status = comp__alloc(&values, comp_table_rows(out), sizeof *values);
+  comp_status status = comp__alloc(&values, comp_table_row_count(out), sizeof *values);
   if (status != COMP_OK) return status;
   for (size_t t = 0; t < n; t++)
-    for (size_t i = 0; i < comp_table_rows(tables[t]); i++) {
-      bool text = is_text(comp_table_kind(tables[t], places[t]));
+    for (size_t i = 0; i < comp_table_row_count(tables[t]); i++) {
+      bool text = is_text(comp_table_column_kind(tables[t], places[t]));
       values[at++] = text ? comp__text_of(tables[t], places[t], i, NULL, 0) : NULL;
     }
   status = comp_table_add_strings(out, name, values);
@@ -159,12 +159,12 @@ static comp_status concat_numbers(comp_table *out, const comp_table *const *tabl
   double *values;
   size_t at = 0;
   bool whole = true;
-  comp_status status = comp__alloc(&values, comp_table_rows(out), sizeof *values);
+  comp_status status = comp__alloc(&values, comp_table_row_count(out), sizeof *values);
   if (status != COMP_OK) return status;
   for (size_t t = 0; t < n; t++) {
-    bool numbers = comp_table_kind(tables[t], places[t]) == COMP_COLUMN_NUMBER;
+    bool numbers = comp_table_column_kind(tables[t], places[t]) == COMP_COLUMN_NUMBER;
     whole = whole && (!numbers || comp_table_is_integer(tables[t], places[t]));
-    for (size_t i = 0; i < comp_table_rows(tables[t]); i++)
+    for (size_t i = 0; i < comp_table_row_count(tables[t]); i++)
       values[at++] = numbers ? comp_table_number(tables[t], places[t], i) : NAN;
   }
   status = comp_table_add_numbers(out, name, values, whole);
@@ -176,11 +176,11 @@ static comp_status concat_bools(comp_table *out, const comp_table *const *tables
                                 const char *name) {
   int8_t *values;
   size_t at = 0;
-  comp_status status = comp__alloc(&values, comp_table_rows(out), sizeof *values);
+  comp_status status = comp__alloc(&values, comp_table_row_count(out), sizeof *values);
   if (status != COMP_OK) return status;
   for (size_t t = 0; t < n; t++) {
-    bool bools = comp_table_kind(tables[t], places[t]) == COMP_COLUMN_BOOL;
-    for (size_t i = 0; i < comp_table_rows(tables[t]); i++)
+    bool bools = comp_table_column_kind(tables[t], places[t]) == COMP_COLUMN_BOOL;
+    for (size_t i = 0; i < comp_table_row_count(tables[t]); i++)
       values[at++] = bools ? (int8_t)comp_table_bool(tables[t], places[t], i) : -1;
   }
   status = comp_table_add_bools(out, name, values);
@@ -193,17 +193,17 @@ comp_status comp_table_concat(comp_table **out, const comp_table *const *tables,
   if (n_tables == 0) return comp__error(COMP_ERR_ARGUMENT, "there is no table to put below another");
   comp_status status;
   comp_table *all = NULL;
-  size_t *places = NULL, rows = 0, columns = comp_table_columns(tables[0]);
+  size_t *places = NULL, rows = 0, columns = comp_table_column_count(tables[0]);
   for (size_t t = 0; t < n_tables; t++) {
-    rows += comp_table_rows(tables[t]);
-    if (comp_table_columns(tables[t]) != columns)
+    rows += comp_table_row_count(tables[t]);
+    if (comp_table_column_count(tables[t]) != columns)
       return comp__error(COMP_ERR_DATA, "table %zu has %zu columns, but the first has %zu", t + 1,
-                         comp_table_columns(tables[t]), columns);
+                         comp_table_column_count(tables[t]), columns);
   }
   COMP__TRY(comp_table_new(&all, rows));
   COMP__TRY(comp__alloc(&places, n_tables, sizeof *places));
   for (size_t c = 0; c < columns; c++) {
-    const char *name = comp_table_name(tables[0], c);
+    const char *name = comp_table_column_name(tables[0], c);
     comp_column_kind kind = COMP_COLUMN_STRING;
     COMP__TRY(match_column(places, &kind, tables, n_tables, name));
     if (is_text(kind))

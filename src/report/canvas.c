@@ -37,16 +37,7 @@ comp_status comp_figure_check(const char *path) {
   return status == COMP_OK ? get_pen(&pen) : status;
 }
 
-comp_status comp_figure_options_check(const comp_figure_options *options) {
-  if (!(options->width == 0 || (options->width >= 40 && options->width <= 1000)))
-    return comp__error(COMP_ERR_ARGUMENT, "width must be 40 to 1000 mm, or 0");
-  if (!(options->font >= 4 && options->font <= 24))
-    return comp__error(COMP_ERR_ARGUMENT, "font must be 4 to 24 points");
-  if (!(options->dpi >= 50 && options->dpi <= 1200)) return comp__error(COMP_ERR_ARGUMENT, "dpi must be 50 to 1200");
-  return COMP_OK;
-}
-
-comp_status comp__canvas_init(comp__canvas *out, const comp_figure_options *options, double width_mm) {
+comp_status comp__canvas_init(comp__canvas *out, const comp__figure_options *options, double width_mm) {
   *out = (comp__canvas){
       .width = (options->width > 0 ? options->width : width_mm) * COMP__MM, .font = options->font, .dpi = options->dpi};
   comp_status status = get_pen(&out->pen);

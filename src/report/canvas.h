@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "comp/figure.h"
+#include "report/options.h"
 #include "report/pen.h"
 
 #define COMP__MM (72.0 / 25.4)
@@ -23,7 +23,7 @@ typedef struct comp__canvas {
 
 /* A sheet of options->width, or `width_mm` where that is 0. It should be released via comp__canvas_release().
  * COMP_ERR_UNAVAILABLE without the module `figures`. */
-comp_status comp__canvas_init(comp__canvas *out, const comp_figure_options *options, double width_mm);
+comp_status comp__canvas_init(comp__canvas *out, const comp__figure_options *options, double width_mm);
 void comp__canvas_release(comp__canvas *canvas);
 
 /* Writes what was drawn, on white, whole or not at all. */

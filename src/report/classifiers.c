@@ -21,7 +21,7 @@ static comp_status put_guess(json_t *list, const comp__subject *s, const char *c
   }
   COMP__TRY(comp_design_json(&text, s->dataset, s->condition, column, NULL, 0));
   e.design = json_loads(text, 0, NULL);
-  comp_text_free(text);
+  comp_free(text);
   comp__guess g = {NAN, NAN, NAN};
   if (comp__design_label(&cross, NULL, &e)) g = comp__cross_guess(&cross);
   if (isnan(g.accuracy)) goto done;

@@ -8,11 +8,11 @@
 
 bool comp__column_is_scale(const comp_table *table, size_t column) {
   enum { FEW = 20 };
-  if (comp_table_kind(table, column) != COMP_COLUMN_NUMBER) return false;
+  if (comp_table_column_kind(table, column) != COMP_COLUMN_NUMBER) return false;
   if (!comp_table_is_integer(table, column)) return true;
   double seen[FEW];
   size_t n = 0;
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
     double value = comp_table_number(table, column, i);
     size_t k = 0;
     if (isnan(value)) continue;
@@ -27,7 +27,7 @@ bool comp__column_is_scale(const comp_table *table, size_t column) {
 static void color_numbers(comp__coloring *out, const comp_table *table, size_t column) {
   out->min = INFINITY;
   out->max = -INFINITY;
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
     double value = comp_table_number(table, column, i);
     if (!isfinite(value)) continue;
     out->min = fmin(out->min, value);
@@ -35,7 +35,7 @@ static void color_numbers(comp__coloring *out, const comp_table *table, size_t c
   }
   if (!(out->min <= out->max)) out->min = out->max = 0;
   double span = out->max > out->min ? out->max - out->min : 1;
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
     double value = comp_table_number(table, column, i);
     out->colors[i] = isfinite(value) ? comp__viridis((value - out->min) / span) : COMP__COLOR_MISSING;
   }
@@ -46,7 +46,7 @@ comp_status comp__coloring_init(comp__coloring *out, const comp_table *table, co
   size_t index;
   comp_status status;
   COMP__TRY(comp_table_require(&index, table, column));
-  COMP__TRY(comp__alloc(&out->colors, comp_table_rows(table), sizeof *out->colors));
+  COMP__TRY(comp__alloc(&out->colors, comp_table_row_count(table), sizeof *out->colors));
   out->categorical = !comp__column_is_scale(table, index);
   if (!out->categorical) {
     color_numbers(out, table, index);
@@ -57,7 +57,7 @@ comp_status comp__coloring_init(comp__coloring *out, const comp_table *table, co
     COMP__FAIL(COMP_ERR_DATA, "obs column '%s' has %zu different values: too many to tell apart by colour", column,
                out->groups.n_levels);
   COMP__TRY(comp__palette(&out->levels, out->groups.n_levels));
-  for (size_t i = 0; i < comp_table_rows(table); i++)
+  for (size_t i = 0; i < comp_table_row_count(table); i++)
     out->colors[i] = out->groups.codes[i] < 0 ? COMP__COLOR_MISSING : out->levels[out->groups.codes[i]];
 done:
   return status;

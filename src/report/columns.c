@@ -64,8 +64,9 @@ comp_status comp__gather_maps(json_t **out, const comp__subject *s) {
   comp_status status = COMP_OK;
   if (s->before) COMP__TRY(gather_map(list, s, s->before, "Before"));
   if (s->after) COMP__TRY(gather_map(list, s, s->after, s->before ? "After" : s->after));
-  for (size_t i = 0; i < comp_dataset_count(s->dataset, COMP_SLOT_OBSM) && json_array_size(list) < MAX_MAPS; i++) {
-    const char *name = comp_dataset_entry_name(s->dataset, COMP_SLOT_OBSM, i);
+  for (size_t i = 0; i < comp_dataset_matrix_count(s->dataset, COMP_SLOT_OBSM) && json_array_size(list) < MAX_MAPS;
+       i++) {
+    const char *name = comp_dataset_matrix_name(s->dataset, COMP_SLOT_OBSM, i);
     const comp_matrix *map;
     if (same(name, s->before) || same(name, s->after)) continue;
     if (comp__embedding_require(&map, s->dataset, name) == COMP_OK) COMP__TRY(gather_map(list, s, name, name));
@@ -82,7 +83,7 @@ done:
 static comp_status gather_numbers(json_t *object, const comp__subject *s, size_t column, uint16_t *values) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
   double min = INFINITY, max = -INFINITY;
-  for (size_t i = 0; i < comp_table_rows(obs); i++) {
+  for (size_t i = 0; i < comp_table_row_count(obs); i++) {
     double value = comp_table_number(obs, column, i);
     if (!isfinite(value)) continue;
     min = fmin(min, value);
@@ -135,7 +136,7 @@ static comp_status gather_column(json_t *list, const comp__subject *s, size_t co
   json_t *object = json_object();
   comp_status status;
   COMP__TRY(comp__alloc(&values, s->n_rows, sizeof *values));
-  COMP__TRY(comp__put(object, "name", comp__json_text(comp_table_name(obs, column))));
+  COMP__TRY(comp__put(object, "name", comp__json_text(comp_table_column_name(obs, column))));
   if (comp__column_is_scale(obs, column)) {
     COMP__TRY(gather_numbers(object, s, column, values));
   } else {
@@ -159,7 +160,7 @@ done:
  * squared difference over genes. */
 static comp_status gather_error(json_t *list, const comp__subject *s, const comp__effects *effects) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
-  const comp_matrix *layer = comp_dataset_get(s->dataset, COMP_SLOT_LAYERS, effects->layer);
+  const comp_matrix *layer = comp_dataset_matrix(s->dataset, COMP_SLOT_LAYERS, effects->layer);
   comp_groups conditions = {0}, labels = {0};
   uint16_t *values = NULL;
   double *errors = NULL, max = 0;
@@ -222,8 +223,8 @@ comp_status comp__gather_columns(json_t **out, const comp__subject *s) {
   for (int k = 0; k < 2; k++)
     if (first[k]) COMP__TRY(gather_column(list, s, comp_table_find(obs, first[k]), &left_out));
   for (size_t e = 0; e < s->n_effects; e++) COMP__TRY(gather_error(list, s, &s->effects[e]));
-  for (size_t c = 0; c < comp_table_columns(obs); c++) {
-    const char *name = comp_table_name(obs, c);
+  for (size_t c = 0; c < comp_table_column_count(obs); c++) {
+    const char *name = comp_table_column_name(obs, c);
     if (same(name, s->condition) || same(name, s->label)) continue;
     if (json_array_size(list) < MAX_COLUMNS)
       COMP__TRY(gather_column(list, s, c, &left_out));

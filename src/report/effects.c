@@ -13,8 +13,8 @@
 
 const comp_matrix *comp__counterfactual_layer(const comp_dataset *dataset, const char *target) {
   char name[COMP_LAYER_NAME_SIZE];
-  comp_counterfactual_layer(name, target);
-  return comp_dataset_get(dataset, COMP_SLOT_LAYERS, name);
+  comp_counterfactual_layer_name(name, target);
+  return comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, name);
 }
 
 /* Adds a row to sums; false when it holds something that is no number, as rows that were not predicted may. */
@@ -105,10 +105,10 @@ static comp_status find_de(comp__effects *out, comp_context *context, const comp
   de_options.min_samples = options->min_samples;
   comp_de *de = NULL;
   comp_status status = comp__de_run(&de, context, out->dataset, &de_options);
-  for (size_t l = 0; status == COMP_OK && l < comp_de_labels(de); l++)
+  for (size_t l = 0; status == COMP_OK && l < comp_de_label_count(de); l++)
     for (size_t k = 0; status == COMP_OK && k < out->n_labels; k++) {
       comp__effect *e = &out->labels[k];
-      if (options->label && strcmp(e->label, comp_de_label(de, l)) != 0) continue;
+      if (options->label && strcmp(e->label, comp_de_label_name(de, l)) != 0) continue;
       e->n_de = options->n_de < out->genes ? options->n_de : out->genes;
       status = comp__alloc(&e->de, e->n_de, sizeof *e->de);
       if (status == COMP_OK) memcpy(e->de, comp_de_order(de, l), e->n_de * sizeof *e->de);
@@ -142,7 +142,7 @@ static comp_status choose_pair(comp__effects *out, int32_t *source, int32_t *tar
         "no layer is named counterfactual_VALUE with a VALUE of obs column '%s': run comp counterfactual first",
         options->condition);
   char layer[COMP_LAYER_NAME_SIZE];
-  comp_counterfactual_layer(layer, conditions->levels[*target]);
+  comp_counterfactual_layer_name(layer, conditions->levels[*target]);
   if (!comp__counterfactual_layer(out->dataset, conditions->levels[*target]))
     return comp__error(COMP_ERR_DATA, "there is no layer '%s': run comp counterfactual --to '%s' first", layer,
                        conditions->levels[*target]);
@@ -159,7 +159,7 @@ static size_t predicted_column(const comp_table *obs, const char *layer) {
   char name[512];
   if ((size_t)snprintf(name, sizeof name, "%s_predicted", layer) >= sizeof name) return COMP_NOT_FOUND;
   size_t column = comp_table_find(obs, name);
-  return column != COMP_NOT_FOUND && comp_table_kind(obs, column) == COMP_COLUMN_BOOL ? column : COMP_NOT_FOUND;
+  return column != COMP_NOT_FOUND && comp_table_column_kind(obs, column) == COMP_COLUMN_BOOL ? column : COMP_NOT_FOUND;
 }
 
 static comp_status compute(comp__effects *out, comp_context *context, const comp_groups *conditions,
@@ -187,7 +187,7 @@ static comp_status compute(comp__effects *out, comp_context *context, const comp
                                            .predicted = k == 2 ? column : COMP_NOT_FOUND,
                                            .label = (int32_t)l,
                                            .condition = k == 1 ? target : source,
-                                           .rows = comp_dataset_samples(out->dataset),
+                                           .rows = comp_dataset_sample_count(out->dataset),
                                            .genes = out->genes};
     }
   }
@@ -221,7 +221,7 @@ done:
 
 comp_status comp__effects_init(comp__effects *out, comp_context *context, const comp_dataset *dataset,
                                const comp__effects_options *options) {
-  *out = (comp__effects){.dataset = dataset, .genes = comp_dataset_features(dataset)};
+  *out = (comp__effects){.dataset = dataset, .genes = comp_dataset_feature_count(dataset)};
   comp_groups conditions = {0}, labels = {0};
   comp_status status;
   size_t column;
@@ -240,7 +240,7 @@ comp_status comp__effects_init(comp__effects *out, comp_context *context, const 
   COMP__TRY(comp__strdup(&out->source, conditions.levels[source]));
   COMP__TRY(comp__strdup(&out->target, conditions.levels[target]));
   char layer[COMP_LAYER_NAME_SIZE];
-  comp_counterfactual_layer(layer, out->target);
+  comp_counterfactual_layer_name(layer, out->target);
   COMP__TRY(comp__strdup(&out->layer, layer));
   COMP__TRY(compute(out, context, &conditions, &labels, source, target, options->min_samples));
   COMP__TRY(find_de(out, context, options));

@@ -44,8 +44,8 @@ typedef struct comp__effects_options {
   size_t min_samples;    /* labels with fewer samples on a side are left out */
 } comp__effects_options;
 
-/* The layer that holds the counterfactuals for a condition, by comp_counterfactual_layer(). NULL when the data set has
- * none. */
+/* The layer that holds the counterfactuals for a condition, by comp_counterfactual_layer_name(). NULL when the data set
+ * has none. */
 const comp_matrix *comp__counterfactual_layer(const comp_dataset *dataset, const char *target);
 
 /* Computes them. It should be released via comp__effects_release(), also when it fails. The data set must outlive it.

@@ -8,15 +8,15 @@
 #include "core/error.h"
 
 static void list_entries(char *out, size_t size, const comp_dataset *dataset) {
-  size_t used = 0, n = comp_dataset_count(dataset, COMP_SLOT_OBSM);
+  size_t used = 0, n = comp_dataset_matrix_count(dataset, COMP_SLOT_OBSM);
   snprintf(out, size, "%s", n ? "" : "none");
   for (size_t i = 0; i < n && used + 1 < size; i++)
     used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
-                             comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i));
+                             comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i));
 }
 
 comp_status comp__embedding_require(const comp_matrix **out, const comp_dataset *dataset, const char *name) {
-  const comp_matrix *found = comp_dataset_get(dataset, COMP_SLOT_OBSM, name);
+  const comp_matrix *found = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, name);
   if (!found) {
     char there[512];
     list_entries(there, sizeof there, dataset);

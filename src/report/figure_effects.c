@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "comp/figure.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -20,16 +19,15 @@
 #define NAME_HEIGHT (32 * COMP__MM)
 
 static comp_status compute(comp__effects *out, comp_context *context, const comp_dataset *dataset, const char *path,
-                           const comp_figure_effect *effect, const comp_figure_options *options) {
+                           const comp__figure_options *options) {
   *out = (comp__effects){0};
-  comp_status status = comp_figure_options_check(options);
-  if (status == COMP_OK) status = comp_figure_check(path);
-  if (status == COMP_OK && !effect->condition)
+  comp_status status = comp_figure_check(path);
+  if (status == COMP_OK && !options->condition)
     status = comp__error(COMP_ERR_ARGUMENT, "the column that holds the condition must be named");
   if (status != COMP_OK) return status;
   return comp__effects_init(
       out, context, dataset,
-      &(comp__effects_options){effect->condition, effect->label, effect->source, effect->target, effect->n_de, 2});
+      &(comp__effects_options){options->condition, options->label, options->from, options->to, options->n_de, 2});
 }
 
 /* A title over all of it: given, or which change it is and `about`. Gives the place below. */
@@ -200,14 +198,14 @@ static comp_status draw_panels(comp__canvas *canvas, const comp__effects *effect
   return status;
 }
 
-comp_status comp_figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
-                                       const comp_figure_effect *effect, const comp_figure_options *options) {
+comp_status comp__figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
+                                        const comp__figure_options *options) {
   comp__effects effects;
   comp__canvas canvas = {0};
   comp_status status;
-  COMP__TRY(compute(&effects, context, dataset, path, effect, options));
+  COMP__TRY(compute(&effects, context, dataset, path, options));
   COMP__TRY(comp__canvas_init(&canvas, options, effects.n_labels == 1 ? 85 : 180));
-  COMP__TRY(draw_panels(&canvas, &effects, effect->label, options->title));
+  COMP__TRY(draw_panels(&canvas, &effects, options->label, options->title));
   COMP__TRY(comp__canvas_save(&canvas, path));
 done:
   comp__canvas_release(&canvas);
@@ -315,14 +313,14 @@ static comp_status draw_strips(comp__canvas *canvas, const comp__effects *effect
   return status;
 }
 
-comp_status comp_figure_strip(comp_context *context, const comp_dataset *dataset, const char *path,
-                              const comp_figure_effect *effect, const comp_figure_options *options) {
+comp_status comp__figure_strip(comp_context *context, const comp_dataset *dataset, const char *path,
+                               const comp__figure_options *options) {
   comp__effects effects;
   comp__canvas canvas = {0};
   comp_status status;
-  COMP__TRY(compute(&effects, context, dataset, path, effect, options));
+  COMP__TRY(compute(&effects, context, dataset, path, options));
   COMP__TRY(comp__canvas_init(&canvas, options, effects.n_labels < 6 ? 85 : 180));
-  COMP__TRY(draw_strips(&canvas, &effects, effect->label, options->title));
+  COMP__TRY(draw_strips(&canvas, &effects, options->label, options->title));
   COMP__TRY(comp__canvas_save(&canvas, path));
 done:
   comp__canvas_release(&canvas);

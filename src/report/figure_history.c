@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "comp/figure.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "report/canvas.h"
@@ -130,11 +129,10 @@ static void draw_all(comp__canvas *canvas, json_t *history, const char *title) {
   canvas->height = y + (double)rows * (height + 6.2 * size) - 1.5 * size;
 }
 
-comp_status comp_figure_history(const comp_model *model, const char *path, const comp_figure_options *options) {
+comp_status comp__figure_history(const comp_model *model, const char *path, const comp__figure_options *options) {
   comp__canvas canvas = {0};
   comp_status status;
   json_t *history = json_loads(comp_model_history(model), 0, NULL);
-  COMP__TRY(comp_figure_options_check(options));
   COMP__TRY(comp_figure_check(path));
   if (!json_is_array(history)) COMP__FAIL(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
   if (json_array_size(history) == 0) COMP__FAIL(COMP_ERR_DATA, "the model has no history: nothing to draw");

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comp/figure.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "report/canvas.h"
@@ -144,14 +143,13 @@ static void draw_all(comp__canvas *canvas, const comp__scores *scores, const nam
       comp__text_lines(canvas, 3 * COMP__MM, canvas->height + size, size, COMP__PLAIN, 0, &lines) + COMP__MM;
 }
 
-comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, const char *path,
-                                const comp_figure_options *options) {
+comp_status comp__figure_metrics(const char *const *score_files, size_t n_files, const char *path,
+                                 const comp__figure_options *options) {
   comp__scores scores = {0};
   comp__canvas canvas = {0};
   names metrics = {0}, methods = {0};
   comp__color *colors = NULL;
   comp_status status;
-  COMP__TRY(comp_figure_options_check(options));
   COMP__TRY(comp_figure_check(path));
   for (size_t i = 0; i < n_files; i++) COMP__TRY(comp__scores_read(&scores, score_files[i]));
   const char *change = keep_first_change(&scores);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comp/figure.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -296,15 +295,14 @@ done:
   return status;
 }
 
-comp_status comp_figure_scatter(comp_context *context, const comp_dataset *dataset, const char *path,
-                                const char *const *embeddings, size_t n_embeddings, const char *const *columns,
-                                size_t n_columns, const comp_figure_options *options) {
+comp_status comp__figure_scatter(comp_context *context, const comp_dataset *dataset, const char *path,
+                                 const char *const *embeddings, size_t n_embeddings, const char *const *columns,
+                                 size_t n_columns, const comp__figure_options *options) {
   (void)context;
   comp__canvas canvas = {0};
   scatter s = {.dataset = dataset, .names = embeddings, .n = n_embeddings};
   size_t *order = NULL;
   comp_status status;
-  COMP__TRY(comp_figure_options_check(options));
   COMP__TRY(comp_figure_check(path));
   if (n_embeddings == 0 || n_columns == 0)
     COMP__FAIL(COMP_ERR_ARGUMENT, "a scatter plot needs an embedding and a column at least");
@@ -312,8 +310,8 @@ comp_status comp_figure_scatter(comp_context *context, const comp_dataset *datas
                         sizeof(const comp_matrix *))); /* NOLINT(bugprone-sizeof-expression): pointers */
   for (size_t k = 0; k < n_embeddings; k++)
     COMP__TRY(comp__embedding_require(&s.embeddings[k], dataset, embeddings[k]));
-  COMP__TRY(comp__alloc(&order, comp_dataset_samples(dataset), sizeof *order));
-  comp__rng_permutation(order, comp_dataset_samples(dataset), comp__rng_at(0, COMP__RNG_REPORT, 0, 0));
+  COMP__TRY(comp__alloc(&order, comp_dataset_sample_count(dataset), sizeof *order));
+  comp__rng_permutation(order, comp_dataset_sample_count(dataset), comp__rng_at(0, COMP__RNG_REPORT, 0, 0));
   s.order = order;
   COMP__TRY(comp__canvas_init(&canvas, options, n_embeddings == 1 ? 110 : 180));
   double y = 2 * COMP__MM;

@@ -65,8 +65,8 @@ comp_status comp__gather_findings(json_t **out, const comp__subject *s) {
   }
   COMP__TRY(add_design(&e, s));
   COMP__TRY(add_effects(&e, s));
-  if (s->options->model) {
-    COMP__TRY(comp_training_json(&text, s->options->model));
+  if (s->model) {
+    COMP__TRY(comp_training_json(&text, s->model));
     COMP__TRY(add_text(&e, COMP_DOCUMENT_TRAINING, text, "training"));
   }
   if (s->diagnosis) COMP__TRY(comp__evidence_add(&e, COMP_DOCUMENT_DIAGNOSIS, s->diagnosis, s->options->diagnose));

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "comp/report.h"
 #include "report/effects.h"
+#include "report/options.h"
 #include "verdict/json.h"
 #include "verdict/scores.h"
 
@@ -13,7 +13,8 @@
 typedef struct comp__subject {
   comp_context *context;
   const comp_dataset *dataset;
-  const comp_report_options *options;
+  const comp_model *model; /* NULL: none */
+  const comp__report_options *options;
   const char *condition, *label; /* as decided; NULL: none */
   const char *before, *after;    /* maps, as decided; NULL: none */
   const char *noun;              /* what a feature is called: "gene" or "feature" */

@@ -45,7 +45,7 @@ static comp_status variances(ranked *out, const comp_matrix *x) {
 
 /* All genes, the most interesting first: those that differ most in each label in turn, then by variance. */
 static comp_status order_genes(size_t **out, const comp__subject *s) {
-  size_t genes = comp_dataset_features(s->dataset), n = 0;
+  size_t genes = comp_dataset_feature_count(s->dataset), n = 0;
   size_t *order = NULL;
   bool *taken = NULL;
   ranked *list = NULL;
@@ -183,7 +183,7 @@ static comp_status fill_shelf(shelf *out, packing *p, size_t genes) {
 comp_status comp__gather_genes(json_t **out, char **blocks, const comp__subject *s) {
   const comp_matrix *x = comp_dataset_x(s->dataset);
   comp_matrix *columns = NULL;
-  size_t *order = NULL, samples = comp_dataset_samples(s->dataset), genes = comp_dataset_features(s->dataset);
+  size_t *order = NULL, samples = comp_dataset_sample_count(s->dataset), genes = comp_dataset_feature_count(s->dataset);
   int32_t *place = NULL;
   shelf on = {json_array(), json_array(), json_array(), json_array(), NULL, 0, 0};
   packing p = {.subject = s};
@@ -293,7 +293,7 @@ done:
 
 comp_status comp__gather_effects(json_t **out, const comp__subject *s) {
   json_t *list = json_array(), *names = json_array();
-  size_t *order = NULL, genes = comp_dataset_features(s->dataset),
+  size_t *order = NULL, genes = comp_dataset_feature_count(s->dataset),
          n = genes < MAX_EFFECT_GENES ? genes : MAX_EFFECT_GENES;
   int32_t *place = NULL;
   comp_status status = COMP_OK;

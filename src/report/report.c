@@ -21,21 +21,15 @@
 
 enum { FORMAT = 1, MAX_EFFECTS = 12 };
 
-comp_status comp_report_options_check(const comp_report_options *options) {
-  if (options->max_samples < 1) return comp__error(COMP_ERR_ARGUMENT, "max_samples must be 1 or more");
-  if (options->n_de < 1) return comp__error(COMP_ERR_ARGUMENT, "n_de must be 1 or more");
-  return COMP_OK;
-}
-
 /* ---- What is shown --------------------------------------------------------------------------------------------- */
 
 static comp_status choose_columns(comp__subject *s) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
-  const comp_report_options *o = s->options;
+  const comp__report_options *o = s->options;
   size_t column;
   s->condition = o->condition;
-  if (!s->condition && o->model && comp_table_find(obs, comp_model_condition(o->model)) != COMP_NOT_FOUND)
-    s->condition = comp_model_condition(o->model);
+  if (!s->condition && s->model && comp_table_find(obs, comp_model_condition(s->model)) != COMP_NOT_FOUND)
+    s->condition = comp_model_condition(s->model);
   s->label = o->label;
   const char *names[] = {s->condition, s->label};
   for (int k = 0; k < 2; k++)
@@ -47,9 +41,9 @@ static comp_status choose_columns(comp__subject *s) {
 }
 
 static const char *entry(const comp_dataset *dataset, const char *name) {
-  for (size_t i = 0; i < comp_dataset_count(dataset, COMP_SLOT_OBSM); i++)
-    if (strcmp(comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i), name) == 0)
-      return comp_dataset_entry_name(dataset, COMP_SLOT_OBSM, i);
+  for (size_t i = 0; i < comp_dataset_matrix_count(dataset, COMP_SLOT_OBSM); i++)
+    if (strcmp(comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i), name) == 0)
+      return comp_dataset_matrix_name(dataset, COMP_SLOT_OBSM, i);
   return NULL;
 }
 
@@ -76,7 +70,7 @@ static int by_size(const void *a, const void *b) {
 
 /* The samples on the map: all, or as many as are wanted, at random. */
 static comp_status choose_rows(size_t **out, comp__subject *s) {
-  size_t n = comp_dataset_samples(s->dataset);
+  size_t n = comp_dataset_sample_count(s->dataset);
   comp_status status = comp__alloc(out, n, sizeof **out);
   if (status != COMP_OK) return status;
   comp__rng_permutation(*out, n, comp__rng_at(0, COMP__RNG_REPORT, 2, 0));
@@ -123,8 +117,8 @@ done:
 }
 
 static comp_status read_model(comp__subject *s) {
-  if (!s->options->model) return COMP_OK;
-  s->history = json_loads(comp_model_history(s->options->model), 0, NULL);
+  if (!s->model) return COMP_OK;
+  s->history = json_loads(comp_model_history(s->model), 0, NULL);
   if (json_is_array(s->history)) return COMP_OK;
   return comp__error(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
 }
@@ -204,7 +198,7 @@ static comp_status gather_provenance(json_t **out, const comp__subject *s) {
   const char *record = comp_dataset_record(s->dataset);
   json_t *parsed = record ? json_loads(record, 0, NULL) : NULL;
   if (parsed) COMP__TRY(comp__put(object, "record", parsed));
-  parsed = s->options->model ? json_loads(comp_model_config(s->options->model), 0, NULL) : NULL;
+  parsed = s->model ? json_loads(comp_model_config(s->model), 0, NULL) : NULL;
   if (parsed) COMP__TRY(comp__put(object, "model", parsed));
   if (s->diagnosis) COMP__TRY(comp__put(object, "diagnose", json_incref(s->diagnosis)));
   *out = json_incref(object);
@@ -237,8 +231,8 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   COMP__TRY(comp__check_interrupt(s->context))
   COMP__TRY(comp__put(root, "format", json_integer(FORMAT)));
   COMP__TRY(put_title(root, s));
-  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_samples(s->dataset))));
-  COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_features(s->dataset))));
+  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_sample_count(s->dataset))));
+  COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_feature_count(s->dataset))));
   COMP__TRY(comp__put(root, "noun", json_string(s->noun)));
   COMP__TRY(comp__put(root, "shown", json_integer((json_int_t)s->n_rows)));
   COMP__TRY(comp__put(root, "condition", comp__json_text(s->condition)));
@@ -331,18 +325,17 @@ done:
   return status;
 }
 
-comp_status comp_report_write(comp_context *context, const comp_dataset *dataset, const char *path,
-                              const comp_report_options *options) {
-  comp__subject s = {.context = context, .dataset = dataset, .options = options};
+comp_status comp__report_write(comp_context *context, const comp_dataset *dataset, const comp_model *model,
+                               const char *path, const comp__report_options *options) {
+  comp__subject s = {.context = context, .dataset = dataset, .model = model, .options = options};
   size_t *rows = NULL;
   char *blocks = NULL;
   buffer page = {0};
   json_t *root = json_object();
   comp_status status;
-  COMP__TRY(comp_report_options_check(options));
   COMP__TRY(comp_file_check_writable(path));
   if (!comp_dataset_x(dataset)) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X: it was read without");
-  if (comp_dataset_samples(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");
+  if (comp_dataset_sample_count(dataset) == 0) COMP__FAIL(COMP_ERR_DATA, "there are no samples to show");
   s.noun = comp__noun(dataset);
   COMP__TRY(choose_columns(&s));
   COMP__TRY(choose_maps(&s));

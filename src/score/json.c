@@ -224,7 +224,7 @@ static comp_status put_changes(FILE *out, const comp_scores *s) {
 
 /* ---- The document ---- */
 
-/* How many samples there are of what. It should be freed via comp_text_free(). */
+/* How many samples there are of what. It should be freed via comp_free(). */
 static comp_status make_design(char **out, const comp_dataset *d, const comp__scores_options *o) {
   const char **targets;
   size_t n = 0;
@@ -276,6 +276,6 @@ done:
   comp_verdict_free(verdict);
   comp__free(closed);
   free(numbers);
-  comp_text_free(design);
+  comp_free(design);
   return status;
 }

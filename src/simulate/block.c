@@ -27,7 +27,7 @@ comp_status comp__sim_block_init(comp__sim_block *block, comp_context *context, 
                                  size_t cells) {
   const comp__simulate_options *o = &world->options;
   *block = (comp__sim_block){.world = world, .capacity = cells ? cells : default_cells(o)};
-  size_t threads = (size_t)comp_context_threads(context);
+  size_t threads = (size_t)comp_context_thread_count(context);
   comp_status status;
   COMP__TRY(comp__alloc(&block->genes, block->capacity, o->genes * sizeof *block->genes));
   COMP__TRY(comp__alloc(&block->counts, block->capacity, o->genes * sizeof *block->counts));

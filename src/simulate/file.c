@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "io/h5/h5ad_writer.h"
+#include "io/options.h"
 #include "simulate/tables.h"
 
 typedef struct file_sink {
@@ -65,8 +66,8 @@ done:
   return status;
 }
 
-comp_status comp__simulate(comp_context *context, const char *path, const comp__simulate_options *options,
-                           int compression, size_t block_cells) {
+comp_status comp__simulate_file(comp_context *context, const char *path, const comp__simulate_options *options,
+                                int compression, size_t block_cells) {
   comp__sim_world world = {0};
   file_sink sink = {0};
   comp_status status;
@@ -82,8 +83,11 @@ done:
   return status;
 }
 
-comp_status comp_simulate(comp_context *context, const char *path, const comp_options *options, int compression) {
+comp_status comp_simulate_file(comp_context *context, const char *path, const comp_options *options,
+                               const comp_options *write) {
   comp__simulate_options plain;
+  comp__write_options how;
   comp_status status = comp__options_resolve(&plain, &comp__simulate_kind, options);
-  return status == COMP_OK ? comp__simulate(context, path, &plain, compression, 0) : status;
+  if (status == COMP_OK) status = comp__options_resolve(&how, &comp__write_kind, write);
+  return status == COMP_OK ? comp__simulate_file(context, path, &plain, how.compression, 0) : status;
 }

@@ -125,12 +125,12 @@ static comp_status memory_dataset(comp_dataset **out, memory_sink *sink) {
   COMP__TRY(comp__sim_fill_var(comp_dataset_var(dataset), world));
   comp_matrix *states = sink->states;
   sink->states = NULL;
-  COMP__TRY(comp_dataset_set(dataset, COMP_SLOT_OBSM, "truth_state", states));
+  COMP__TRY(comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, "truth_state", states));
   for (size_t k = 0; sink->truth && k < world->options.conditions; k++) {
     comp_matrix *truth = sink->truth[k];
     sink->truth[k] = NULL;
     comp__sim_truth_name(name, sizeof name, "", world, k);
-    COMP__TRY(comp_dataset_set(dataset, COMP_SLOT_LAYERS, name, truth));
+    COMP__TRY(comp_dataset_set_matrix(dataset, COMP_SLOT_LAYERS, name, truth));
   }
   comp__sim_record(record, &world->options);
   COMP__TRY(comp_dataset_set_record(dataset, record));
@@ -143,8 +143,8 @@ done:
   return status;
 }
 
-comp_status comp__simulate_dataset(comp_dataset **out, comp_context *context, const comp__simulate_options *options,
-                                   size_t block_cells) {
+comp_status comp__simulate(comp_dataset **out, comp_context *context, const comp__simulate_options *options,
+                           size_t block_cells) {
   *out = NULL;
   comp__sim_world world = {0};
   memory_sink sink = {0};
@@ -160,9 +160,9 @@ done:
   return status;
 }
 
-comp_status comp_simulate_dataset(comp_dataset **out, comp_context *context, const comp_options *options) {
+comp_status comp_simulate(comp_dataset **out, comp_context *context, const comp_options *options) {
   comp__simulate_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__simulate_kind, options);
-  return status == COMP_OK ? comp__simulate_dataset(out, context, &plain, 0) : status;
+  return status == COMP_OK ? comp__simulate(out, context, &plain, 0) : status;
 }

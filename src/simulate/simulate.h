@@ -7,10 +7,10 @@
 
 /* As the public functions, with the number of cells made at a time (0: chosen by memory): the result does not depend on
  * it, which a test shows. */
-comp_status comp__simulate_dataset(comp_dataset **out, comp_context *context, const comp__simulate_options *options,
-                                   size_t block_cells);
-comp_status comp__simulate(comp_context *context, const char *path, const comp__simulate_options *options,
-                           int compression, size_t block_cells);
+comp_status comp__simulate(comp_dataset **out, comp_context *context, const comp__simulate_options *options,
+                           size_t block_cells);
+comp_status comp__simulate_file(comp_context *context, const char *path, const comp__simulate_options *options,
+                                int compression, size_t block_cells);
 
 /* Takes what a block holds. */
 typedef comp_status (*comp__sim_take_fn)(void *sink, comp_context *context, const comp__sim_block *block);

@@ -54,7 +54,7 @@ static comp_status measure_support(loan *l, comp_context *context, int32_t to) {
   for (size_t i = 0; i < n; i++) targets += l->fitted->codes[i] == to;
   if (targets == 0)
     COMP__FAIL(COMP_ERR_DATA, "changes can only be borrowed from data that holds samples of '%s' too: there are none",
-               comp_model_level(l->fitted->model, (size_t)to));
+               comp_model_level_name(l->fitted->model, (size_t)to));
   options.k = n > NEIGHBORS ? NEIGHBORS : n - 1;
   COMP__TRY(comp__neighbors_find(&neighbors, context, l->z, &options));
   const int32_t *indices = comp_neighbors_indices(neighbors);
@@ -169,13 +169,13 @@ comp_status comp__borrow(comp_prediction *prediction, comp_context *context, con
     COMP__FAIL(COMP_ERR_DATA,
                "no sample has samples of '%s' near it in the representation: there is nobody to borrow a change "
                "from; a larger gamma aligns more",
-               comp_model_level(fitted->model, (size_t)to));
+               comp_model_level_name(fitted->model, (size_t)to));
   if (l.n_takers > 0) COMP__TRY(lend(&l, context));
   comp__info(context,
              "%zu of %zu samples have few of '%s' near them (less than 0.9 of what is expected): their change is "
              "borrowed from %zu "
              "that have at least half of it",
-             l.n_takers, prediction->n_predicted, comp_model_level(fitted->model, (size_t)to), l.n_donors);
+             l.n_takers, prediction->n_predicted, comp_model_level_name(fitted->model, (size_t)to), l.n_donors);
 done:
   comp__free(l.borrowed);
   comp__free(l.weights);

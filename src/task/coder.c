@@ -88,7 +88,7 @@ comp_status comp__coder_new(comp__coder **out, comp_context *context, const comp
   if (status == COMP_OK) status = comp__calloc(&c, 1, sizeof *c);
   if (status != COMP_OK) return status;
   c->model = model;
-  c->threads = comp_context_threads(context);
+  c->threads = comp_context_thread_count(context);
   c->state = (comp__state){.params = model->params, .buffers = model->buffers};
   if (bf16) {
     size_t size = model->network.params.size;

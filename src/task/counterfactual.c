@@ -14,7 +14,7 @@
 #include "task/coder.h"
 #include "task/options.h"
 
-void comp_counterfactual_layer(char out[COMP_LAYER_NAME_SIZE], const char *value) {
+void comp_counterfactual_layer_name(char out[COMP_LAYER_NAME_SIZE], const char *value) {
   snprintf(out, COMP_LAYER_NAME_SIZE, "counterfactual_%s", value);
   for (char *c = out; *c; c++)
     if (*c == '/') *c = '_';
@@ -256,12 +256,12 @@ static comp_status mark(comp_prediction *p, const comp__fitted *f, int32_t from)
   }
   if (p->n_predicted > 0) return COMP_OK;
   return comp__error(COMP_ERR_DATA, "no sample has the value '%s' in column '%s'",
-                     comp_model_level(f->model, (size_t)from), f->model->condition);
+                     comp_model_level_name(f->model, (size_t)from), f->model->condition);
 }
 
 static comp_status run(comp_prediction *out, comp_context *context, const comp__fitted *fitted,
                        const comp__counterfactual_options *o, int32_t to) {
-  int threads = comp_context_threads(context);
+  int threads = comp_context_thread_count(context);
   job j = {.context = context, .fitted = fitted, .options = o, .out = out, .to = to};
   /* Draws cost as much as so many rows. */
   size_t part = (size_t)threads * 8 * COMP__BLOCK_ROWS;

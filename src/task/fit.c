@@ -62,7 +62,7 @@ static char *record_without_features(const json_t *record) {
 
 /* A copy of X and what comp_prep_apply_record() looks at. */
 static comp_status copy_for_prep(comp_dataset **out, comp_context *context, const comp_dataset *d) {
-  size_t features = comp_dataset_features(d);
+  size_t features = comp_dataset_feature_count(d);
   comp_matrix *x = NULL;
   const char **names = NULL;
   comp_status status;
@@ -135,12 +135,12 @@ static void list_missing(char *text, size_t size, const comp__fitted *f) {
   text[0] = '\0';
   for (size_t i = 0; i < f->n_missing && i < 3 && used < size; i++)
     used += (size_t)snprintf(text + used, size - used, "%s'%s'", i ? ", " : "",
-                             comp_model_feature(f->model, (size_t)f->missing[i]));
+                             comp_model_feature_name(f->model, (size_t)f->missing[i]));
   if (f->n_missing > 3 && used < size) snprintf(text + used, size - used, ", ...");
 }
 
 static comp_status report_features(const comp__fitted *f, comp_context *context) {
-  size_t features = comp_model_features(f->model), found = features - f->n_missing;
+  size_t features = comp_model_feature_count(f->model), found = features - f->n_missing;
   char list[256];
   list_missing(list, sizeof list, f);
   if (2 * found < features)
@@ -148,18 +148,18 @@ static comp_status report_features(const comp__fitted *f, comp_context *context)
                        "only %zu of the model's %zu features are in the data (not: %s; the data's first feature is "
                        "'%s'): fewer than half; is it data of the same kind, with the same kind of names?",
                        found, features, list,
-                       comp_dataset_features(f->dataset) ? comp_dataset_var_name(f->dataset, 0) : "");
+                       comp_dataset_feature_count(f->dataset) ? comp_dataset_var_name(f->dataset, 0) : "");
   if (f->n_missing)
     comp__warn(context, "%zu of the model's %zu features are not in the data and filled with their training mean: %s",
                f->n_missing, features, list);
   if (f->n_extra)
     comp__info(context, "%zu of the data's %zu features are not known to the model and ignored", f->n_extra,
-               comp_dataset_features(f->dataset));
+               comp_dataset_feature_count(f->dataset));
   return COMP_OK;
 }
 
 static comp_status find_features(comp__fitted *f, comp_context *context) {
-  size_t features = comp_model_features(f->model), columns = comp_dataset_features(f->dataset);
+  size_t features = comp_model_feature_count(f->model), columns = comp_dataset_feature_count(f->dataset);
   comp__string_index index = {0};
   bool *found = NULL, same = columns == features;
   comp_status status;
@@ -191,12 +191,12 @@ done:
 /* ---- Conditions ---- */
 
 static const char *nth_level(const void *user, size_t i) {
-  return comp_model_level(user, i);
+  return comp_model_level_name(user, i);
 }
 
 static int32_t find_level(const comp_model *model, const char *value) {
-  for (size_t k = 0; k < comp_model_levels(model); k++)
-    if (strcmp(comp_model_level(model, k), value) == 0) return (int32_t)k;
+  for (size_t k = 0; k < comp_model_level_count(model); k++)
+    if (strcmp(comp_model_level_name(model, k), value) == 0) return (int32_t)k;
   return -1;
 }
 
@@ -204,10 +204,10 @@ comp_status comp__model_find_level(int32_t *out, const comp_model *model, const 
                                    const char *what) {
   *out = find_level(model, value);
   if (*out >= 0) return COMP_OK;
-  size_t n = comp_model_levels(model), used = 0;
+  size_t n = comp_model_level_count(model), used = 0;
   char list[512] = "";
   for (size_t k = 0; k < n && k < 12 && used < sizeof list; k++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", k ? ", " : "", comp_model_level(model, k));
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", k ? ", " : "", comp_model_level_name(model, k));
   if (n > 12 && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
   const char *nearest = comp__nearest_name(value, n, nth_level, model);
   return comp__error(unknown, "%s '%s' is not a condition that the model knows; it knows %s%s%s%s", what, value, list,
@@ -266,14 +266,14 @@ comp_status comp__fit(comp__fitted *out, comp_context *context, const comp_model
                       comp__need need) {
   comp_status status;
   *out = (comp__fitted){
-      .model = model, .samples = comp_dataset_samples(dataset), .x = comp_dataset_x(dataset), .dataset = dataset};
+      .model = model, .samples = comp_dataset_sample_count(dataset), .x = comp_dataset_x(dataset), .dataset = dataset};
   if (!out->x) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X");
   if (out->samples == 0) COMP__FAIL(COMP_ERR_DATA, "the data has no samples");
   if (need != COMP__NEED_NONE) COMP__TRY(read_conditions(out, dataset, need));
   COMP__TRY(check_values(out, context));
   COMP__TRY(find_features(out, context)); /* first: data of another kind should be told so, not prepared */
   COMP__TRY(prepare(out, context));
-  if (out->prepared && comp_dataset_features(out->prepared) != comp_dataset_features(dataset)) {
+  if (out->prepared && comp_dataset_feature_count(out->prepared) != comp_dataset_feature_count(dataset)) {
     /* Genes were dropped by name: the columns have moved. */
     comp__free(out->place);
     comp__free(out->missing);

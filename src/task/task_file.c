@@ -14,6 +14,7 @@
 #include "core/matrix.h"
 #include "core/table.h"
 #include "core/threads.h"
+#include "io/options.h"
 #include "task/coder.h"
 #include "task/options.h"
 
@@ -66,7 +67,7 @@ static size_t count_entries(int64_t *indptr, const comp__fitted *f) {
 }
 
 static comp_status align_csr(comp_matrix **out, comp_context *context, const comp__fitted *f) {
-  size_t features = f->model->network.features, threads = (size_t)comp_context_threads(context);
+  size_t features = f->model->network.features, threads = (size_t)comp_context_thread_count(context);
   int64_t *indptr = NULL;
   align_job job = {.fitted = f};
   comp_status status;
@@ -112,7 +113,7 @@ static comp_status take_var(comp_dataset *d, const comp__fitted *f, const comp_d
   COMP__TRY(comp__alloc(&cols, d->features, sizeof *cols));
   COMP__TRY(comp__string_index_init(&index, &from->var_names, NULL));
   for (size_t g = 0; g < d->features; g++) {
-    cols[g] = comp__string_index_find(&index, comp_model_feature(f->model, g));
+    cols[g] = comp__string_index_find(&index, comp_model_feature_name(f->model, g));
     if (cols[g] == SIZE_MAX) goto done; /* dropped by name on the way */
   }
   COMP__TRY(comp_table_select(&var, from->var, cols, d->features));
@@ -150,7 +151,7 @@ static comp_status new_results(comp_dataset **out, const comp_dataset *samples, 
 }
 
 static comp_status copy_table(comp_table **out, const comp_table *table) {
-  size_t n = comp_table_rows(table), *rows = NULL;
+  size_t n = comp_table_row_count(table), *rows = NULL;
   comp_status status;
   COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
   for (size_t i = 0; i < n; i++) rows[i] = i;
@@ -191,7 +192,7 @@ done:
 /* The input, read, and how it goes back. */
 typedef struct files {
   const char *in, *out;
-  comp_read_options read;
+  comp__read_options read;
   comp_dataset *dataset;
   bool encoded; /* a text table that was encoded as the model's was: written as a new file */
   bool h5ad;
@@ -211,7 +212,7 @@ static comp_status check_output(const char *path) {
 
 static comp_status encode_table(files *f, comp_context *context, const comp_model *model) {
   comp_table *table = NULL;
-  comp_status status = comp_table_read(&table, context, f->in, &f->read);
+  comp_status status = comp__table_read(&table, context, f->in, &f->read);
   if (status == COMP_OK) status = comp_tabular_apply(&f->dataset, context, table, model->record);
   comp_table_free(table);
   f->encoded = true;
@@ -219,25 +220,25 @@ static comp_status encode_table(files *f, comp_context *context, const comp_mode
 }
 
 static comp_status open_files(files *f, comp_context *context, const comp_model *model, const char *in, const char *out,
-                              const comp_read_options *read) {
-  static const comp_read_options defaults = COMP_READ_OPTIONS_INIT;
+                              const comp_options *read) {
   const char *format;
-  *f = (files){.in = in, .out = out, .read = read ? *read : defaults};
+  *f = (files){.in = in, .out = out};
+  comp_status status = comp__options_resolve(&f->read, &comp__read_kind, read);
   f->read.skip_slots = true;
-  comp_status status = check_output(out);
+  if (status == COMP_OK) status = check_output(out);
   if (status == COMP_OK) status = comp_file_format(&format, in);
   if (status != COMP_OK) return status;
   f->h5ad = strcmp(format, "h5ad") == 0;
   if (strcmp(format, "csv") == 0 && comp__model_is_tabular(model) && !f->read.metadata && !f->read.transpose)
     return encode_table(f, context, model);
-  return comp_dataset_read(&f->dataset, context, in, &f->read);
+  return comp__dataset_read(&f->dataset, context, in, &f->read);
 }
 
 /* Adds results to the user's file. */
 static comp_status update(const files *f, comp_context *context, const comp_dataset *results) {
-  comp_read_options read = f->read;
+  comp__read_options read = f->read;
   read.skip_slots = false;
-  return comp_dataset_update(context, results, f->in, f->out, &read);
+  return comp__dataset_update(context, results, f->in, f->out, &read);
 }
 
 /* Moves the matrices of one data set to another of the same shape. */
@@ -247,14 +248,14 @@ static comp_status move_slots(comp_dataset *to, comp_dataset *from) {
       comp__named_matrix *entry = &from->slots[slot].entries[i];
       comp_matrix *matrix = entry->matrix;
       entry->matrix = NULL;
-      comp_status status = comp_dataset_set(to, (comp_slot)slot, entry->name, matrix);
+      comp_status status = comp_dataset_set_matrix(to, (comp_slot)slot, entry->name, matrix);
       if (status != COMP_OK) return status;
     }
   return COMP_OK;
 }
 
 comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path, const char *out_path,
-                            const comp_read_options *read, const comp_options *options, const char *key, bool scales) {
+                            const comp_options *read, const comp_options *options, const char *key, bool scales) {
   files f = {0};
   comp_matrix *z = NULL, *scale = NULL;
   comp_dataset *results = NULL;
@@ -265,10 +266,10 @@ comp_status comp_embed_file(comp_context *context, const comp_model *model, cons
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
   COMP__TRY(comp__embed(&z, scales ? &scale : NULL, context, model, f.dataset, &plain));
   COMP__TRY(new_results(&results, f.dataset, &f.dataset->var_names));
-  COMP__TRY(comp_dataset_set(results, COMP_SLOT_OBSM, key, z));
+  COMP__TRY(comp_dataset_set_matrix(results, COMP_SLOT_OBSM, key, z));
   z = NULL;
   snprintf(scale_key, sizeof scale_key, "%s_scale", key);
-  if (scale) COMP__TRY(comp_dataset_set(results, COMP_SLOT_OBSM, scale_key, scale));
+  if (scale) COMP__TRY(comp_dataset_set_matrix(results, COMP_SLOT_OBSM, scale_key, scale));
   scale = NULL;
   if (f.encoded) {
     COMP__TRY(move_slots(f.dataset, results));
@@ -290,12 +291,12 @@ static comp_status find_places(bool *same, bool *moved, size_t *place, const com
   comp__string_index index = {0};
   size_t duplicate;
   comp_status status;
-  *same = comp_dataset_features(d) == comp_model_features(model);
+  *same = comp_dataset_feature_count(d) == comp_model_feature_count(model);
   *moved = false;
   COMP__TRY(comp__string_index_init(&index, &d->var_names, &duplicate));
   *same = *same && duplicate == SIZE_MAX;
-  for (size_t g = 0; *same && g < comp_model_features(model); g++) {
-    place[g] = comp__string_index_find(&index, comp_model_feature(model, g));
+  for (size_t g = 0; *same && g < comp_model_feature_count(model); g++) {
+    place[g] = comp__string_index_find(&index, comp_model_feature_name(model, g));
     *same = place[g] != SIZE_MAX;
     *moved = *moved || place[g] != g;
   }
@@ -325,7 +326,7 @@ static void move_rows(void *arg, size_t begin, size_t end, int thread) {
 static comp_status move_columns(comp_context *context, comp_matrix *matrix, const size_t *place) {
   move_job job = {.matrix = matrix, .place = place};
   if (!matrix) return COMP_OK;
-  comp_status status = comp__alloc(&job.rows, (size_t)comp_context_threads(context), matrix->cols * sizeof(float));
+  comp_status status = comp__alloc(&job.rows, (size_t)comp_context_thread_count(context), matrix->cols * sizeof(float));
   if (status == COMP_OK) comp__parallel_for(context, matrix->rows, 64, move_rows, &job);
   comp__free(job.rows);
   return status;
@@ -341,7 +342,7 @@ static comp_status put_layers(comp_dataset *d, comp_prediction *p, const char *k
     comp_matrix *matrix = *matrices[i];
     *matrices[i] = NULL;
     snprintf(name, sizeof name, "%s%s", key, suffixes[i]);
-    comp_status status = comp_dataset_set(d, COMP_SLOT_LAYERS, name, matrix);
+    comp_status status = comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, name, matrix);
     if (status != COMP_OK) return status;
   }
   /* Without a choice of samples there is nothing to say, unless an earlier result said something. */
@@ -376,7 +377,7 @@ done:
 /* The file has other features: a new one is made, with the model's. */
 static comp_status make_file(files *f, comp_context *context, const comp_model *model,
                              const comp__counterfactual_options *o, const char *key) {
-  comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+  comp__write_options write = comp__write_defaults();
   comp_prediction p = {0};
   comp_dataset *d = NULL;
   comp_status status;
@@ -384,16 +385,16 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
     COMP__FAIL(COMP_ERR_ARGUMENT,
                "%s has %zu features and the model %zu: the result is a file with the model's features, which must not "
                "replace the input; name another output",
-               f->in, comp_dataset_features(f->dataset), comp_model_features(model));
+               f->in, comp_dataset_feature_count(f->dataset), comp_model_feature_count(model));
   COMP__TRY(comp_model_align(&d, context, model, f->dataset));
   comp__info(context, "the data has %zu features and the model %zu: %s gets the model's features only",
-             comp_dataset_features(f->dataset), comp_model_features(model), f->out);
+             comp_dataset_feature_count(f->dataset), comp_model_feature_count(model), f->out);
   comp_dataset_free(f->dataset);
   f->dataset = NULL;
   COMP__TRY(comp__counterfactual(&p, context, model, d, o));
   COMP__TRY(put_layers(d, &p, key, o->from, d->obs));
   if (f->h5ad && !f->read.raw) write.carry_from = f->in;
-  COMP__TRY(comp_dataset_write(context, d, f->out, &write));
+  COMP__TRY(comp__dataset_write(context, d, f->out, &write));
 done:
   comp_prediction_release(&p);
   comp_dataset_free(d);
@@ -405,7 +406,7 @@ static comp_status predict_file(files *f, comp_context *context, const comp_mode
   size_t *place = NULL;
   bool same, moved;
   comp_status status;
-  COMP__TRY(comp__alloc(&place, comp_model_features(model), sizeof *place));
+  COMP__TRY(comp__alloc(&place, comp_model_feature_count(model), sizeof *place));
   COMP__TRY(find_places(&same, &moved, place, model, f->dataset));
   if (same && !f->encoded && !f->read.raw)
     COMP__TRY(add_layers(f, context, model, o, key, place, moved));
@@ -417,7 +418,7 @@ done:
 }
 
 comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
-                                     const char *out_path, const comp_read_options *read, const comp_options *options,
+                                     const char *out_path, const comp_options *read, const comp_options *options,
                                      const char *key) {
   files f = {0};
   char own[COMP_LAYER_NAME_SIZE];
@@ -429,7 +430,7 @@ comp_status comp_counterfactual_file(comp_context *context, const comp_model *mo
       comp__model_find_level(&level, model, plain.to, COMP_ERR_ARGUMENT, "to:")); /* before reading: it may take long */
   if (plain.from) COMP__TRY(comp__model_find_level(&level, model, plain.from, COMP_ERR_ARGUMENT, "from:"));
   if (!key) {
-    comp_counterfactual_layer(own, plain.to);
+    comp_counterfactual_layer_name(own, plain.to);
     key = own;
   }
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));

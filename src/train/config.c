@@ -35,7 +35,7 @@ static void leave_open(json_t *root, const comp__train_options *o) {
   }
 }
 
-bool comp_model_follows(const comp_model *model, const comp_options *options) {
+bool comp_model_trained_with(const comp_model *model, const comp_options *options) {
   comp__train_options plain;
   return comp__options_resolve(&plain, &comp__train_kind, options) == COMP_OK && comp__model_follows(model, &plain);
 }

@@ -30,7 +30,7 @@ static const comp_option rows[] = {
     {"condition", 'c', COMP_OPTION_TEXT, .required = true, FIELD(condition), .metavar = "COL", .group = "Model",
      .help = "the column that holds the condition: a batch, a treatment, a group"},
     {"model", .type = COMP_OPTION_CHOICE, FIELD(model_name), .metavar = "NAME", .group = "Model", .value = "comp",
-     .choice_at = comp_model_name, .record = "model", .help = "the model"},
+     .choice_at = comp_model_kind_name, .record = "model", .help = "the model"},
     {"preset", .type = COMP_OPTION_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .value = "default",
      .choice_at = comp_preset_name, .record = "preset", .help = "the recipe that all options start from"},
 

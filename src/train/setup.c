@@ -61,7 +61,7 @@ static comp_status describe(comp_model *model, const comp_dataset *dataset, cons
   COMP__TRY(comp__strdup(&model->trained_on, trained_on));
   for (size_t k = 0; k < groups->n_levels; k++)
     COMP__TRY(comp__strings_append(&model->levels, groups->levels[k], strlen(groups->levels[k])));
-  for (size_t g = 0; g < comp_dataset_features(dataset); g++) {
+  for (size_t g = 0; g < comp_dataset_feature_count(dataset); g++) {
     const char *name = comp_dataset_var_name(dataset, g);
     COMP__TRY(comp__strings_append(&model->features, name, strlen(name)));
   }
@@ -180,12 +180,13 @@ typedef struct source {
 
 static comp_status open_source(source *out, comp_context *context, const comp_dataset *dataset,
                                const comp__train_options *o) {
-  *out = (source){comp_dataset_x(dataset), NULL, comp_dataset_samples(dataset), comp_dataset_features(dataset)};
+  *out =
+      (source){comp_dataset_x(dataset), NULL, comp_dataset_sample_count(dataset), comp_dataset_feature_count(dataset)};
   if (out->samples < 2 || out->features < 1 || (!out->x && !o->stream))
     return comp__error(COMP_ERR_DATA, "the data has %zu samples and %zu features: nothing to train on", out->samples,
                        out->features);
   if (out->x) return COMP_OK;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   read.layer = o->stream_layer;
   comp_status status = comp__stream_open(&out->stream, context, o->stream, &read, o->memory, o->seed);
   if (status != COMP_OK) return status;

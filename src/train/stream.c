@@ -54,7 +54,7 @@ static comp_status row_bytes(double *out, comp_context *context, comp__stream *s
 }
 
 comp_status comp__stream_open(comp__stream **out, comp_context *context, const char *path,
-                              const comp_read_options *options, size_t memory, uint64_t seed) {
+                              const comp__read_options *options, size_t memory, uint64_t seed) {
   *out = NULL;
   comp__stream *s;
   double bytes;

@@ -6,14 +6,14 @@
 #ifndef COMP_TRAIN_STREAM_H
 #define COMP_TRAIN_STREAM_H
 
-#include "comp/io.h"
+#include "io/options.h"
 
 typedef struct comp__stream comp__stream;
 
 /* Opens the X of a data file; windows take at most about `memory` bytes. It should be freed via comp__stream_close().
  */
 comp_status comp__stream_open(comp__stream **out, comp_context *context, const char *path,
-                              const comp_read_options *options, size_t memory, uint64_t seed);
+                              const comp__read_options *options, size_t memory, uint64_t seed);
 void comp__stream_close(comp__stream *stream);
 
 size_t comp__stream_rows(const comp__stream *stream);

@@ -18,7 +18,7 @@ static const comp_option rows[] = {
     {"b", 'b', COMP_OPTION_REAL, FIELD(b), .metavar = "B", .absent = NAN, .min = 1e-3, .max = 100,
      .unset = "from min-dist and spread", .help = "of the same curve"},
     {"metric", .type = COMP_OPTION_CHOICE, FIELD(metric), .metavar = "M", .value = "euclidean",
-     .choices = comp__metric_names, .help = "the distance between samples"},
+     .choices = comp__distance_names, .help = "the distance between samples"},
     {"search", .type = COMP_OPTION_CHOICE, FIELD(search), .metavar = "S", .value = "auto",
      .choices = comp__search_names, .help = "for neighbours; auto: exact, unless an approximate search costs less"},
     {"init", .type = COMP_OPTION_CHOICE, FIELD(init), .metavar = "I", .value = "spectral", .choices = init_names,

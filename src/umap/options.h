@@ -16,7 +16,7 @@ typedef struct comp__umap_options {
   size_t dimensions;
   double min_dist, spread; /* give the curve of similarity against distance, unless a and b do */
   double a, b;             /* similarity = 1 / (1 + a distance^(2 b)); NaN: from min_dist and spread */
-  comp_metric metric;
+  comp_distance metric;
   comp_search search;
   comp_umap_init init;
   size_t epochs;   /* 0: 500 up to 10,000 points, else 200; a third of that for new points */

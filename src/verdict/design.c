@@ -82,7 +82,7 @@ comp_status comp_design_json(char **out, const comp_dataset *dataset, const char
   json_t *root = json_object(), *columns = json_array();
   comp_status status;
   *out = NULL;
-  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_samples(dataset))));
+  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_sample_count(dataset))));
   if (condition) {
     COMP__TRY(read_groups(&conditions, dataset, condition));
     COMP__TRY(put_conditions(root, &conditions, condition));

@@ -22,7 +22,7 @@ comp_status comp__diagnose(comp_diagnosis **out, comp_context *context, const co
   COMP__TRY(comp__judge_model(&diagnosis->findings, &results));
   COMP__TRY(comp__findings_write(&findings, &diagnosis->findings));
   COMP__TRY(comp__results_json(&diagnosis->json, &results, findings,
-                               comp_level_name(comp__findings_worst(&diagnosis->findings))));
+                               comp_finding_level_name(comp__findings_worst(&diagnosis->findings))));
   *out = diagnosis;
 done:
   comp__results_release(&results);
@@ -47,15 +47,15 @@ void comp_diagnosis_free(comp_diagnosis *diagnosis) {
   comp__free(diagnosis);
 }
 
-size_t comp_diagnosis_findings(const comp_diagnosis *diagnosis) {
+size_t comp_diagnosis_finding_count(const comp_diagnosis *diagnosis) {
   return diagnosis->findings.count;
 }
 
-const comp_finding *comp_diagnosis_finding(const comp_diagnosis *diagnosis, size_t index) {
+const comp_finding *comp_diagnosis_finding_at(const comp_diagnosis *diagnosis, size_t index) {
   return &diagnosis->findings.items[index];
 }
 
-comp_level comp_diagnosis_worst(const comp_diagnosis *diagnosis) {
+comp_finding_level comp_diagnosis_worst(const comp_diagnosis *diagnosis) {
   return comp__findings_worst(&diagnosis->findings);
 }
 

@@ -7,14 +7,12 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/options.h"
 #include "verdict/json.h"
 
-static const char *const levels[] = {"ok", "note", "caution", "problem"};
-enum { LEVELS = sizeof levels / sizeof *levels };
+static const char *const levels[] = {"ok", "note", "caution", "problem", NULL};
 
-const char *comp_level_name(comp_level level) {
-  return levels[level];
-}
+COMP__ENUM_NAMES(comp_finding_level, levels, "level")
 
 /* A copy of a text behind a const pointer. */
 static comp_status copy(const char **out, const char *text) {
@@ -35,7 +33,7 @@ static void release_one(comp_finding *f) {
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) discard(blocks[i]);
 }
 
-comp_status comp__findings_add(comp__findings *list, const char *id, comp_level level, const char *question,
+comp_status comp__findings_add(comp__findings *list, const char *id, comp_finding_level level, const char *question,
                                const char *text, const char *advice) {
   comp_status status = comp__grow(&list->items, &list->capacity, list->count, list->count + 1, sizeof *list->items);
   if (status != COMP_OK) return status;
@@ -81,10 +79,10 @@ comp_status comp__findings_advise(comp__findings *list, size_t index, const char
   return status;
 }
 
-comp_level comp__findings_worst(const comp__findings *list) {
-  comp_level worst = COMP_LEVEL_OK;
+comp_finding_level comp__findings_worst(const comp__findings *list) {
+  comp_finding_level worst = COMP_FINDING_OK;
   for (size_t i = 0; i < list->count; i++)
-    if (list->items[i].level != COMP_LEVEL_NOTE && list->items[i].level > worst) worst = list->items[i].level;
+    if (list->items[i].level != COMP_FINDING_NOTE && list->items[i].level > worst) worst = list->items[i].level;
   return worst;
 }
 
@@ -102,7 +100,7 @@ static comp_status write_one(json_t *object, const comp_finding *f) {
   const struct {
     const char *key, *text;
   } texts[] = {{"id", f->id},
-               {"level", comp_level_name(f->level)},
+               {"level", comp_finding_level_name(f->level)},
                {"question", f->question},
                {"text", f->text},
                {"advice", f->advice}};
@@ -134,10 +132,10 @@ comp_status comp__findings_write(json_t **out, const comp__findings *list) {
 }
 
 /* A level that is not known is a caution: what a finding says should be read. */
-static comp_level level_of(const char *name) {
-  for (size_t k = 0; k < LEVELS; k++)
-    if (strcmp(levels[k], name) == 0) return (comp_level)k;
-  return COMP_LEVEL_CAUTION;
+static comp_finding_level level_of(const char *name) {
+  for (size_t k = 0; levels[k]; k++)
+    if (strcmp(levels[k], name) == 0) return (comp_finding_level)k;
+  return COMP_FINDING_CAUTION;
 }
 
 static comp_status read_one(comp__findings *list, json_t *item) {

@@ -13,7 +13,7 @@ typedef struct comp__findings {
 } comp__findings;
 
 /* Adds a finding without numbers and labels. */
-comp_status comp__findings_add(comp__findings *list, const char *id, comp_level level, const char *question,
+comp_status comp__findings_add(comp__findings *list, const char *id, comp_finding_level level, const char *question,
                                const char *text, const char *advice);
 
 /* Adds a number or a label to the last finding. */
@@ -24,7 +24,7 @@ comp_status comp__findings_label(comp__findings *list, const char *name);
 comp_status comp__findings_advise(comp__findings *list, size_t index, const char *advice);
 
 /* The highest level, notes aside. */
-comp_level comp__findings_worst(const comp__findings *list);
+comp_finding_level comp__findings_worst(const comp__findings *list);
 
 /* The findings as a list, and back. The list that is read may also hold plain texts. The caller owns *out. */
 comp_status comp__findings_write(json_t **out, const comp__findings *list);

@@ -65,7 +65,7 @@ const comp__rule *comp__rule_at(size_t index) {
 /* The first finding with this id, if it needs caution or is a problem; `count` when there is none. */
 static size_t find_bad(const comp__findings *list, const char *id) {
   size_t i = 0;
-  while (i < list->count && !(strcmp(list->items[i].id, id) == 0 && list->items[i].level >= COMP_LEVEL_CAUTION)) i++;
+  while (i < list->count && !(strcmp(list->items[i].id, id) == 0 && list->items[i].level >= COMP_FINDING_CAUTION)) i++;
   return i;
 }
 
@@ -88,11 +88,11 @@ comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evid
   return j.status == COMP_OK ? reconcile(out) : j.status;
 }
 
-comp_level comp__level_above(double value, double caution, double problem) {
-  return value > problem ? COMP_LEVEL_PROBLEM : value > caution ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK;
+comp_finding_level comp__level_above(double value, double caution, double problem) {
+  return value > problem ? COMP_FINDING_PROBLEM : value > caution ? COMP_FINDING_CAUTION : COMP_FINDING_OK;
 }
 
-void comp__find(comp__judge *j, comp_level level, const char *advice, const char *format, ...) {
+void comp__find(comp__judge *j, comp_finding_level level, const char *advice, const char *format, ...) {
   char text[8192];
   va_list arguments;
   if (j->status != COMP_OK) return;

@@ -33,10 +33,11 @@ const comp__rule *comp__rule_at(size_t index);
 comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evidence);
 
 /* The level of a number where large values are bad: up to `caution` it is ok, above `problem` a problem. */
-comp_level comp__level_above(double value, double caution, double problem);
+comp_finding_level comp__level_above(double value, double caution, double problem);
 
 /* Adds a finding of the rule at hand. `advice` "": nothing is to be done. */
-void comp__find(comp__judge *judge, comp_level level, const char *advice, const char *format, ...) COMP_PRINTF(4, 5);
+void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
+    COMP_PRINTF(4, 5);
 
 /* Adds a number (NaN: left out) or a label to the last finding. */
 void comp__find_number(comp__judge *judge, const char *name, double value);

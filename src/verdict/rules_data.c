@@ -38,13 +38,13 @@ void comp__rule_confounded(comp__judge *j) {
   size_t count = alone.count;
   const char *names = comp__listing_text(&alone);
   if (all)
-    comp__find(j, COMP_LEVEL_PROBLEM,
+    comp__find(j, COMP_FINDING_PROBLEM,
                "No method can correct this data. Use samples in which labels occur in several conditions.",
                "Every label is in one condition only: %s. The effect of the condition cannot be separated from the "
                "difference between labels (complete confounding).",
                names);
   else
-    comp__find(j, COMP_LEVEL_CAUTION,
+    comp__find(j, COMP_FINDING_CAUTION,
                "Check on the map that they are not mixed with other labels. Predictions for them cannot be checked.",
                "%zu of %zu labels %s in one condition only: %s. There is nothing to align them with.", count, used,
                count == 1 ? "is" : "are", names);
@@ -57,7 +57,7 @@ void comp__rule_few_samples(comp__judge *j) {
   if (!j->evidence->design) return;
   double n = (double)comp__member_count(j->evidence->design, "samples");
   if (n >= j->rule->caution) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Do not rely on small differences.",
+  comp__find(j, COMP_FINDING_CAUTION, "Do not rely on small differences.",
              "There are only %.0f samples: all scores are uncertain, and the model may overfit.", n);
   comp__find_number(j, "samples", n);
 }
@@ -78,7 +78,7 @@ void comp__rule_small_groups(comp__judge *j) {
     }
   if (small.count == 0) return;
   size_t count = small.count;
-  comp__find(j, COMP_LEVEL_CAUTION, "Read their means and scores with care.", "%zu %s fewer than %.0f samples: %s.",
+  comp__find(j, COMP_FINDING_CAUTION, "Read their means and scores with care.", "%zu %s fewer than %.0f samples: %s.",
              count, count == 1 ? "group has" : "groups have", j->rule->caution, comp__listing_text(&small));
   comp__find_number(j, "groups", (double)count);
   for (size_t v = 0; v < labels.n_values; v++) {
@@ -91,7 +91,7 @@ void comp__rule_small_groups(comp__judge *j) {
 void comp__rule_one_condition(comp__judge *j) {
   json_t *conditions = json_object_get(j->evidence->design, "conditions");
   if (!conditions || json_array_size(conditions) > 1) return;
-  comp__find(j, COMP_LEVEL_PROBLEM, "Name another column with --condition.",
+  comp__find(j, COMP_FINDING_PROBLEM, "Name another column with --condition.",
              "The column '%s' has only one value: there is nothing to align.", comp__design_condition(j->evidence));
 }
 
@@ -105,7 +105,7 @@ void comp__rule_unequal(comp__judge *j) {
   }
   double few = (double)comp__member_count(least, "samples"), many = (double)comp__member_count(most, "samples");
   if (!(many > j->rule->caution * few)) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Read the scores of the small condition with care.",
+  comp__find(j, COMP_FINDING_CAUTION, "Read the scores of the small condition with care.",
              "Conditions have very different sizes: '%s' has %.0f samples, '%s' has %.0f.",
              comp__member_text(least, "value"), few, comp__member_text(most, "value"), many);
   comp__find_number(j, "ratio", many / few);
@@ -121,7 +121,7 @@ void comp__rule_missing(comp__judge *j) {
     if (n) comp__listing_add(&columns, "'%.250s' (%zu)", comp__member_text(entry, "column"), n);
   }
   if (columns.count)
-    comp__find(j, COMP_LEVEL_NOTE, "", "Of %zu samples, some have no value: %s.", samples,
+    comp__find(j, COMP_FINDING_NOTE, "", "Of %zu samples, some have no value: %s.", samples,
                comp__listing_text(&columns));
 }
 
@@ -130,10 +130,10 @@ void comp__rule_unnamed(comp__judge *j) {
   comp__cross labels;
   if (!design) return;
   if (!json_object_get(design, "condition"))
-    comp__find(j, COMP_LEVEL_NOTE, "Name a column with --condition.",
+    comp__find(j, COMP_FINDING_NOTE, "Name a column with --condition.",
                "No condition was named, so nothing compares conditions.");
   else if (!comp__design_label(&labels, NULL, j->evidence))
-    comp__find(j, COMP_LEVEL_NOTE, "Name a column with --label.",
+    comp__find(j, COMP_FINDING_NOTE, "Name a column with --label.",
                "No labels were named, so it cannot be checked whether different labels were mixed.");
 }
 
@@ -147,20 +147,20 @@ void comp__rule_training(comp__judge *j) {
   const char *loss = json_is_true(json_object_get(training, "held_out")) ? "validation" : "training";
   if (epochs < 2 || best == 0) return;
   if (best == 1)
-    comp__find(j, COMP_LEVEL_CAUTION, "Try a smaller --lr, and look for very large values in the data.",
+    comp__find(j, COMP_FINDING_CAUTION, "Try a smaller --lr, and look for very large values in the data.",
                "The %s loss was lowest in the first of %zu epochs: the model has learned nothing after it.", loss,
                epochs);
   else if (best == epochs && epochs >= LONG)
-    comp__find(j, COMP_LEVEL_NOTE, "Train longer (--epochs).",
+    comp__find(j, COMP_FINDING_NOTE, "Train longer (--epochs).",
                "The %s loss was lowest in the last of %zu epochs: a longer training may give a better model.", loss,
                epochs);
   else if (epochs < planned)
-    comp__find(j, COMP_LEVEL_OK, "",
+    comp__find(j, COMP_FINDING_OK, "",
                "Training stopped after %zu of %zu epochs: the %s loss was lowest in epoch %zu and did not fall again "
                "(--patience 0 trains to the end).",
                epochs, planned, loss, best);
   else
-    comp__find(j, COMP_LEVEL_OK, "", "Training took %zu epochs; the %s loss was lowest in epoch %zu.", epochs, loss,
+    comp__find(j, COMP_FINDING_OK, "", "Training took %zu epochs; the %s loss was lowest in epoch %zu.", epochs, loss,
                best);
   comp__find_number(j, "epochs", (double)epochs);
   comp__find_number(j, "best", (double)best);
@@ -190,7 +190,7 @@ static bool is_repeated(const comp__findings *list, size_t index) {
     const comp_finding *g = &list->items[i];
     if (g->level == f->level && *f->advice && strcmp(g->advice, f->advice) == 0 &&
         strcmp(g->question, f->question) == 0)
-      return f->level == COMP_LEVEL_NOTE;
+      return f->level == COMP_FINDING_NOTE;
   }
   return false;
 }
@@ -225,7 +225,7 @@ void comp__rule_checks(comp__judge *j) {
   if (j->status == COMP_OK) j->status = comp__findings_read(&list, j->evidence->findings);
   for (size_t i = 0; i < list.count && j->status == COMP_OK; i++) {
     const comp_finding *f = &list.items[i];
-    if (f->level == COMP_LEVEL_OK || is_superseded(j->evidence, f->id) || is_repeated(&list, i)) continue;
+    if (f->level == COMP_FINDING_OK || is_superseded(j->evidence, f->id) || is_repeated(&list, i)) continue;
     j->status = take_over(j->out, f);
   }
   comp__findings_release(&list);

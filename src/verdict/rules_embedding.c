@@ -55,22 +55,23 @@ void comp__rule_mixing(comp__judge *j) {
   const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "s_label" : "s";
   double kbet = score(j, kbet_name, embedding), s = score(j, s_name, embedding), before = score_before(j, kbet_name);
   if (isnan(kbet) && isnan(s)) {
-    comp__find(
-        j, COMP_LEVEL_NOTE, "Run comp score, and look at the map.", "It is not known whether conditions are mixed: %s.",
-        j->evidence->scores.count ? "the scores have neither kBET nor a local silhouette" : "there are no scores");
+    comp__find(j, COMP_FINDING_NOTE, "Run comp score, and look at the map.",
+               "It is not known whether conditions are mixed: %s.",
+               j->evidence->scores.count ? "the scores have neither kBET nor a local silhouette"
+                                         : "there are no scores");
     return;
   }
-  comp_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
-  comp_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
+  comp_finding_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
+  comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
   char text[256], name[160] = "";
   if (embedding) snprintf(name, sizeof name, " in %.100s", embedding);
   put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, before, within ? "s~" : "local silhouette",
                s);
-  comp__find(j, level, level == COMP_LEVEL_OK ? "" : "Train longer (--epochs) or raise --gamma.",
+  comp__find(j, level, level == COMP_FINDING_OK ? "" : "Train longer (--epochs) or raise --gamma.",
              "%s'%s' is %s%s: %s; 0 is best.", within ? "Within labels, " : "", condition,
-             level == COMP_LEVEL_OK        ? "well mixed"
-             : level == COMP_LEVEL_CAUTION ? "partly mixed"
-                                           : "not mixed",
+             level == COMP_FINDING_OK        ? "well mixed"
+             : level == COMP_FINDING_CAUTION ? "partly mixed"
+                                             : "not mixed",
              name, text);
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
   comp__find_number(j, within ? "m_kbet_before" : "kbet_before", before);
@@ -81,7 +82,7 @@ void comp__rule_composition(comp__judge *j) {
   double gap, kbet = score(j, "kbet", comp__evidence_embedding(j->evidence));
   if (!is_within_labels(j, &gap) || !(gap > j->rule->caution) || isnan(kbet)) return;
   comp__find(
-      j, COMP_LEVEL_NOTE, "",
+      j, COMP_FINDING_NOTE, "",
       "The shares of labels differ between conditions by up to %.0f points. So kBET over all samples (%.3f) cannot "
       "reach 0, and mixing is judged within labels.",
       100 * gap, kbet);
@@ -92,7 +93,7 @@ void comp__rule_composition(comp__judge *j) {
 void comp__rule_silhouette(comp__judge *j) {
   double s = score(j, "s", comp__evidence_embedding(j->evidence));
   if (!(s < -j->rule->caution)) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Use a smaller --gamma.",
+  comp__find(j, COMP_FINDING_CAUTION, "Use a smaller --gamma.",
              "The local silhouette is %.3f, below 0: samples are nearer to other conditions than to their own, more "
              "than mixing alone would do.",
              s);
@@ -153,18 +154,18 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
   losses lost = {0};
   double fell = before - after;
   find_losses(&lost, j, embedding, isnan(before) ? NULL : comp__evidence_before(j->evidence));
-  comp_level level = lost.n ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK, whole = COMP_LEVEL_OK;
+  comp_finding_level level = lost.n ? COMP_FINDING_CAUTION : COMP_FINDING_OK, whole = COMP_FINDING_OK;
   if (!isnan(fell)) whole = comp__level_above(fell, SHARE_CAUTION, SHARE_PROBLEM);
-  if (lost.swallowed) level = COMP_LEVEL_PROBLEM;
+  if (lost.swallowed) level = COMP_FINDING_PROBLEM;
   if (whole > level) level = whole;
   char earlier[64] = "", names[4200] = "";
   if (!isnan(before)) snprintf(earlier, sizeof earlier, " (before: %.0f %%)", 100 * before);
   if (lost.n) snprintf(names, sizeof names, " Lost: %s.", comp__listing_text(&lost.names));
-  comp__find(j, level, level == COMP_LEVEL_OK ? "" : LESS,
+  comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS,
              "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s",
-             level == COMP_LEVEL_OK        ? "No sign of over-correction"
-             : level == COMP_LEVEL_CAUTION ? "Signs of over-correction"
-                                           : "Over-correction",
+             level == COMP_FINDING_OK        ? "No sign of over-correction"
+             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
+                                             : "Over-correction",
              100 * after, earlier, names);
   comp__find_number(j, "label_knn", after);
   comp__find_number(j, "label_knn_before", before);
@@ -186,7 +187,7 @@ static const comp__read_score *find_nmi(const comp__judge *j, const char *embedd
 static bool judge_summaries(comp__judge *j, const char *embedding) {
   double after = score(j, "clisi", embedding), before = score_before(j, "clisi");
   const char *name = comp__score_title("clisi", false);
-  comp_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
+  comp_finding_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
   if (isnan(before - after)) {
     const comp__read_score *now = find_nmi(j, embedding, NULL);
     const comp__read_score *old = now ? find_nmi(j, comp__evidence_before(j->evidence), now->name) : NULL;
@@ -196,11 +197,11 @@ static bool judge_summaries(comp__judge *j, const char *embedding) {
     name = comp__score_title(now->name, false);
     level = comp__level_above(1 - after / before, NMI_CAUTION, NMI_PROBLEM);
   }
-  comp__find(j, level, level == COMP_LEVEL_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
-             level == COMP_LEVEL_OK        ? "No sign of over-correction"
-             : level == COMP_LEVEL_CAUTION ? "Signs of over-correction"
-                                           : "Over-correction",
-             level == COMP_LEVEL_OK ? "still separate" : "less separate than before", name, after, before);
+  comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
+             level == COMP_FINDING_OK        ? "No sign of over-correction"
+             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
+                                             : "Over-correction",
+             level == COMP_FINDING_OK ? "still separate" : "less separate than before", name, after, before);
   comp__find_number(j, "after", after);
   comp__find_number(j, "before", before);
   return true;
@@ -216,7 +217,7 @@ void comp__rule_labels_lost(comp__judge *j) {
   }
   if (judge_summaries(j, embedding)) return;
   bool named = comp__design_label(&labels, NULL, j->evidence);
-  comp__find(j, COMP_LEVEL_NOTE,
+  comp__find(j, COMP_FINDING_NOTE,
              named ? "Run comp score with --label and --metrics paper,scib." : "Name a column of labels with --label.",
              "It is not known whether labels were mixed with each other (over-correction): %s.",
              named ? "the scores do not say how the neighbours of each label changed" : "no label was given");

@@ -61,16 +61,16 @@ void comp__rule_hidden(comp__judge *j) {
   if (!is_known(&x)) return;
   double margin = margin_of(j, &x), guess = x.balanced ? x.balanced_guess : x.guess, was = NAN;
   bool by_label = x.balanced ? x.by_label_balanced : x.by_label;
-  comp_level level = comp__level_above(x.over, margin, j->rule->problem);
+  comp_finding_level level = comp__level_above(x.over, margin, j->rule->problem);
   char text[64] = "";
   if (before) earlier = exposure_of(j, before);
   if (before && earlier.best.classifier) was = x.balanced ? earlier.best.balanced : earlier.best.accuracy;
   if (!isnan(was)) snprintf(text, sizeof text, "; before: %.3f", was);
   bool wanted = json_array_size(j->evidence->scores.fairness) > 0; /* it must be hidden */
   comp__find(j, level,
-             level > COMP_LEVEL_OK ? "More --epochs or another --gamma may hide it better."
-             : wanted              ? "A classifier that was not tried may still find it."
-                                   : "",
+             level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
+             : wanted                ? "A classifier that was not tried may still find it."
+                                     : "",
              "'%s' %s from z: best %saccuracy %.3f (%s), %s %.3f%s.", x.best.column, words[level],
              x.balanced ? "balanced " : "", value_of(&x), classifier_of(&x),
              by_label ? "from the label alone" : "chance", guess, text);
@@ -97,7 +97,7 @@ void comp__rule_hidden_from_some(comp__judge *j) {
       comp__listing_add(&fooled, "%s", comp__classifier_words(comp__member_text(result, "classifier")));
   }
   if (!fooled.count || fooled.count == x.best.tried) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Judge by the strongest classifier.",
+  comp__find(j, COMP_FINDING_CAUTION, "Judge by the strongest classifier.",
              "'%s' cannot be predicted by %s, but it can by %s.", x.best.column, comp__listing_text(&fooled),
              classifier_of(&x));
 }
@@ -117,7 +117,8 @@ void comp__rule_below_chance(comp__judge *j) {
     name = comp__member_text(result, "classifier");
   }
   if (!name) return;
-  comp__find(j, COMP_LEVEL_NOTE, "New samples may be hidden less well: test the model on samples that it did not see.",
+  comp__find(j, COMP_FINDING_NOTE,
+             "New samples may be hidden less well: test the model on samples that it did not see.",
              "The balanced accuracy of %s for '%s' is %.3f, below chance (%.3f): the model placed these very samples "
              "between those of other conditions.",
              comp__classifier_words(name), x.best.column, lowest, chance);
@@ -143,7 +144,7 @@ void comp__rule_target(comp__judge *j) {
   if (before) earlier = comp__classified_find(&e->scores, column, before);
   if (!isnan(earlier.accuracy)) snprintf(text, sizeof text, "; before: %.3f", earlier.accuracy);
   bool useful = now.accuracy > now.majority;
-  comp__find(j, useful ? COMP_LEVEL_OK : COMP_LEVEL_CAUTION, useful ? "" : "Use a smaller --gamma.",
+  comp__find(j, useful ? COMP_FINDING_OK : COMP_FINDING_CAUTION, useful ? "" : "Use a smaller --gamma.",
              "'%s' %s from z: best accuracy %.3f (%s), chance %.3f%s.", column,
              useful ? "can still be predicted" : "can no longer be predicted", now.accuracy,
              comp__classifier_words(now.classifier), now.majority, text);
@@ -180,7 +181,7 @@ void comp__rule_fairness(comp__judge *j) {
   if (earlier)
     snprintf(text, sizeof text, " Before: %.1f and %.1f points.", 100 * comp__member_number(earlier, "parity_gap"),
              100 * comp__member_number(earlier, "odds_gap"));
-  comp__find(j, COMP_LEVEL_NOTE, "",
+  comp__find(j, COMP_FINDING_NOTE, "",
              "Where %s predicts '%s', groups of '%s' differ by up to %.1f points in what is predicted (demographic "
              "parity) and by up to %.1f points in true and false positive rates (equalised odds).%s",
              *by ? comp__classifier_words(by) : "a classifier", column, condition, 100 * parity, 100 * odds, text);
@@ -195,7 +196,7 @@ void comp__rule_target_differs(comp__judge *j) {
   double gap = comp__cross_guess(&target).gap;
   if (!(gap > j->rule->caution)) return;
   comp__find(
-      j, COMP_LEVEL_NOTE, "",
+      j, COMP_FINDING_NOTE, "",
       "In the data itself '%s' differs between groups of '%s' by %.1f points: no useful classifier can have both "
       "gaps at 0.",
       column, comp__design_condition(j->evidence), 100 * gap);

@@ -62,9 +62,9 @@ typedef struct judge {
 } judge;
 
 /* Adds a finding; `text` has its arguments after it. After a failure nothing more is added. */
-static void find(judge *j, question about, const char *id, comp_level level, double value, const char *measure,
+static void find(judge *j, question about, const char *id, comp_finding_level level, double value, const char *measure,
                  const char *advice, const char *text, ...) COMP_PRINTF(8, 9);
-static void find(judge *j, question about, const char *id, comp_level level, double value, const char *measure,
+static void find(judge *j, question about, const char *id, comp_finding_level level, double value, const char *measure,
                  const char *advice, const char *text, ...) {
   if (j->status != COMP_OK) return;
   char reason[2048];
@@ -82,12 +82,12 @@ static void find_label(judge *j, size_t label) {
 }
 
 /* Large values are bad. */
-static comp_level above(double value, double caution, double problem) {
-  return value >= problem ? COMP_LEVEL_PROBLEM : value >= caution ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK;
+static comp_finding_level above(double value, double caution, double problem) {
+  return value >= problem ? COMP_FINDING_PROBLEM : value >= caution ? COMP_FINDING_CAUTION : COMP_FINDING_OK;
 }
 
 /* Small values are bad. */
-static comp_level below(double value, double caution, double problem) {
+static comp_finding_level below(double value, double caution, double problem) {
   return above(-value, -caution, -problem);
 }
 
@@ -137,7 +137,7 @@ static void judge_normality(judge *j) {
   const comp__identify *i = &j->r->identify;
   const char *measure = "smallest p of all tests, adjusted";
   if (i->active == 0) {
-    find(j, IDENTIFIABLE, "normality", COMP_LEVEL_PROBLEM, NAN, measure, "train with a smaller beta, or more epochs",
+    find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, NAN, measure, "train with a smaller beta, or more epochs",
          "none of the %zu dimensions of z carries more signal than the noise of the posteriors: the model has learned "
          "nothing from the data",
          i->dims);
@@ -145,12 +145,12 @@ static void judge_normality(judge *j) {
   }
   double alpha = j->r->options.alpha;
   if (i->least_p > alpha && i->rows < LEAST_FOR_NORMAL) {
-    find(j, IDENTIFIABLE, "normality", COMP_LEVEL_NOTE, i->least_p, measure, "more samples",
+    find(j, IDENTIFIABLE, "normality", COMP_FINDING_NOTE, i->least_p, measure, "more samples",
          "too few samples: %zu cannot show that z is not normal", i->rows);
     return;
   }
   if (i->least_p > alpha) {
-    find(j, IDENTIFIABLE, "normality", COMP_LEVEL_PROBLEM, i->least_p, measure,
+    find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, i->least_p, measure,
          "do not rely on counterfactuals of single samples; more data may show a structure, another latent size may "
          "find it",
          "z may be normal: no test rejects it (%zu samples, %zu of %zu dimensions in use). Of a normal z any "
@@ -163,7 +163,7 @@ static void judge_normality(judge *j) {
     snprintf(p, sizeof p, "below 1e-99");
   else
     snprintf(p, sizeof p, "%.2g", i->least_p);
-  find(j, IDENTIFIABLE, "normality", COMP_LEVEL_OK, i->least_p, measure, "",
+  find(j, IDENTIFIABLE, "normality", COMP_FINDING_OK, i->least_p, measure, "",
        "z is not normal (p %s): of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
        "Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g (%zu of %zu dimensions in use)",
        p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
@@ -175,16 +175,16 @@ static void judge_components(judge *j) {
   const comp__components *c = &i->components;
   const char *measure = "independent components that may be normal";
   if (!i->has_components) {
-    find(j, IDENTIFIABLE, "components", COMP_LEVEL_NOTE, NAN, measure, i->active < 2 ? "" : "more samples",
+    find(j, IDENTIFIABLE, "components", COMP_FINDING_NOTE, NAN, measure, i->active < 2 ? "" : "more samples",
          i->active == 0   ? "no dimension of z is in use: there are no components"
          : i->active == 1 ? "with one dimension in use there is nothing to rotate"
                           : "there are too few samples for independent components");
     return;
   }
-  comp_level level = COMP_LEVEL_OK;
+  comp_finding_level level = COMP_FINDING_OK;
   bool unique = c->found_again >= 1;
-  if (c->normal > 1 || !c->converged || !unique) level = COMP_LEVEL_CAUTION;
-  if (c->normal > 1 && 2 * c->normal >= c->count) level = COMP_LEVEL_PROBLEM;
+  if (c->normal > 1 || !c->converged || !unique) level = COMP_FINDING_CAUTION;
+  if (c->normal > 1 && 2 * c->normal >= c->count) level = COMP_FINDING_PROBLEM;
   char more[300] = "", other[200] = "";
   if (!c->converged)
     snprintf(other, sizeof other, "; the search for components did not converge, others may exist");
@@ -200,7 +200,7 @@ static void judge_components(judge *j) {
              "%.2f): the line on symmetry looks at all of them together",
              c->dependence);
   find(j, IDENTIFIABLE, "components", level, (double)c->normal, measure,
-       level == COMP_LEVEL_OK ? "" : "fewer latent dimensions, or more data; trust averages more than single samples",
+       level == COMP_FINDING_OK ? "" : "fewer latent dimensions, or more data; trust averages more than single samples",
        "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
        c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
        other, more);
@@ -239,19 +239,19 @@ static void judge_symmetry(judge *j) {
   const char *measure = "larger p of the two tests";
   double alpha = j->r->options.alpha;
   if (i->active == 0) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_LEVEL_NOTE, NAN, measure, "",
+    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, "",
          "no dimension of z is in use: there is nothing to mirror or to rotate");
     return;
   }
   if (1 > alpha * (double)(i->symmetry_permutations + 1) * (1 + 1e-12)) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_LEVEL_NOTE, NAN, measure, more_permutations(j, 1),
+    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, more_permutations(j, 1),
          "%zu permutations cannot make p as small as %g: that takes %.0f", i->symmetry_permutations, alpha,
          ceil(1 / alpha * (1 - 1e-12)) - 1);
     return;
   }
   bool rotated = i->rotation.p > alpha, mirrored = i->mirror.p > alpha;
   if ((rotated || mirrored) && i->symmetry_rows < LEAST_FOR_SYMMETRY) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_LEVEL_NOTE, fmax(i->rotation.p, i->mirror.p), measure, "more samples",
+    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, fmax(i->rotation.p, i->mirror.p), measure, "more samples",
          "too few samples: %zu cannot tell z from its mirror image or a rotation of itself, whatever "
          "it is",
          i->symmetry_rows);
@@ -259,15 +259,17 @@ static void judge_symmetry(judge *j) {
   }
   const comp__symmetries *m = &c->symmetries;
   bool parts = i->has_components && (m->mirrored || m->together || m->alike);
-  comp_level level = rotated ? COMP_LEVEL_PROBLEM : mirrored || parts ? COMP_LEVEL_CAUTION : COMP_LEVEL_OK;
+  comp_finding_level level = rotated             ? COMP_FINDING_PROBLEM
+                             : mirrored || parts ? COMP_FINDING_CAUTION
+                                                 : COMP_FINDING_OK;
   char text[600];
   symmetry_text(text, sizeof text, i);
   find(j, IDENTIFIABLE, "symmetry", level, fmax(i->rotation.p, i->mirror.p), measure,
-       level == COMP_LEVEL_OK ? "" : SYMMETRY,
+       level == COMP_FINDING_OK ? "" : SYMMETRY,
        "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
        mirrored ? "may be distributed like" : "differs from", i->mirror.p,
        rotated ? "may be distributed like" : "differs from", i->rotation.p, text,
-       level == COMP_LEVEL_OK
+       level == COMP_FINDING_OK
            ? ""
            : ". What leaves z as it is leaves counterfactuals open: done in one condition only, the fit is as good");
 }
@@ -287,9 +289,9 @@ static bool too_few(judge *j, const char *check, const char *measure) {
   for (size_t k = 1; k < r->conditions; k++)
     if (r->counts[k] < r->counts[least]) least = k;
   if (r->counts[least] >= LEAST_OF_CONDITION) return false;
-  find(j, INDEPENDENT, check, COMP_LEVEL_NOTE, NAN, measure, "more samples",
+  find(j, INDEPENDENT, check, COMP_FINDING_NOTE, NAN, measure, "more samples",
        "too few samples: %zu of '%s', where at least %d are needed", r->counts[least],
-       comp_model_level(r->model, least), LEAST_OF_CONDITION);
+       comp_model_level_name(r->model, least), LEAST_OF_CONDITION);
   return true;
 }
 
@@ -298,17 +300,17 @@ static bool too_few(judge *j, const char *check, const char *measure) {
  * and none of them reached the size, the size stands. A small size passes when chance cannot have hidden a large one.
  * A note: there are too few samples for a judgement.
  */
-static comp_level weigh(const judge *j, double value, double caution, double problem, double deviation, double p,
-                        double least_p) {
-  comp_level size = above(value, caution, problem);
+static comp_finding_level weigh(const judge *j, double value, double caution, double problem, double deviation,
+                                double p, double least_p) {
+  comp_finding_level size = above(value, caution, problem);
   double alpha = j->r->options.alpha;
-  if (size == COMP_LEVEL_OK) return value + DOUBT * deviation < problem ? COMP_LEVEL_OK : COMP_LEVEL_NOTE;
+  if (size == COMP_FINDING_OK) return value + DOUBT * deviation < problem ? COMP_FINDING_OK : COMP_FINDING_NOTE;
   if (p <= alpha * (1 + 1e-12)) return size;
-  return least_p > alpha && p <= least_p * (1 + 1e-12) ? size : COMP_LEVEL_NOTE;
+  return least_p > alpha && p <= least_p * (1 + 1e-12) ? size : COMP_FINDING_NOTE;
 }
 
-static const char *weighed_advice(comp_level level) {
-  return level == COMP_LEVEL_OK ? "" : level == COMP_LEVEL_NOTE ? "more samples" : MORE_PENALTY;
+static const char *weighed_advice(comp_finding_level level) {
+  return level == COMP_FINDING_OK ? "" : level == COMP_FINDING_NOTE ? "more samples" : MORE_PENALTY;
 }
 
 static void judge_divergence(judge *j) {
@@ -317,14 +319,14 @@ static void judge_divergence(judge *j) {
   const char *measure = "KL beyond that of shuffled conditions, nats";
   if (too_few(j, "divergence", measure)) return;
   double least_p = 1 / (double)(n->shuffles + 1);
-  comp_level level = weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, least_p);
+  comp_finding_level level = weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, least_p);
   find(j, INDEPENDENT, "divergence", level, n->excess, measure, weighed_advice(level),
        "%show far z of one condition lies from z of the others, sum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats "
        "beyond %zu shuffles of the conditions, whose standard "
        "deviation is %.2g (p %.2g)%s. Another estimate, too high on average, with all posteriors as mixture: %.3g +- "
        "%.1g; the training bound at a batch of %zu: %.3g",
-       level == COMP_LEVEL_NOTE ? "too few samples: it may be chance: " : "", n->excess, n->shuffles, n->deviation,
-       n->p, n->p > r->options.alpha && level >= COMP_LEVEL_CAUTION ? ", the smallest that so many allow" : "",
+       level == COMP_FINDING_NOTE ? "too few samples: it may be chance: " : "", n->excess, n->shuffles, n->deviation,
+       n->p, n->p > r->options.alpha && level >= COMP_FINDING_CAUTION ? ", the smallest that so many allow" : "",
        r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
 }
 
@@ -334,8 +336,8 @@ static void judge_information(judge *j) {
   if (too_few(j, "information", measure)) return;
   comp__estimate low = r->information, high = r->independence.information;
   double share = low.value / r->independence.entropy, error = sqrt(low.error * low.error + high.error * high.error);
-  comp_level level = above(share, INFORMATION_CAUTION, INFORMATION_PROBLEM);
-  const char *advice = level == COMP_LEVEL_OK ? "" : MORE_PENALTY;
+  comp_finding_level level = above(share, INFORMATION_CAUTION, INFORMATION_PROBLEM);
+  const char *advice = level == COMP_FINDING_OK ? "" : MORE_PENALTY;
   if (low.value <= high.value)
     find(j, INDEPENDENT, "information", level, share, measure, advice,
          "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g, of the "
@@ -369,19 +371,19 @@ static void judge_prediction(judge *j) {
       r->condition_draws.gain > r->condition_means.gain ? &r->condition_draws : &r->condition_means;
   const char *measure = "gain of the best classifier over chance";
   if (!best->done) {
-    find(j, INDEPENDENT, "prediction", COMP_LEVEL_NOTE, NAN, measure, "more samples",
+    find(j, INDEPENDENT, "prediction", COMP_FINDING_NOTE, NAN, measure, "more samples",
          "too few samples: fewer than two conditions have 10");
     return;
   }
-  comp_level level = weigh(j, best->gain, GAIN_CAUTION, GAIN_PROBLEM, best->deviation, best->p, best->least_p);
+  comp_finding_level level = weigh(j, best->gain, GAIN_CAUTION, GAIN_PROBLEM, best->deviation, best->p, best->least_p);
   char accuracies[128] = "";
   list_accuracies(accuracies, sizeof accuracies, r->condition_means.scores, r->condition_draws.scores);
   find(j, INDEPENDENT, "prediction", level, best->gain, measure, weighed_advice(level),
        "%sbalanced accuracy of the condition from means (from draws): %s; chance %.3f; gain of the best %.2g (0: "
        "chance, 1: always right), where chance alone makes some %.2g (p %.2g)%s",
-       level == COMP_LEVEL_NOTE ? "too few samples: it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
+       level == COMP_FINDING_NOTE ? "too few samples: it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
        best->gain, best->deviation, best->p,
-       level == COMP_LEVEL_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
+       level == COMP_FINDING_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
 
 /* ---- stable ---- */
@@ -390,53 +392,53 @@ static void judge_stability(judge *j) {
   const comp__stability *s = &j->r->stability;
   const char *advice = "train with other seeds (comp train --seed) and give all models with -m";
   if (!j->r->stable) {
-    find(j, STABLE, "latents", COMP_LEVEL_NOTE, NAN, "smallest R2", advice,
+    find(j, STABLE, "latents", COMP_FINDING_NOTE, NAN, "smallest R2", advice,
          "one model was given: whether another seed gives the same is not known");
-    find(j, STABLE, "counterfactuals", COMP_LEVEL_NOTE, NAN, "smallest agreement", advice, "one model was given");
-    find(j, STABLE, "single-samples", COMP_LEVEL_NOTE, NAN, "smallest correlation", advice, "one model was given");
+    find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", advice, "one model was given");
+    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", advice, "one model was given");
     return;
   }
   const comp__settings *other = &j->r->settings;
   if (other->models)
-    find(j, STABLE, "settings", COMP_LEVEL_CAUTION, (double)other->differences, "settings in which models differ",
+    find(j, STABLE, "settings", COMP_FINDING_CAUTION, (double)other->differences, "settings in which models differ",
          "give models that differ in their --seed only",
          "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. What differs "
          "below may come from that",
          other->models, s->models, other->models == 1 ? "was" : "were", other->text);
-  comp_level level = below(s->least_r2, R2_CAUTION, R2_PROBLEM);
+  comp_finding_level level = below(s->least_r2, R2_CAUTION, R2_PROBLEM);
   find(j, STABLE, "latents", level, s->least_r2, "smallest R2 of a linear map between latents",
-       level == COMP_LEVEL_OK ? "" : "longer training, more data, or fewer latent dimensions",
+       level == COMP_FINDING_OK ? "" : "longer training, more data, or fewer latent dimensions",
        "over %zu models: smallest R2 %.3f, smallest CKA %.3f", s->models, s->least_r2, s->least_cka);
   const comp__change *worst = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (!worst || s->changes[k].agreement < worst->agreement) worst = &s->changes[k];
   if (!worst) {
-    find(j, STABLE, "counterfactuals", COMP_LEVEL_NOTE, NAN, "smallest agreement", "",
+    find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", "",
          "no label has samples whose condition could be changed");
-    find(j, STABLE, "single-samples", COMP_LEVEL_NOTE, NAN, "smallest correlation", "",
+    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "",
          "no label has samples whose condition could be changed");
     return;
   }
   level = below(worst->agreement, AGREEMENT_CAUTION, AGREEMENT_PROBLEM);
   name_list genes = {0};
-  for (size_t g = 0; g < 5 && g < comp_model_features(j->r->model); g++)
-    append(&genes, comp_model_feature(j->r->model, s->gene_order[g]), "%.2g", s->gene_spread[s->gene_order[g]]);
+  for (size_t g = 0; g < 5 && g < comp_model_feature_count(j->r->model); g++)
+    append(&genes, comp_model_feature_name(j->r->model, s->gene_order[g]), "%.2g", s->gene_spread[s->gene_order[g]]);
   find(j, STABLE, "counterfactuals", level, worst->agreement,
        "smallest correlation of a predicted change between two models",
-       level == COMP_LEVEL_OK ? ""
-                              : "compare the objectives of the seeds (comp train --log): one that is worse is "
-                                "stuck; where they are alike, do not rely on "
-                                "what differs",
+       level == COMP_FINDING_OK ? ""
+                                : "compare the objectives of the seeds (comp train --log): one that is worse is "
+                                  "stuck; where they are alike, do not rely on "
+                                  "what differs",
        "predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
        "stable features "
        "(standard deviation over models): %s",
-       label_name(j, worst->label), comp_model_level(j->r->model, worst->to), worst->agreement, worst->samples,
+       label_name(j, worst->label), comp_model_level_name(j->r->model, worst->to), worst->agreement, worst->samples,
        plural(worst->samples), finish_list(&genes));
   const comp__change *odd = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (isfinite(s->changes[k].single) && (!odd || s->changes[k].single < odd->single)) odd = &s->changes[k];
   if (!odd) {
-    find(j, STABLE, "single-samples", COMP_LEVEL_NOTE, NAN, "smallest correlation", "more samples",
+    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "more samples",
          "too few samples: no label has several to compare");
     return;
   }
@@ -444,10 +446,11 @@ static void judge_stability(judge *j) {
   find(
       j, STABLE, "single-samples", level, odd->single,
       "smallest correlation of predictions of single samples between models",
-      level == COMP_LEVEL_OK ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
+      level == COMP_FINDING_OK ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
       "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f "
       "(models %zu and %zu of those given)",
-      label_name(j, odd->label), comp_model_level(j->r->model, odd->to), odd->single, odd->odd[0] + 1, odd->odd[1] + 1);
+      label_name(j, odd->label), comp_model_level_name(j->r->model, odd->to), odd->single, odd->odd[0] + 1,
+      odd->odd[1] + 1);
 }
 
 /* ---- kept ---- */
@@ -468,7 +471,7 @@ static void judge_shared(judge *j) {
   name_list list = {0};
   double worst = 0;
   size_t count = 0, small = 0, shared = 0;
-  comp_level level = COMP_LEVEL_OK;
+  comp_finding_level level = COMP_FINDING_OK;
   for (size_t d = 0; d < f->n_labels; d++) {
     const comp__label_fate *l = &f->labels[d];
     if (l->looked_at == 0) continue;
@@ -481,8 +484,8 @@ static void judge_shared(judge *j) {
       continue;
     }
     /* With a sample or two elsewhere it may belong there, and only be rare. */
-    comp_level here = above(l->mixing, MIXING_CAUTION, MIXING_PROBLEM);
-    if (here == COMP_LEVEL_PROBLEM && l->present > 1) here = COMP_LEVEL_CAUTION;
+    comp_finding_level here = above(l->mixing, MIXING_CAUTION, MIXING_PROBLEM);
+    if (here == COMP_FINDING_PROBLEM && l->present > 1) here = COMP_FINDING_CAUTION;
     if (here > level) level = here;
     count++;
     worst = fmax(worst, l->mixing);
@@ -493,13 +496,14 @@ static void judge_shared(judge *j) {
     snprintf(few, sizeof few, "; %zu label%s with fewer than %d samples %s left out", small, plural(small),
              LEAST_OF_LABEL, small == 1 ? "is" : "are");
   if (count + shared == 0)
-    find(j, KEPT, "shared-labels", COMP_LEVEL_NOTE, NAN, measure, "give a column of fewer, larger labels with --label",
+    find(j, KEPT, "shared-labels", COMP_FINDING_NOTE, NAN, measure,
+         "give a column of fewer, larger labels with --label",
          "no label has %d samples, or samples in several conditions", LEAST_OF_LABEL);
   else if (count == 0)
     find(j, KEPT, "shared-labels", level, 0, measure, "", "every %slabel has samples in several conditions%s",
          small ? "other " : "", few);
   else
-    find(j, KEPT, "shared-labels", level, worst, measure, level == COMP_LEVEL_OK ? "" : LESS_PENALTY,
+    find(j, KEPT, "shared-labels", level, worst, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
          "%zu label%s in one condition only, single samples aside: do not read counterfactuals of %s. Mixing with "
          "samples of other conditions (0: not mixed, 1: fully mixed): %s%s",
          count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them", finish_list(&list), few);
@@ -511,22 +515,22 @@ static void judge_neighbours(judge *j) {
   const comp__fates *f = &j->r->fates;
   name_list list = {0};
   double worst = NAN;
-  comp_level level = COMP_LEVEL_OK;
+  comp_finding_level level = COMP_FINDING_OK;
   for (size_t d = 0; d < f->n_labels; d++) {
     const comp__label_fate *l = &f->labels[d];
     if (l->in < 2 || !isfinite(l->same)) continue;
     worst = isnan(worst) ? l->same : fmin(worst, l->same);
     if (!is_misplaced(l, d)) continue;
-    comp_level here = l->same <= SAME_PROBLEM ? COMP_LEVEL_PROBLEM : COMP_LEVEL_CAUTION;
+    comp_finding_level here = l->same <= SAME_PROBLEM ? COMP_FINDING_PROBLEM : COMP_FINDING_CAUTION;
     if (here > level) level = here;
     char name[600];
     snprintf(name, sizeof name, "%s, mostly %s", j->r->labels.levels[d], j->r->labels.levels[l->mostly]);
     append(&list, name, "%.2f", l->same);
   }
   if (isnan(worst))
-    find(j, KEPT, "neighbours", COMP_LEVEL_NOTE, NAN, "smallest share of the own label", "",
+    find(j, KEPT, "neighbours", COMP_FINDING_NOTE, NAN, "smallest share of the own label", "",
          "no label has samples in two conditions");
-  else if (level == COMP_LEVEL_OK)
+  else if (level == COMP_FINDING_OK)
     find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", "",
          "for every label, the most common label among its nearest samples in other conditions is its own");
   else
@@ -541,12 +545,12 @@ static void judge_label(judge *j) {
   const comp__prediction_check *before = &j->r->label_before, *after = &j->r->label_after;
   const char *measure = "share of what predicts the label that is lost";
   if (!before->done || !after->done) {
-    find(j, KEPT, "label", COMP_LEVEL_NOTE, NAN, measure, "more samples", "fewer than two labels have 10 samples");
+    find(j, KEPT, "label", COMP_FINDING_NOTE, NAN, measure, "more samples", "fewer than two labels have 10 samples");
     return;
   }
   double lost = before->gain > 0 ? fmax(0, 1 - after->gain / before->gain) : 0;
-  comp_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
-  find(j, KEPT, "label", level, lost, measure, level == COMP_LEVEL_OK ? "" : LESS_PENALTY,
+  comp_finding_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
+  find(j, KEPT, "label", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
        "balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z",
        before->scores[before->best].balanced, after->scores[after->best].balanced);
 }
@@ -560,12 +564,12 @@ static void judge_labels(judge *j) {
     return;
   }
   if (j->r->options.label) {
-    find(j, KEPT, "labels", COMP_LEVEL_NOTE, NAN, "", "give another column with --label",
+    find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "", "give another column with --label",
          "the column '%s' has %s: there are no different labels in it that could be lost", j->r->options.label,
          levels ? "one value only" : "no values");
     return;
   }
-  find(j, KEPT, "labels", COMP_LEVEL_NOTE, NAN, "",
+  find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "",
        "give a column of what must not be lost, such as the cell type: --label",
        "without labels it cannot be checked whether different labels were mixed with each other");
 }
@@ -575,19 +579,19 @@ static void judge_reconstruction(judge *j) {
   const char *measure = "share of the explained variance that is lost";
   double own = r->reconstruction, other = r->reconstruction_against;
   if (own <= 0) {
-    find(j, KEPT, "explains-nothing", COMP_LEVEL_PROBLEM, own, "explained variance of the data", NO_FIT,
+    find(j, KEPT, "explains-nothing", COMP_FINDING_PROBLEM, own, "explained variance of the data", NO_FIT,
          "the model explains nothing of the data: reconstructions are no nearer to it than the mean of each feature "
          "(explained variance %.3g)",
          own);
     return;
   }
   if (isnan(own)) {
-    find(j, KEPT, "reconstruction", COMP_LEVEL_NOTE, NAN, measure, "",
+    find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "",
          "the data does not vary: there is nothing to explain");
     return;
   }
   if (isnan(other)) {
-    find(j, KEPT, "reconstruction", COMP_LEVEL_NOTE, NAN, measure,
+    find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure,
          penalised(j) ? "train with --gamma 0 and give that model with --against" : "",
          penalised(j)
              ? "the model explains %.3f of the variance of the data; how much it would without the penalty is not known"
@@ -597,15 +601,15 @@ static void judge_reconstruction(judge *j) {
   }
   if (other <= 0) {
     find(
-        j, KEPT, "reconstruction", COMP_LEVEL_NOTE, NAN, measure, "train the model to compare with longer",
+        j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "train the model to compare with longer",
         "the model explains %.3f of the variance of the data; the one without a penalty explains nothing (%.3g) and is "
         "no measure",
         own, other);
     return;
   }
   double lost = fmax(0, 1 - own / other);
-  comp_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
-  find(j, KEPT, "reconstruction", level, lost, measure, level == COMP_LEVEL_OK ? "" : LESS_PENALTY,
+  comp_finding_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
+  find(j, KEPT, "reconstruction", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
        "explained variance of the data: %.3f, without the penalty %.3f: a share of %.2f is lost", own, other, lost);
 }
 
@@ -615,17 +619,17 @@ static void say_limits(judge *j) {
   const comp__results *r = j->r;
   if (r->missing)
     find(
-        j, BEYOND, "features", COMP_LEVEL_CAUTION, (double)r->missing / (double)r->features,
+        j, BEYOND, "features", COMP_FINDING_CAUTION, (double)r->missing / (double)r->features,
         "share of the model's features that the data lacks", "diagnose with the data that the model was trained on",
         "%zu of the model's %zu features %s not in the data and filled with their training mean: all lines above speak "
         "of the model as it sees such data",
         r->missing, r->features, r->missing == 1 ? "is" : "are");
-  find(j, BEYOND, "truth", COMP_LEVEL_NOTE, NAN, "", "validate on measurements of a few cases",
+  find(j, BEYOND, "truth", COMP_FINDING_NOTE, NAN, "", "validate on measurements of a few cases",
        "whether a counterfactual is right: no sample was measured under two conditions, and passing every check is no "
        "proof of it");
-  find(j, BEYOND, "linearity", COMP_LEVEL_NOTE, NAN, "", "",
+  find(j, BEYOND, "linearity", COMP_FINDING_NOTE, NAN, "", "",
        "the theorem on identifiability is about linear decoders; this decoder is a network");
-  find(j, BEYOND, "design", COMP_LEVEL_NOTE, NAN, "", "",
+  find(j, BEYOND, "design", COMP_FINDING_NOTE, NAN, "", "",
        "whether conditions were given at random: a difference between who was sampled in them, not caused by them, is "
        "taken out as if they had caused it");
 }
@@ -633,8 +637,8 @@ static void say_limits(judge *j) {
 /* ---- advice ---- */
 
 /* The worst level among the findings with this advice; OK when there are none. */
-static comp_level advised(const judge *j, const char *advice) {
-  comp_level worst = COMP_LEVEL_OK;
+static comp_finding_level advised(const judge *j, const char *advice) {
+  comp_finding_level worst = COMP_FINDING_OK;
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->items[i];
     if (strcmp(f->advice, advice) == 0 && f->level > worst) worst = f->level;
@@ -646,7 +650,8 @@ static comp_level advised(const judge *j, const char *advice) {
 static bool seeds_disagree(const judge *j) {
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->items[i];
-    if (strcmp(f->question, questions[STABLE]) == 0 && strcmp(f->id, "settings") != 0 && f->level >= COMP_LEVEL_CAUTION)
+    if (strcmp(f->question, questions[STABLE]) == 0 && strcmp(f->id, "settings") != 0 &&
+        f->level >= COMP_FINDING_CAUTION)
       return true;
   }
   return false;
@@ -655,14 +660,14 @@ static bool seeds_disagree(const judge *j) {
 /* What to do about a finding whose advice is MORE_PENALTY (`more`) or LESS_PENALTY, given all others; NULL: just that.
  */
 static const char *reconciled(const judge *j, bool more) {
-  comp_level dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
-  if (advised(j, NO_FIT) != COMP_LEVEL_OK) return "improve the fit first: see explains-nothing";
+  comp_finding_level dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
+  if (advised(j, NO_FIT) != COMP_FINDING_OK) return "improve the fit first: see explains-nothing";
   if (!penalised(j))
     return more ? "this model has no penalty: train with --model comp and a gamma"
-           : dependent != COMP_LEVEL_OK
+           : dependent != COMP_FINDING_OK
                ? "this model has no penalty, and conditions are not mixed: with one, labels may come together"
                : "this model has no penalty, so that gamma is not the cause: train longer, with a smaller beta";
-  if (dependent == COMP_LEVEL_OK || lost == COMP_LEVEL_OK) return NULL;
+  if (dependent == COMP_FINDING_OK || lost == COMP_FINDING_OK) return NULL;
   if (dependent == lost)
     return "another gamma alone will not help: the condition can be predicted from z, and more than the condition is "
            "lost. Train longer, with larger batches and a smaller beta";

@@ -88,16 +88,16 @@ void comp__rule_predictions(comp__judge *j) {
   char text[2048];
   if (json_array_size(changes) == 0) {
     if (json_array_size(j->evidence->scores.fairness) == 0) /* where an attribute is to be hidden, none are wanted */
-      comp__find(j, COMP_LEVEL_NOTE, "comp counterfactual makes predictions, and comp score compares them.",
+      comp__find(j, COMP_FINDING_NOTE, "comp counterfactual makes predictions, and comp score compares them.",
                  "No predictions of another condition were scored.");
     return;
   }
   double r = json_array_size(changes) <= 2 ? put_few(text, sizeof text, changes) : put_many(text, sizeof text, changes);
   if (isnan(r)) return;
-  comp_level level = comp__level_above(-r, -j->rule->caution, -j->rule->problem);
+  comp_finding_level level = comp__level_above(-r, -j->rule->caution, -j->rule->problem);
   comp__find(j, level,
-             level == COMP_LEVEL_OK ? "" : "Do not rely on predicted effects. Train longer, or on more samples.", "%s",
-             text);
+             level == COMP_FINDING_OK ? "" : "Do not rely on predicted effects. Train longer, or on more samples.",
+             "%s", text);
   comp__find_number(j, "r_change_all", r);
 }
 
@@ -140,7 +140,7 @@ void comp__rule_predictions_low(comp__judge *j) {
   comp__listing low = {0};
   list_labels(&low, j, is_low, true);
   if (!low.count) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Do not rely on the predicted change of single features there.",
+  comp__find(j, COMP_FINDING_CAUTION, "Do not rely on the predicted change of single features there.",
              "The predicted change agrees little with the real one (r below %.1f): %s.", j->rule->caution,
              comp__listing_text(&low));
   comp__find_number(j, "count", (double)low.count);
@@ -156,7 +156,7 @@ void comp__rule_predictions_worse(comp__judge *j) {
   comp__listing worse = {0};
   list_labels(&worse, j, is_worse, false);
   if (!worse.count) return;
-  comp__find(j, COMP_LEVEL_CAUTION, "Do not rely on predictions there.",
+  comp__find(j, COMP_FINDING_CAUTION, "Do not rely on predictions there.",
              "For the top DE features, predicting no change has a smaller error than the model: %s.",
              comp__listing_text(&worse));
   comp__find_number(j, "count", (double)worse.count);

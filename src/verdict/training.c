@@ -30,7 +30,3 @@ done:
   json_decref(config);
   return status;
 }
-
-void comp_text_free(char *text) {
-  comp__free(text);
-}

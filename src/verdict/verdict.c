@@ -3,6 +3,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/options.h"
 #include "verdict/json.h"
 #include "verdict/rules.h"
 
@@ -26,14 +27,16 @@ void comp_verdict_free(comp_verdict *verdict) {
   comp__free(verdict);
 }
 
+static const char *const document_names[] = {"scores", "design", "training", "diagnosis", NULL};
+COMP__ENUM_NAMES(comp_document, document_names, "kind of document")
+
 comp_status comp_verdict_add(comp_verdict *verdict, comp_document kind, const char *json) {
-  static const char *const names[] = {"scores", "design", "training", "diagnosis"};
   json_error_t problem;
   if (kind >= COMP_DOCUMENTS) return comp__error(COMP_ERR_ARGUMENT, "%d is no kind of document", (int)kind);
   json_t *document = json_loads(json, 0, &problem);
   if (!document)
-    return comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", names[kind], problem.line, problem.text);
-  comp_status status = comp__evidence_add(&verdict->evidence, kind, document, names[kind]);
+    return comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", document_names[kind], problem.line, problem.text);
+  comp_status status = comp__evidence_add(&verdict->evidence, kind, document, document_names[kind]);
   json_decref(document);
   return status;
 }
@@ -51,15 +54,15 @@ done:
   return status;
 }
 
-size_t comp_verdict_findings(const comp_verdict *verdict) {
+size_t comp_verdict_finding_count(const comp_verdict *verdict) {
   return verdict->findings.count;
 }
 
-const comp_finding *comp_verdict_finding(const comp_verdict *verdict, size_t index) {
+const comp_finding *comp_verdict_finding_at(const comp_verdict *verdict, size_t index) {
   return &verdict->findings.items[index];
 }
 
-comp_level comp_verdict_worst(const comp_verdict *verdict) {
+comp_finding_level comp_verdict_worst(const comp_verdict *verdict) {
   return comp__findings_worst(&verdict->findings);
 }
 

@@ -16,6 +16,7 @@
 #include "baseline/anchors.h"
 #include "baseline/harmony.h"
 #include "comp/comp.h"
+#include "core/context.h"
 
 static void die(const char *what) {
   fprintf(stderr, "baseline_dump: %s\n", what);
@@ -86,8 +87,7 @@ static void show(void *user, comp_log_level level, const char *message) {
 }
 
 int main(int argc, char **argv) {
-  comp_context_options co = COMP_CONTEXT_OPTIONS_INIT;
-  co.log = show;
+  comp__context_options co = comp__context_defaults();
   co.log_level = COMP_LOG_DEBUG;
   comp__baseline_options o = comp__baseline_defaults();
   comp_context *context;
@@ -130,22 +130,23 @@ int main(int argc, char **argv) {
     } else
       die(name);
   }
-  must(comp_context_new(&context, &co));
+  must(comp__context_new(&context, &co));
+  comp_context_on_log(context, show, NULL);
   must(comp_dataset_read(&dataset, context, argv[1], NULL));
   must(comp_baseline_find(&method, argv[2]));
   struct timespec from, to;
   clock_gettime(CLOCK_MONOTONIC, &from);
   must(comp__baseline_method(&results, context, dataset, argv[2], &o));
   clock_gettime(CLOCK_MONOTONIC, &to);
-  comp_matrix *embedding = comp_dataset_get(results, COMP_SLOT_OBSM, method->embedding);
+  comp_matrix *embedding = comp_dataset_matrix(results, COMP_SLOT_OBSM, method->embedding);
   put(argv[4], comp_matrix_values(embedding), comp_matrix_nnz(embedding) * sizeof(float));
   if (layer) {
-    const comp_matrix *corrected = method->layer ? comp_dataset_get(results, COMP_SLOT_LAYERS, method->layer) : NULL;
+    const comp_matrix *corrected = method->layer ? comp_dataset_matrix(results, COMP_SLOT_LAYERS, method->layer) : NULL;
     if (!corrected) die("layer: the method makes none");
     put(layer, comp_matrix_const_values(corrected), comp_matrix_nnz(corrected) * sizeof(float));
   }
   if (anchors) put_anchors(anchors, context, dataset, &o);
-  if (orders) put_orders(orders, comp_dataset_samples(dataset), o.seed);
+  if (orders) put_orders(orders, comp_dataset_sample_count(dataset), o.seed);
   printf("%.4f %zu %zu %.0f\n", (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
          comp_matrix_rows(embedding), comp_matrix_cols(embedding), (double)comp_peak_memory() / 1e6);
   comp_matrix_free(centroids);

@@ -143,7 +143,7 @@ static comp_dataset *run(comp_context *context, const comp_dataset *dataset, con
 static const comp_matrix *embedding_of(const comp_dataset *results, const char *method) {
   const comp_baseline_method *m;
   assert_ok(comp_baseline_find(&m, method));
-  const comp_matrix *z = comp_dataset_get(results, COMP_SLOT_OBSM, m->embedding);
+  const comp_matrix *z = comp_dataset_matrix(results, COMP_SLOT_OBSM, m->embedding);
   assert_non_null(z);
   return z;
 }
@@ -192,7 +192,7 @@ static void combat_makes_means_and_variances_equal(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *dataset = make_data(false), *after = run(context, dataset, "combat");
-  const comp_matrix *layer = comp_dataset_get(after, COMP_SLOT_LAYERS, "combat");
+  const comp_matrix *layer = comp_dataset_matrix(after, COMP_SLOT_LAYERS, "combat");
   size_t half = comp_matrix_rows(layer) / 2;
   for (size_t j = 0; j < GENES; j++) {
     double mean[2] = {0}, squares[2] = {0};
@@ -218,10 +218,10 @@ static void scgen_predicts_the_copy(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *dataset = make_data(false), *after = run(context, dataset, "scgen");
-  size_t half = comp_dataset_samples(dataset) / 2;
+  size_t half = comp_dataset_sample_count(dataset) / 2;
   const float *x = comp_matrix_const_values(comp_dataset_x(dataset));
-  const float *other = comp_matrix_const_values(comp_dataset_get(after, COMP_SLOT_LAYERS, "scgen_counterfactual"));
-  const float *corrected = comp_matrix_const_values(comp_dataset_get(after, COMP_SLOT_LAYERS, "scgen"));
+  const float *other = comp_matrix_const_values(comp_dataset_matrix(after, COMP_SLOT_LAYERS, "scgen_counterfactual"));
+  const float *corrected = comp_matrix_const_values(comp_dataset_matrix(after, COMP_SLOT_LAYERS, "scgen"));
   double predicted = 0, unchanged = 0, back = 0;
   for (size_t i = 0; i < half * GENES; i++) {
     double copy = x[half * GENES + i];
@@ -241,13 +241,13 @@ static void combat_leaves_flat_genes_alone(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *dataset = make_data(false);
   float *x = comp_matrix_values(comp_dataset_x(dataset));
-  size_t n = comp_dataset_samples(dataset);
+  size_t n = comp_dataset_sample_count(dataset);
   for (size_t i = 0; i < n; i++) {
     if (i < n / 2) x[i * GENES + 3] = 1.25f; /* flat in one set */
     x[i * GENES + 4] = 0.0f;                 /* flat in both */
   }
   comp_dataset *after = run(context, dataset, "combat");
-  const float *y = comp_matrix_const_values(comp_dataset_get(after, COMP_SLOT_LAYERS, "combat"));
+  const float *y = comp_matrix_const_values(comp_dataset_matrix(after, COMP_SLOT_LAYERS, "combat"));
   for (size_t i = 0; i < n; i++)
     for (size_t j = 3; j < 5; j++) assert_true(y[i * GENES + j] == x[i * GENES + j]);
   assert_true(y[5] != x[5]);
@@ -268,13 +268,13 @@ static void threads_do_not_matter(void **state) {
       comp_context *context = test_context(TEST_THREADS[t]);
       results[t] = run(context, dataset, method->name);
       comp_context_free(context);
-      const comp_matrix *first = comp_dataset_get(results[0], COMP_SLOT_OBSM, method->embedding);
-      const comp_matrix *here = comp_dataset_get(results[t], COMP_SLOT_OBSM, method->embedding);
-      assert_int_equal(comp_matrix_rows(here), comp_dataset_samples(dataset));
+      const comp_matrix *first = comp_dataset_matrix(results[0], COMP_SLOT_OBSM, method->embedding);
+      const comp_matrix *here = comp_dataset_matrix(results[t], COMP_SLOT_OBSM, method->embedding);
+      assert_int_equal(comp_matrix_rows(here), comp_dataset_sample_count(dataset));
       assert_memory_equal(comp_matrix_const_values(first), comp_matrix_const_values(here),
                           comp_matrix_nnz(first) * sizeof(float));
-      first = method->layer ? comp_dataset_get(results[0], COMP_SLOT_LAYERS, method->layer) : NULL;
-      here = method->layer ? comp_dataset_get(results[t], COMP_SLOT_LAYERS, method->layer) : NULL;
+      first = method->layer ? comp_dataset_matrix(results[0], COMP_SLOT_LAYERS, method->layer) : NULL;
+      here = method->layer ? comp_dataset_matrix(results[t], COMP_SLOT_LAYERS, method->layer) : NULL;
       assert_true(!method->layer || (first && here));
       if (first)
         assert_memory_equal(comp_matrix_const_values(first), comp_matrix_const_values(here),
@@ -299,8 +299,8 @@ static void sparse_is_dense(void **state) {
       {"combat", "combat"}, {"celligner", "celligner"}, {"seurat-cca", "seurat_cca"}};
   for (size_t m = 0; m < sizeof exact / sizeof *exact; m++) {
     comp_dataset *a = run(context, dense, exact[m][0]), *b = run(context, sparse, exact[m][0]);
-    const comp_matrix *p = comp_dataset_get(a, COMP_SLOT_LAYERS, exact[m][1]);
-    const comp_matrix *q = comp_dataset_get(b, COMP_SLOT_LAYERS, exact[m][1]);
+    const comp_matrix *p = comp_dataset_matrix(a, COMP_SLOT_LAYERS, exact[m][1]);
+    const comp_matrix *q = comp_dataset_matrix(b, COMP_SLOT_LAYERS, exact[m][1]);
     assert_memory_equal(comp_matrix_const_values(p), comp_matrix_const_values(q), comp_matrix_nnz(p) * sizeof(float));
     comp_dataset_free(a);
     comp_dataset_free(b);
@@ -328,7 +328,7 @@ static void unfit_data_is_refused(void **state) {
   size_t some[5] = {0, 100, 200, 300, 400};
   comp__baseline_options o = plain();
   assert_ok(comp_dataset_select(&one, context, dataset, NULL, 0, NULL, 0));
-  int32_t *same = calloc(comp_dataset_samples(dataset), sizeof *same);
+  int32_t *same = calloc(comp_dataset_sample_count(dataset), sizeof *same);
   assert_ok(comp_table_add_categorical(comp_dataset_obs(one), "set", same, (const char *const[]){"a"}, 1));
   same[3] = -1;
   assert_ok(comp_table_add_categorical(comp_dataset_obs(one), "gap", same, (const char *const[]){"a"}, 1));
@@ -355,7 +355,7 @@ static void unfit_data_is_refused(void **state) {
   for (size_t m = 0; m < comp_baseline_count(); m++)
     refuse(flat, comp_baseline_at(m)->name, &o, COMP_ERR_DATA, "no feature of X varies");
   values[0] = 3;
-  values[comp_dataset_features(flat) + 1] = 3;
+  values[comp_dataset_feature_count(flat) + 1] = 3;
   refuse(flat, "pca", &o, COMP_ERR_DATA, "of which 2 vary: ask for 2 or fewer");
   values[7] = NAN;
   refuse(flat, "harmony", &o, COMP_ERR_DATA, "X");
@@ -381,8 +381,8 @@ static void wrong_options_are_refused(void **state) {
   o.condition = "other";
   o.covariates = (const char *const[]){"mirror"};
   o.n_covariates = 1;
-  int32_t *codes = calloc(comp_dataset_samples(dataset), sizeof *codes);
-  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) codes[i] = (int32_t)(1 - i % 2);
+  int32_t *codes = calloc(comp_dataset_sample_count(dataset), sizeof *codes);
+  for (size_t i = 0; i < comp_dataset_sample_count(dataset); i++) codes[i] = (int32_t)(1 - i % 2);
   assert_ok(comp_table_add_categorical(comp_dataset_obs(dataset), "mirror", codes, (const char *const[]){"p", "q"}, 2));
   refuse(dataset, "combat", &o, COMP_ERR_DATA, "confounded");
   o = plain();

@@ -104,7 +104,7 @@ static void smaller_sets_move_to_the_largest(void **state) {
   comp_dataset *dataset = make_sets(sizes, 3, 0.8), *results;
   assert_ok(comp__baseline_method(&results, context, dataset, "seurat-cca", &o));
   const float *x = comp_matrix_const_values(comp_dataset_x(dataset));
-  const float *y = comp_matrix_const_values(comp_dataset_get(results, COMP_SLOT_LAYERS, "seurat_cca"));
+  const float *y = comp_matrix_const_values(comp_dataset_matrix(results, COMP_SLOT_LAYERS, "seurat_cca"));
   assert_memory_equal(x + starts[1] * GENES, y + starts[1] * GENES, sizes[1] * GENES * sizeof *x);
   for (size_t s = 0; s < 3; s += 2) {
     double before = 0, after = 0;

@@ -38,7 +38,7 @@ cp -R "$root/include" "$tree/include"
 sh "$root/tests/check/abi.sh" --update "$tree" "$build" >/dev/null
 expect 0 'nothing changed' context.h ''
 expect 0 'a function more' context.h 's/^\(COMP_API void comp_context_free\)(\(.*\)$/\1(\2\nCOMP_API int comp_context_more(void);/'
-expect 1 'a function is gone' context.h 's/^COMP_API int comp_context_threads(.*$//'
+expect 1 'a function is gone' context.h 's/^COMP_API int comp_context_thread_count(.*$//'
 expect 1 'a parameter has another type' neighbors.h 's/comp_neighbors_rows(const comp_neighbors \*/comp_neighbors_rows(const comp_matrix */'
 expect 1 'a field was put in' context.h 's/^  double gamma; .*$/&\n  double more;/'
 expect 1 'a field was added at the end' context.h 's/^} comp_epoch;/  double more;\n} comp_epoch;/'

@@ -26,7 +26,7 @@ diagnose      core nn linalg neighbors classify model train task
 verdict       core model train metrics diagnose
 score         core classify metrics verdict
 report        core prep train task metrics verdict
-options       core prep simulate linalg neighbors umap classify train task baseline diagnose score
+options       core io prep simulate linalg neighbors umap classify train task baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment

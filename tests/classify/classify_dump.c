@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comp/comp.h"
 #include "classify/options.h"
+#include "comp/comp.h"
+#include "core/context.h"
+#include "io/options.h"
 
 static void stop(void) {
   printf("error: %s\n", comp_error_message());
@@ -101,15 +103,15 @@ static void transfer(comp_context *context, const comp_dataset *dataset, char **
 int main(int argc, char **argv) {
   if (argc < 5) return 2;
   const char *threads = getenv("THREADS"), *what = argv[3];
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = threads ? atoi(threads) : 2;
   comp_context *context;
   comp_dataset *dataset;
   comp__classify_options options = comp__classify_defaults();
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   options.seed = 1;
-  MUST(comp_context_new(&context, &context_options));
-  MUST(comp_dataset_read(&dataset, context, argv[1], &read));
+  MUST(comp__context_new(&context, &context_options));
+  MUST(comp__dataset_read(&dataset, context, argv[1], &read));
   MUST(comp_classifier_kind_parse(&options.classifier, argv[2]));
   if (strcmp(what, "holdout") == 0) {
     comp_groups groups = groups_of(dataset, argv[4]);

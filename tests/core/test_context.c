@@ -22,13 +22,12 @@ static void count_report(void *user, const comp_progress *progress) {
 static void reset_makes_a_context_usable(void **state) {
   (void)state;
   heard h = {0};
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.log = count_message;
-  options.progress = count_report;
+  comp__context_options options = comp__context_defaults();
   options.log_level = COMP_LOG_INFO;
-  options.user = &h;
   comp_context *context;
-  assert_ok(comp_context_new(&context, &options));
+  assert_ok(comp__context_new(&context, &options));
+  comp_context_on_log(context, count_message, &h);
+  comp_context_on_progress(context, count_report, &h);
   comp__progress_begin(context, "work", "steps", 10);
   comp__log_mute(context, true);
   comp_context_interrupt(context);

@@ -10,10 +10,10 @@ static comp_dataset *sample(void) {
   for (int i = 0; i < 12; i++) x->values[i] = (float)i;
   assert_ok(comp_dataset_new(&d, x, (const char *[]){"c1", "c2", "c3"}, NULL));
   assert_ok(comp_matrix_new_csr(&layer, 3, 4, 0));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_LAYERS, "counts", layer));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, "counts", layer));
   assert_ok(comp_matrix_new_dense(&pca, 3, 2));
   pca->values[4] = 7;
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_pca", pca));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_pca", pca));
   assert_ok(comp_table_add_numbers(comp_dataset_obs(d), "n", (double[]){1, 2, 3}, true));
   assert_ok(comp_table_add_numbers(comp_dataset_var(d), "m", (double[]){1, 2, 3, 4}, true));
   assert_ok(comp_dataset_set_record(d, "{}"));
@@ -23,13 +23,13 @@ static comp_dataset *sample(void) {
 static void parts_are_found(void **state) {
   (void)state;
   comp_dataset *d = sample();
-  assert_int_equal(comp_dataset_samples(d), 3);
+  assert_int_equal(comp_dataset_sample_count(d), 3);
   assert_string_equal(comp_dataset_obs_name(d, 2), "c3");
   assert_string_equal(comp_dataset_var_name(d, 3), "3");
   assert_int_equal(comp_dataset_find_var(d, "2"), 2);
   assert_true(comp_dataset_find_var(d, "nix") == COMP_NOT_FOUND);
-  assert_non_null(comp_dataset_get(d, COMP_SLOT_OBSM, "X_pca"));
-  assert_null(comp_dataset_get(d, COMP_SLOT_LAYERS, "X_pca"));
+  assert_non_null(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_pca"));
+  assert_null(comp_dataset_matrix(d, COMP_SLOT_LAYERS, "X_pca"));
   comp_dataset_free(d);
 }
 
@@ -38,12 +38,13 @@ static void wrong_shapes_are_refused(void **state) {
   comp_dataset *d = sample();
   comp_matrix *m;
   assert_ok(comp_matrix_new_dense(&m, 2, 4));
-  assert_error(comp_dataset_set(d, COMP_SLOT_LAYERS, "bad", m), COMP_ERR_ARGUMENT, "2 x 4 cannot be 'bad' in layers");
+  assert_error(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, "bad", m), COMP_ERR_ARGUMENT,
+               "2 x 4 cannot be 'bad' in layers");
   assert_ok(comp_matrix_new_dense(&m, 3, 5));
   assert_error(comp_dataset_set_x(d, m), COMP_ERR_ARGUMENT, "3 x 5");
   assert_ok(comp_matrix_new_csr(&m, 3, 2, 0));
-  assert_error(comp_dataset_set(d, COMP_SLOT_OBSM, "bad", m), COMP_ERR_ARGUMENT, "sparse");
-  assert_int_equal(comp_dataset_count(d, COMP_SLOT_OBSM), 1);
+  assert_error(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "bad", m), COMP_ERR_ARGUMENT, "sparse");
+  assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_OBSM), 1);
   comp_dataset_free(d);
 }
 
@@ -52,15 +53,15 @@ static void removed_matrices_are_gone(void **state) {
   comp_dataset *d = sample();
   comp_matrix *second;
   assert_ok(comp_matrix_new_dense(&second, 3, 1));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_umap", second));
-  comp_dataset_remove(d, COMP_SLOT_OBSM, "nix");
-  comp_dataset_remove(d, COMP_SLOT_LAYERS, "X_pca");
-  assert_int_equal(comp_dataset_count(d, COMP_SLOT_OBSM), 2);
-  comp_dataset_remove(d, COMP_SLOT_OBSM, "X_pca");
-  assert_int_equal(comp_dataset_count(d, COMP_SLOT_OBSM), 1);
-  assert_null(comp_dataset_get(d, COMP_SLOT_OBSM, "X_pca"));
-  assert_ptr_equal(comp_dataset_get(d, COMP_SLOT_OBSM, "X_umap"), second);
-  assert_non_null(comp_dataset_get(d, COMP_SLOT_LAYERS, "counts"));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_umap", second));
+  comp_dataset_remove_matrix(d, COMP_SLOT_OBSM, "nix");
+  comp_dataset_remove_matrix(d, COMP_SLOT_LAYERS, "X_pca");
+  assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_OBSM), 2);
+  comp_dataset_remove_matrix(d, COMP_SLOT_OBSM, "X_pca");
+  assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_OBSM), 1);
+  assert_null(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_pca"));
+  assert_ptr_equal(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_umap"), second);
+  assert_non_null(comp_dataset_matrix(d, COMP_SLOT_LAYERS, "counts"));
   comp_dataset_free(d);
 }
 
@@ -69,19 +70,19 @@ static void selection_takes_everything_along(void **state) {
   comp_context *context = test_context(1);
   comp_dataset *d = sample(), *s;
   assert_ok(comp_dataset_select(&s, context, d, (size_t[]){2, 0}, 2, (size_t[]){3, 1, 0}, 3));
-  assert_int_equal(comp_dataset_samples(s), 2);
-  assert_int_equal(comp_dataset_features(s), 3);
+  assert_int_equal(comp_dataset_sample_count(s), 2);
+  assert_int_equal(comp_dataset_feature_count(s), 3);
   assert_string_equal(comp_dataset_obs_name(s, 0), "c3");
   assert_string_equal(comp_dataset_var_name(s, 0), "3");
   assert_true(comp_dataset_x(s)->values[0] == 11.0f);
   assert_true(comp_table_number(comp_dataset_obs(s), 0, 0) == 3);
   assert_true(comp_table_number(comp_dataset_var(s), 0, 2) == 1);
-  assert_true(comp_dataset_get(s, COMP_SLOT_OBSM, "X_pca")->values[0] == 7);
-  assert_int_equal(comp_dataset_get(s, COMP_SLOT_LAYERS, "counts")->cols, 3);
+  assert_true(comp_dataset_matrix(s, COMP_SLOT_OBSM, "X_pca")->values[0] == 7);
+  assert_int_equal(comp_dataset_matrix(s, COMP_SLOT_LAYERS, "counts")->cols, 3);
   assert_string_equal(comp_dataset_record(s), "{}");
   comp_dataset_free(s);
   assert_ok(comp_dataset_select(&s, context, d, NULL, 0, NULL, 0));
-  assert_int_equal(comp_dataset_features(s), 4);
+  assert_int_equal(comp_dataset_feature_count(s), 4);
   comp_dataset_free(s);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -113,7 +114,7 @@ static void x_may_be_absent(void **state) {
   assert_null(comp_dataset_x(d));
   assert_string_equal(comp_dataset_obs_name(d, 1), "1");
   assert_ok(comp_matrix_new_dense(&z, 3, 2));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_z", z));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_z", z));
   comp_dataset_free(d);
   assert_error(comp_dataset_new_without_x(&d, 1, 1, (const char *[]){"\xff"}, NULL), COMP_ERR_ARGUMENT, "UTF-8");
   assert_null(d);

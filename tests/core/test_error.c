@@ -89,9 +89,11 @@ static void on_progress(void *user, const comp_progress *progress) {
 static void context_reports_to_its_user(void **state) {
   (void)state;
   seen s = {0};
-  comp_context_options options = {1, COMP_LOG_INFO, on_log, on_progress, &s};
+  comp__context_options options = {1, COMP_LOG_INFO};
   comp_context *context;
-  assert_ok(comp_context_new(&context, &options));
+  assert_ok(comp__context_new(&context, &options));
+  comp_context_on_log(context, on_log, &s);
+  comp_context_on_progress(context, on_progress, &s);
   comp__info(context, "hello %d", 5);
   assert_string_equal(s.text, "2 hello 5");
   comp__debug(context, "not wanted");
@@ -119,12 +121,15 @@ static void interrupt_is_seen(void **state) {
 static void bad_thread_counts_are_refused(void **state) {
   (void)state;
   comp_context *context;
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.threads = -1;
-  assert_error(comp_context_new(&context, &options), COMP_ERR_ARGUMENT, "threads: -1");
-  options.threads = COMP_MAX_THREADS + 1;
-  assert_error(comp_context_new(&context, &options), COMP_ERR_ARGUMENT, "threads");
+  comp_options *options;
+  assert_ok(comp_options_new(&options, "context"));
+  assert_error(comp_options_set_int(options, "threads", -1), COMP_ERR_ARGUMENT, "threads: -1");
+  assert_error(comp_options_set_int(options, "threads", COMP_MAX_THREADS + 1), COMP_ERR_ARGUMENT, "threads");
+  comp_options_free(options);
+  assert_ok(comp_options_new(&options, "umap"));
+  assert_error(comp_context_new(&context, options), COMP_ERR_ARGUMENT, "in place of kind 'context'");
   assert_null(context);
+  comp_options_free(options);
 }
 
 int main(void) {

@@ -94,24 +94,24 @@ static void visit_set(comp_options *options, const comp_option *option) {
   assert_true(comp_options_given(options, name));
   size_t count;
   if (type == COMP_OPTION_TEXTS) {
-    assert_string_equal(comp_options_get_list(options, name, &count)[0], text);
+    assert_string_equal(comp_options_get_list(&count, options, name)[0], text);
     assert_int_equal(count, 1);
     assert_ok(comp_options_add(options, name, "y"));
-    assert_string_equal(comp_options_get_list(options, name, &count)[1], "y");
+    assert_string_equal(comp_options_get_list(&count, options, name)[1], "y");
   } else {
     assert_string_equal(comp_options_get(options, name, got, sizeof got), text);
   }
   if (type == COMP_OPTION_NAMES) {
-    assert_string_equal(comp_options_get_list(options, name, &count)[1], "y");
+    assert_string_equal(comp_options_get_list(&count, options, name)[1], "y");
     assert_int_equal(count, 2);
   }
   int64_t whole;
   double number;
   bool flag;
-  if (type == COMP_OPTION_INT || type == COMP_OPTION_BYTES) assert_ok(comp_options_get_int(options, name, &whole));
-  if (type == COMP_OPTION_INT || type == COMP_OPTION_REAL) assert_ok(comp_options_get_real(options, name, &number));
-  if (type == COMP_OPTION_BOOL) assert_ok(comp_options_get_bool(options, name, &flag));
-  if (type != COMP_OPTION_BOOL) assert_error(comp_options_get_bool(options, name, &flag), COMP_ERR_ARGUMENT, name);
+  if (type == COMP_OPTION_INT || type == COMP_OPTION_BYTES) assert_ok(comp_options_get_int(&whole, options, name));
+  if (type == COMP_OPTION_INT || type == COMP_OPTION_REAL) assert_ok(comp_options_get_real(&number, options, name));
+  if (type == COMP_OPTION_BOOL) assert_ok(comp_options_get_bool(&flag, options, name));
+  if (type != COMP_OPTION_BOOL) assert_error(comp_options_get_bool(&flag, options, name), COMP_ERR_ARGUMENT, name);
   assert_ok(comp_options_set(options, name, NULL));
   assert_false(comp_options_given(options, name));
 }
@@ -151,12 +151,12 @@ static void visit_json(comp_options *options, const comp_option *option) {
   assert_ok(comp_options_from_json(other, before));
   assert_ok(comp_options_to_json(&after, other));
   assert_string_equal(after, before);
-  free(after);
+  comp_free(after);
   assert_ok(comp_options_copy(&copy, options));
   assert_ok(comp_options_to_json(&after, copy));
   assert_string_equal(after, before);
-  free(after);
-  free(before);
+  comp_free(after);
+  comp_free(before);
   comp_options_free(copy);
   comp_options_free(other);
 }
@@ -230,7 +230,7 @@ static void test_document(void **state) {
     if (!strstr(text, wanted)) fail_msg("no %s", wanted);
   }
   assert_non_null(strstr(text, "\"min-dist\""));
-  free(text);
+  comp_free(text);
 }
 
 int main(void) {

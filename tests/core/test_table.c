@@ -17,11 +17,11 @@ static comp_table *sample_table(void) {
 static void values_come_back(void **state) {
   (void)state;
   comp_table *t = sample_table();
-  assert_int_equal(comp_table_columns(t), 4);
+  assert_int_equal(comp_table_column_count(t), 4);
   assert_string_equal(comp_table_string(t, 0, 3), "b");
   assert_null(comp_table_string(t, 0, 2));
   assert_int_equal(comp_table_code(t, 1, 3), -1);
-  assert_string_equal(comp_table_level(t, 1, comp_table_code(t, 1, 0)), "CTRL");
+  assert_string_equal(comp_table_level_name(t, 1, comp_table_code(t, 1, 0)), "CTRL");
   assert_true(comp_table_number(t, 2, 4) == 2.5);
   assert_int_equal(comp_table_bool(t, 3, 3), -1);
   char b[64];
@@ -49,10 +49,10 @@ static void same_name_replaces(void **state) {
   (void)state;
   comp_table *t = sample_table();
   assert_ok(comp_table_add_numbers(t, "donor", (double[]){1, 2, 3, 4, 5}, true));
-  assert_int_equal(comp_table_columns(t), 4);
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_count(t), 4);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_NUMBER);
   comp_table_remove(t, 0);
-  assert_int_equal(comp_table_columns(t), 3);
+  assert_int_equal(comp_table_column_count(t), 3);
   assert_int_equal(comp_table_find(t, "stim"), 0);
   assert_true(comp_table_find(t, "donor") == COMP_NOT_FOUND);
   comp_table_free(t);
@@ -79,7 +79,7 @@ static void codes_are_checked(void **state) {
                "row 2: code 2");
   assert_error(comp_table_add_categorical(t, "bad", (int32_t[]){0, -2, 0, 0, 0}, levels, 2), COMP_ERR_FORMAT,
                "code -2");
-  assert_int_equal(comp_table_columns(t), 4);
+  assert_int_equal(comp_table_column_count(t), 4);
   comp_table_free(t);
 }
 
@@ -118,10 +118,10 @@ static void rows_can_be_selected(void **state) {
   (void)state;
   comp_table *t = sample_table(), *s;
   assert_ok(comp_table_select(&s, t, (size_t[]){4, 2, 4}, 3));
-  assert_int_equal(comp_table_rows(s), 3);
+  assert_int_equal(comp_table_row_count(s), 3);
   assert_string_equal(comp_table_string(s, 0, 0), "c");
   assert_null(comp_table_string(s, 0, 1));
-  assert_string_equal(comp_table_level(s, 1, comp_table_code(s, 1, 1)), "CTRL");
+  assert_string_equal(comp_table_level_name(s, 1, comp_table_code(s, 1, 1)), "CTRL");
   assert_true(isnan(comp_table_number(s, 2, 1)));
   assert_int_equal(comp_table_bool(s, 3, 2), 1);
   comp_table_free(s);
@@ -168,8 +168,8 @@ static void bad_columns_are_refused(void **state) {
   assert_error(comp_table_add_categorical(t, "x", (int32_t[]){0, 0}, (const char *[]){NULL}, 1), COMP_ERR_ARGUMENT,
                "level 0 is NULL");
   assert_error(comp_table_add_bools(t, "x", (int8_t[]){0, 2}), COMP_ERR_ARGUMENT, "row 1: 2 is not a bool");
-  assert_int_equal(comp_table_columns(t), 1);
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_count(t), 1);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_NUMBER);
   comp_table_free(t);
 }
 

@@ -268,7 +268,7 @@ static void preparation_copies_first(void **state) {
   assert_ok(comp_dataset_new(&d[0], borrowed, NULL, NULL));
   assert_ok(comp_dataset_new(&d[1], own, NULL, NULL));
   for (int i = 0; i < 2; i++) {
-    assert_ok(comp_normalize_total(context, d[i], 100.0, true, NULL));
+    assert_ok(comp_normalize_total(NULL, context, d[i], 100.0, true));
     assert_ok(comp_log1p(context, d[i], true));
   }
   assert_int_equal(released, 1);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "diagnose/energy.h"
 #include "diagnose/multivariate.h"
 #include "diagnose/special.h"
@@ -42,9 +43,9 @@ int main(void) {
   if (!x || !y || !column) return 2;
   for (size_t i = 0; i < n * dims; i++)
     if (scanf("%lf", &x[i]) != 1) return 2;
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   comp_context *context;
-  need(comp_context_new(&context, &options));
+  need(comp__context_new(&context, &options));
   print_columns(x, column, n, dims);
   comp__multivariate m;
   need(comp__whiten(y, &kept, x, n, dims));

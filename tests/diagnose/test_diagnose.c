@@ -186,11 +186,11 @@ static void whole(void **state) {
     comp_diagnosis *diagnosis;
     assert_ok(comp__diagnose(&diagnosis, context, d, (const comp_model *const *)models, 2, &o));
     size_t not_checked = 0;
-    for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
-      const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
-      not_checked += f->level == COMP_LEVEL_NOTE && strcmp(f->question, "What no check can tell") != 0;
+    for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++) {
+      const comp_finding *f = comp_diagnosis_finding_at(diagnosis, i);
+      not_checked += f->level == COMP_FINDING_NOTE && strcmp(f->question, "What no check can tell") != 0;
       assert_true(f->text[0] && f->id[0] && f->question[0] && f->advice);
-      if (f->level == COMP_LEVEL_PROBLEM) assert_true(f->advice[0]);
+      if (f->level == COMP_FINDING_PROBLEM) assert_true(f->advice[0]);
     }
     assert_true(not_checked <= 1); /* components need more samples when z has many dimensions */
     if (!first) first = strdup(comp_diagnosis_json(diagnosis));
@@ -213,10 +213,10 @@ static void agreements(double out[2], comp_context *context, const comp_dataset 
   comp_diagnosis *diagnosis;
   o.label = "type";
   assert_ok(comp__diagnose(&diagnosis, context, d, models, n, &o));
-  for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++)
+  for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++)
     for (size_t c = 0; c < 2; c++)
-      if (strcmp(comp_diagnosis_finding(diagnosis, i)->id, checks[c]) == 0)
-        out[c] = comp_diagnosis_finding(diagnosis, i)->numbers[0].value;
+      if (strcmp(comp_diagnosis_finding_at(diagnosis, i)->id, checks[c]) == 0)
+        out[c] = comp_diagnosis_finding_at(diagnosis, i)->numbers[0].value;
   comp_diagnosis_free(diagnosis);
 }
 
@@ -308,42 +308,42 @@ static void no_power(void **state) {
   comp_context *context = test_context(1);
   comp_model *model = judged_model(context, 5);
   comp__results r = good_results(model, counts);
-  assert_level(&r, "divergence", COMP_LEVEL_OK);
-  assert_level(&r, "prediction", COMP_LEVEL_OK);
-  assert_level(&r, "symmetry", COMP_LEVEL_OK);
+  assert_level(&r, "divergence", COMP_FINDING_OK);
+  assert_level(&r, "prediction", COMP_FINDING_OK);
+  assert_level(&r, "symmetry", COMP_FINDING_OK);
   /* 19 shuffles and alpha 0.01: p cannot be small, and the divergence is huge. */
   r.options.alpha = 0.01;
   r.null.excess = 800;
   r.null.p = 0.05;
-  assert_level(&r, "divergence", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "divergence", COMP_FINDING_PROBLEM);
   assert_non_null(strstr(JUDGED(&r, "divergence").text, "smallest that so many allow"));
   r.null.excess = 1;
-  assert_level(&r, "divergence", COMP_LEVEL_CAUTION);
+  assert_level(&r, "divergence", COMP_FINDING_CAUTION);
   r.null.p = 0.4; /* shuffles reached it: chance, or too few samples to tell */
-  assert_level(&r, "divergence", COMP_LEVEL_NOTE);
+  assert_level(&r, "divergence", COMP_FINDING_NOTE);
   r.null.excess = 0.1;
   r.null.deviation = 3; /* chance could hide 2 nats */
-  assert_level(&r, "divergence", COMP_LEVEL_NOTE);
+  assert_level(&r, "divergence", COMP_FINDING_NOTE);
   r.condition_means.gain = 0.9;
   r.condition_means.p = r.condition_means.least_p = 0.15; /* 19 permutations, three classifiers */
-  assert_level(&r, "prediction", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "prediction", COMP_FINDING_PROBLEM);
   r.condition_means.p = 0.3;
-  assert_level(&r, "prediction", COMP_LEVEL_NOTE);
+  assert_level(&r, "prediction", COMP_FINDING_NOTE);
   r.condition_means.gain = 0.1;
-  assert_level(&r, "prediction", COMP_LEVEL_OK);
+  assert_level(&r, "prediction", COMP_FINDING_OK);
   r.condition_means.deviation = 0.3; /* some ten tested samples */
-  assert_level(&r, "prediction", COMP_LEVEL_NOTE);
+  assert_level(&r, "prediction", COMP_FINDING_NOTE);
   r.options.alpha = 0.001;
-  assert_level(&r, "symmetry", COMP_LEVEL_NOTE);
+  assert_level(&r, "symmetry", COMP_FINDING_NOTE);
   assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "--permutations"));
   assert_non_null(strstr(JUDGED(&r, "symmetry").text, "that takes 999"));
   r.options.alpha = 0.05;
   r.identify.rotation.p = 0.3;
-  assert_level(&r, "symmetry", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "symmetry", COMP_FINDING_PROBLEM);
   r.identify.symmetry_rows = 60;
-  assert_level(&r, "symmetry", COMP_LEVEL_NOTE);
+  assert_level(&r, "symmetry", COMP_FINDING_NOTE);
   counts[1] = 4;
-  assert_level(&r, "divergence", COMP_LEVEL_NOTE);
+  assert_level(&r, "divergence", COMP_FINDING_NOTE);
   assert_non_null(strstr(JUDGED(&r, "information").text, "4 of 'yes'"));
   comp_model_free(model);
   comp_context_free(context);
@@ -370,9 +370,9 @@ static void settings(void **state) {
     comp_diagnosis *diagnosis;
     const char *said = NULL;
     assert_ok(comp__diagnose(&diagnosis, context, d, (const comp_model *const[]){a, differ ? b : c}, 2, &o));
-    for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
-      const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
-      if (strcmp(f->id, "settings") == 0 && f->level == COMP_LEVEL_CAUTION) said = f->text;
+    for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++) {
+      const comp_finding *f = comp_diagnosis_finding_at(diagnosis, i);
+      if (strcmp(f->id, "settings") == 0 && f->level == COMP_FINDING_CAUTION) said = f->text;
     }
     assert_true(!said == !differ);
     if (said) assert_non_null(strstr(said, "1 of the 2 models was trained with other settings"));
@@ -416,7 +416,7 @@ static void advice(void **state) {
   assert_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
   r = good_results(model, counts);
   r.identify.mirror.p = 0.5;
-  assert_level(&r, "symmetry", COMP_LEVEL_CAUTION);
+  assert_level(&r, "symmetry", COMP_FINDING_CAUTION);
   assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "-m more than once"));
   r.stable = true;
   r.models = r.stability.models = 2;
@@ -448,40 +448,40 @@ static void odd_models(void **state) {
   /* Nothing explained. */
   r = good_results(model, counts);
   r.reconstruction_against = -0.1;
-  assert_level(&r, "reconstruction", COMP_LEVEL_NOTE);
+  assert_level(&r, "reconstruction", COMP_FINDING_NOTE);
   r.reconstruction = -0.2;
-  assert_level(&r, "explains-nothing", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "explains-nothing", COMP_FINDING_PROBLEM);
   r.reconstruction_against = NAN;
-  assert_level(&r, "explains-nothing", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "explains-nothing", COMP_FINDING_PROBLEM);
   /* No dimension in use. */
   r = good_results(model, counts);
   r.identify = (comp__identify){.dims = 3};
-  assert_level(&r, "normality", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "normality", COMP_FINDING_PROBLEM);
   assert_non_null(strstr(JUDGED(&r, "components").text, "no dimension of z is in use"));
   assert_non_null(strstr(JUDGED(&r, "symmetry").text, "no dimension of z is in use"));
   /* Components. */
   r = good_results(model, counts);
-  assert_level(&r, "components", COMP_LEVEL_OK);
+  assert_level(&r, "components", COMP_FINDING_OK);
   r.identify.components.converged = false;
-  assert_level(&r, "components", COMP_LEVEL_CAUTION);
+  assert_level(&r, "components", COMP_FINDING_CAUTION);
   r.identify.components.converged = true;
   r.identify.components.found_again = 0.67;
-  assert_level(&r, "components", COMP_LEVEL_CAUTION);
+  assert_level(&r, "components", COMP_FINDING_CAUTION);
   assert_non_null(strstr(JUDGED(&r, "components").text, "not unique"));
   r.identify.components.found_again = 1;
   r.identify.components.dependence = 0.4;
-  assert_level(&r, "components", COMP_LEVEL_OK);
+  assert_level(&r, "components", COMP_FINDING_OK);
   assert_non_null(strstr(JUDGED(&r, "components").text, "squares of two correlate 0.40"));
   /* Symmetry: of components on their own it is said, of z it counts. */
   comp__symmetries *m = &r.identify.components.symmetries;
   m->mirrored_alone = m->alike_alone = 1;
-  assert_level(&r, "symmetry", COMP_LEVEL_OK);
+  assert_level(&r, "symmetry", COMP_FINDING_OK);
   assert_non_null(strstr(JUDGED(&r, "symmetry").text, "taken alone"));
   m->together = 1;
-  assert_level(&r, "symmetry", COMP_LEVEL_CAUTION);
+  assert_level(&r, "symmetry", COMP_FINDING_CAUTION);
   m->together = 0;
   m->alike = 1;
-  assert_level(&r, "symmetry", COMP_LEVEL_CAUTION);
+  assert_level(&r, "symmetry", COMP_FINDING_CAUTION);
   m->mirrored = 1;
   m->untested = 2;
   said = JUDGED(&r, "symmetry").text;
@@ -490,7 +490,7 @@ static void odd_models(void **state) {
   assert_non_null(strstr(said, "2 of these maps"));
   /* Features that the data lacks. */
   r.missing = 6;
-  assert_level(&r, "features", COMP_LEVEL_CAUTION);
+  assert_level(&r, "features", COMP_FINDING_CAUTION);
   assert_non_null(strstr(JUDGED(&r, "features").text, "6 of the model's 12 features are"));
   comp_model_free(model);
   comp_context_free(context);
@@ -513,15 +513,15 @@ static void odd_labels(void **state) {
   r.options.label = "type";
   r.labels = (comp_groups){.n_levels = 40, .levels = levels};
   r.fates = (comp__fates){.n_labels = 40, .conditions = 2, .labels = fates};
-  assert_level(&r, "shared-labels", COMP_LEVEL_OK);
+  assert_level(&r, "shared-labels", COMP_FINDING_OK);
   fates[3].in = fates[3].present = 1;
   fates[3].mixing = 0.95;
-  assert_level(&r, "shared-labels", COMP_LEVEL_PROBLEM);
+  assert_level(&r, "shared-labels", COMP_FINDING_PROBLEM);
   assert_non_null(strstr(JUDGED(&r, "shared-labels").text, "1 label is in one condition only"));
   fates[3].present = 2; /* one sample elsewhere */
-  assert_level(&r, "shared-labels", COMP_LEVEL_CAUTION);
+  assert_level(&r, "shared-labels", COMP_FINDING_CAUTION);
   fates[3].looked_at = 5;
-  assert_level(&r, "shared-labels", COMP_LEVEL_OK);
+  assert_level(&r, "shared-labels", COMP_FINDING_OK);
   assert_non_null(strstr(JUDGED(&r, "shared-labels").text, "1 label with fewer than 10"));
   for (size_t d = 0; d < 40; d++) fates[d].in = fates[d].present = 1, fates[d].looked_at = 50;
   const char *said = JUDGED(&r, "shared-labels").text, *more = strstr(said, ", and ");
@@ -531,7 +531,7 @@ static void odd_labels(void **state) {
   for (const char *at = said; (at = strstr(at, "a rather long")); at++) shown++;
   assert_int_equal(shown + strtoul(more + 6, NULL, 10), 40);
   r.labels.n_levels = 1;
-  assert_level(&r, "labels", COMP_LEVEL_NOTE);
+  assert_level(&r, "labels", COMP_FINDING_NOTE);
   assert_non_null(strstr(JUDGED(&r, "labels").text, "one value only"));
   comp_model_free(model);
   comp_context_free(context);
@@ -554,9 +554,9 @@ static void floors(void **state) {
     o.alpha = alphas[a];
     comp_diagnosis *diagnosis;
     assert_ok(comp__diagnose(&diagnosis, context, d, &model, 1, &o));
-    for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
-      const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
-      if (strcmp(f->id, "prediction") == 0 && f->level != COMP_LEVEL_PROBLEM)
+    for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++) {
+      const comp_finding *f = comp_diagnosis_finding_at(diagnosis, i);
+      if (strcmp(f->id, "prediction") == 0 && f->level != COMP_FINDING_PROBLEM)
         fail_msg("alpha %g: %s", o.alpha, f->text);
     }
     comp_diagnosis_free(diagnosis);
@@ -624,11 +624,11 @@ static void one_model(void **state) {
   comp_diagnosis *diagnosis;
   assert_ok(comp__diagnose(&diagnosis, context, d, &model, 1, &o));
   size_t stable = 0;
-  for (size_t i = 0; i < comp_diagnosis_findings(diagnosis); i++) {
-    const comp_finding *f = comp_diagnosis_finding(diagnosis, i);
+  for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++) {
+    const comp_finding *f = comp_diagnosis_finding_at(diagnosis, i);
     bool seeds = strcmp(f->question, "Do other seeds agree?") == 0;
     if (seeds || strncmp(f->question, "Is anything lost", 16) == 0 || strncmp(f->question, "What no check", 13) == 0)
-      assert_int_equal(f->level, COMP_LEVEL_NOTE);
+      assert_int_equal(f->level, COMP_FINDING_NOTE);
     stable += seeds;
   }
   assert_int_equal(stable, 3);

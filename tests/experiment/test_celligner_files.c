@@ -85,7 +85,7 @@ static void check_gene(const comp_dataset *d, const char *gene, const float *exp
   size_t j = comp_dataset_find_var(d, gene);
   if (j == COMP_NOT_FOUND) fail_msg("gene %s is not there", gene);
   for (size_t i = 0; i < 5; i++)
-    assert_true(comp_matrix_const_values(comp_dataset_x(d))[i * comp_dataset_features(d) + j] == expected[i]);
+    assert_true(comp_matrix_const_values(comp_dataset_x(d))[i * comp_dataset_feature_count(d) + j] == expected[i]);
 }
 
 static const float TP53[] = {0, 8.5F, 1, 1, 1.25F}, KRAS[] = {2, 4, 6.25F, 2, 4}, EGFR[] = {1, 1.5F, 1, 0.5F, 7};
@@ -93,7 +93,7 @@ static const float TP53[] = {0, 8.5F, 1, 1, 1.25F}, KRAS[] = {2, 4, 6.25F, 2, 4}
 static void check_samples(const comp_dataset *d) {
   static const char *const names[] = {"TCGA-A", "TCGA-B", "TH-C", "ACH-000001", "ACH-000002"};
   static const char *const tissues[] = {"lung", "breast", "", "breast", "lung"};
-  assert_int_equal(comp_dataset_samples(d), 5);
+  assert_int_equal(comp_dataset_sample_count(d), 5);
   for (size_t i = 0; i < 5; i++) {
     assert_string_equal(comp_dataset_obs_name(d, i), names[i]);
     assert_string_equal(text(d, "condition", i), i < 3 ? "tumor" : "CL");
@@ -108,20 +108,20 @@ static void test_read(void **state) {
   put("Celligner_info.csv", INFO);
   comp_dataset *d = read_files(100);
   check_samples(d);
-  assert_int_equal(comp_dataset_features(d), 3); /* in both, and FLAT does not vary */
+  assert_int_equal(comp_dataset_feature_count(d), 3); /* in both, and FLAT does not vary */
   check_gene(d, "TP53", TP53);
   check_gene(d, "KRAS", KRAS);
   check_gene(d, "EGFR", EGFR);
   comp_dataset_free(d);
   d = read_files(1); /* the most variable of each */
-  assert_int_equal(comp_dataset_features(d), 2);
+  assert_int_equal(comp_dataset_feature_count(d), 2);
   check_gene(d, "TP53", TP53);
   check_gene(d, "EGFR", EGFR);
   comp_dataset_free(d);
   put("hgnc_complete_set_7.24.2018.txt", "hgnc_id\tsymbol\tlocus_group\nHGNC:1\tTP53\tpseudogene\nHGNC:2\tEGFR\t"
                                          "protein-coding gene\nHGNC:3\tKRAS\tnon-coding RNA\n");
   d = read_files(100);
-  assert_int_equal(comp_dataset_features(d), 1);
+  assert_int_equal(comp_dataset_feature_count(d), 1);
   check_gene(d, "EGFR", EGFR);
   comp_dataset_free(d);
 }
@@ -137,7 +137,7 @@ static void test_other_layout(void **state) {
       "\"TH-C\",NA,\"tumor\"\n\"ACH-000001\",\"breast\",\"CL\"\n\"ACH-000002\",\"lung\",\"CL\"\n");
   comp_dataset *d = read_files(100);
   check_samples(d);
-  assert_int_equal(comp_dataset_features(d), 2);
+  assert_int_equal(comp_dataset_feature_count(d), 2);
   check_gene(d, "TP53", TP53);
   check_gene(d, "KRAS", KRAS);
   comp_dataset_free(d);

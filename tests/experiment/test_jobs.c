@@ -39,7 +39,7 @@ static comp_status piece(void *user, comp_context *context, size_t item, int job
   while (now > most && !atomic_compare_exchange_weak(&p->most_at_once, &most, now)) continue;
   if (atomic_fetch_add(&p->busy[job], 1) != 0) abort();
   atomic_fetch_add(&p->begun[item], 1);
-  p->threads[item] = comp_context_threads(context);
+  p->threads[item] = comp_context_thread_count(context);
   comp__info(context, "piece %zu", item);
   nap(5);
   comp_status status = COMP_OK;
@@ -170,15 +170,14 @@ static void listen(void *user, comp_log_level level, const char *message) {
 
 static void test_messages(void **state) {
   (void)state;
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   heard h = {.caller = pthread_self()};
   comp_context *context;
   plan p = new_plan();
   options.threads = 2;
   options.log_level = COMP_LOG_INFO;
-  options.log = listen;
-  options.user = &h;
-  assert_ok(comp_context_new(&context, &options));
+  assert_ok(comp__context_new(&context, &options));
+  comp_context_on_log(context, listen, &h);
   assert_ok(run(&p, context, 2));
   assert_int_equal(h.even, PIECES / 2);
   assert_int_equal(h.odd, PIECES / 2);

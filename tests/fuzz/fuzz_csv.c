@@ -8,13 +8,14 @@
 
 #include "comp/comp.h"
 #include "comp/io.h"
+#include "core/context.h"
 #include "io/csv.h"
 #include "io/metadata.h"
 #include "io/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_all(comp_context *context, const comp__text *text, const comp_read_options *options) {
+static void read_all(comp_context *context, const comp__text *text, const comp__read_options *options) {
   comp_table *table = NULL;
   comp_dataset *dataset = NULL;
   if (comp__csv_to_table(&table, context, text, options, false) == COMP_OK) comp_table_free(table);
@@ -26,11 +27,11 @@ static void read_all(comp_context *context, const comp__text *text, const comp_r
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static comp_context *context;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = 1;
-  if (!context && comp_context_new(&context, &context_options) != COMP_OK) abort();
+  if (!context && comp__context_new(&context, &context_options) != COMP_OK) abort();
   if (size == 0) return 0;
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
+  comp__read_options options = {0};
   options.no_header = data[0] & 1;
   options.transpose = data[0] & 2;
   options.comment = data[0] & 4 ? '#' : 0;

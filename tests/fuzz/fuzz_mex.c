@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "io/mex.h"
 #include "io/text.h"
 
@@ -23,9 +24,9 @@ static comp__source *next_part(const uint8_t **data, size_t *size, const char *n
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static comp_context *context;
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   options.threads = 1;
-  if (!context && comp_context_new(&context, &options) != COMP_OK) abort();
+  if (!context && comp__context_new(&context, &options) != COMP_OK) abort();
   comp__mex_sources sources;
   comp_dataset *dataset = NULL;
   sources.barcodes = next_part(&data, &size, "barcodes.tsv");

@@ -18,6 +18,7 @@
 
 #include "comp/comp.h"
 #include "comp/io.h"
+#include "core/context.h"
 #include "io/rows.h"
 
 /* libhdf5 1.10 itself loses a few hundred bytes on some damaged files; ours it must not be. */
@@ -242,7 +243,7 @@ static inline void spoil_heap(recipe *r, int fd) {
   }
 }
 
-static inline void read_blocks(comp_context *context, const char *path, const comp_read_options *options) {
+static inline void read_blocks(comp_context *context, const char *path, const comp__read_options *options) {
   comp__rows *rows;
   if (comp__rows_open(&rows, context, path, options) != COMP_OK) return;
   for (size_t at = 0; at < comp__rows_count(rows) && at < 16; at += 3) {
@@ -258,10 +259,10 @@ static inline void read_blocks(comp_context *context, const char *path, const co
 /* Reads the file, whole or by blocks. What is read must be sound. */
 static inline void read_recipe(recipe *r, const char *path) {
   static comp_context *context;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = 1;
-  if (!context && comp_context_new(&context, &context_options) != COMP_OK) abort();
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
+  if (!context && comp__context_new(&context, &context_options) != COMP_OK) abort();
+  comp__read_options options = {0};
   unsigned how = take(r);
   options.raw = (how & 7) == 1;
   options.layer = (how & 7) == 2 ? "a" : NULL;
@@ -271,7 +272,7 @@ static inline void read_recipe(recipe *r, const char *path) {
     return;
   }
   comp_dataset *dataset;
-  if (comp_dataset_read(&dataset, context, path, &options) == COMP_OK) {
+  if (comp__dataset_read(&dataset, context, path, &options) == COMP_OK) {
     comp_matrix *x = comp_dataset_x(dataset);
     if (x && comp_matrix_check(context, x) != COMP_OK) abort();
     comp_dataset_free(dataset);

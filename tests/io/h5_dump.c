@@ -37,13 +37,13 @@ static void dump_matrix(const char *name, const comp_matrix *m, size_t first) {
 static void dump_value(const comp_table *t, size_t column, size_t row) {
   const char *text = NULL;
   int32_t code;
-  switch (comp_table_kind(t, column)) {
+  switch (comp_table_column_kind(t, column)) {
   case COMP_COLUMN_STRING:
     text = comp_table_string(t, column, row);
     break;
   case COMP_COLUMN_CATEGORICAL:
     code = comp_table_code(t, column, row);
-    text = code < 0 ? NULL : comp_table_level(t, column, code);
+    text = code < 0 ? NULL : comp_table_level_name(t, column, code);
     break;
   case COMP_COLUMN_NUMBER:
     printf("%.17g\n", comp_table_number(t, column, row));
@@ -57,34 +57,35 @@ static void dump_value(const comp_table *t, size_t column, size_t row) {
 
 static void dump_table(const char *name, const comp_table *t) {
   static const char *const kinds[] = {"string", "categorical", "number", "bool"};
-  for (size_t c = 0; c < comp_table_columns(t); c++) {
-    comp_column_kind kind = comp_table_kind(t, c);
+  for (size_t c = 0; c < comp_table_column_count(t); c++) {
+    comp_column_kind kind = comp_table_column_kind(t, c);
     printf("column %s %s%s %s\n", name, kinds[kind],
-           kind == COMP_COLUMN_NUMBER && comp_table_is_integer(t, c) ? "-integer" : "", comp_table_name(t, c));
+           kind == COMP_COLUMN_NUMBER && comp_table_is_integer(t, c) ? "-integer" : "", comp_table_column_name(t, c));
     if (kind == COMP_COLUMN_CATEGORICAL)
-      for (size_t l = 0; l < comp_table_levels(t, c); l++) printf("level =%s\n", comp_table_level(t, c, (int32_t)l));
-    for (size_t i = 0; i < comp_table_rows(t); i++) dump_value(t, c, i);
+      for (size_t l = 0; l < comp_table_level_count(t, c); l++)
+        printf("level =%s\n", comp_table_level_name(t, c, (int32_t)l));
+    for (size_t i = 0; i < comp_table_row_count(t); i++) dump_value(t, c, i);
   }
 }
 
 static void dump(const comp_dataset *d) {
-  printf("shape %zu %zu\n", comp_dataset_samples(d), comp_dataset_features(d));
-  for (size_t i = 0; i < comp_dataset_samples(d); i++) printf("obs =%s\n", comp_dataset_obs_name(d, i));
-  for (size_t j = 0; j < comp_dataset_features(d); j++) printf("var =%s\n", comp_dataset_var_name(d, j));
+  printf("shape %zu %zu\n", comp_dataset_sample_count(d), comp_dataset_feature_count(d));
+  for (size_t i = 0; i < comp_dataset_sample_count(d); i++) printf("obs =%s\n", comp_dataset_obs_name(d, i));
+  for (size_t j = 0; j < comp_dataset_feature_count(d); j++) printf("var =%s\n", comp_dataset_var_name(d, j));
   if (comp_dataset_x(d)) dump_matrix("X", comp_dataset_x(d), 0);
   for (int slot = 0; slot < 2; slot++)
-    for (size_t i = 0; i < comp_dataset_count(d, (comp_slot)slot); i++) {
-      const char *name = comp_dataset_entry_name(d, (comp_slot)slot, i);
+    for (size_t i = 0; i < comp_dataset_matrix_count(d, (comp_slot)slot); i++) {
+      const char *name = comp_dataset_matrix_name(d, (comp_slot)slot, i);
       char path[300];
       snprintf(path, sizeof path, "%s/%s", slot ? "obsm" : "layers", name);
-      dump_matrix(path, comp_dataset_get(d, (comp_slot)slot, name), 0);
+      dump_matrix(path, comp_dataset_matrix(d, (comp_slot)slot, name), 0);
     }
   dump_table("obs", comp_dataset_obs(d));
   dump_table("var", comp_dataset_var(d));
   if (comp_dataset_record(d)) printf("record %s\n", comp_dataset_record(d));
 }
 
-static comp_status dump_rows(comp_context *context, const char *path, const comp_read_options *options, size_t step) {
+static comp_status dump_rows(comp_context *context, const char *path, const comp__read_options *options, size_t step) {
   comp__rows *rows;
   comp_status status = comp__rows_open(&rows, context, path, options);
   for (size_t at = 0; status == COMP_OK && at < comp__rows_count(rows); at += step) {
@@ -100,8 +101,8 @@ static comp_status dump_rows(comp_context *context, const char *path, const comp
 
 /* Results of every kind, made from the row numbers. */
 static comp_status add_results(comp_context *context, const comp_dataset *d, const char *in, const char *out,
-                               const comp_read_options *options) {
-  size_t n = comp_dataset_samples(d), g = comp_dataset_features(d);
+                               const comp__read_options *options) {
+  size_t n = comp_dataset_sample_count(d), g = comp_dataset_feature_count(d);
   comp_matrix *x, *layer, *embedding;
   comp_dataset *results = NULL;
   const char **obs = malloc(n * sizeof *obs), **var = malloc(g * sizeof *var);
@@ -117,15 +118,15 @@ static comp_status add_results(comp_context *context, const comp_dataset *d, con
   if (status == COMP_OK) status = comp_dataset_new(&results, x, obs, var);
   if (status == COMP_OK) status = comp_matrix_new_dense(&layer, n, g);
   for (size_t i = 0; status == COMP_OK && i < n; i++) layer->values[i * g] = (float)i;
-  if (status == COMP_OK) status = comp_dataset_set(results, COMP_SLOT_LAYERS, "made", layer);
+  if (status == COMP_OK) status = comp_dataset_set_matrix(results, COMP_SLOT_LAYERS, "made", layer);
   if (status == COMP_OK) status = comp_matrix_new_dense(&embedding, n, 2);
   for (size_t i = 0; status == COMP_OK && i < n; i++) embedding->values[i * 2 + 1] = (float)i;
-  if (status == COMP_OK) status = comp_dataset_set(results, COMP_SLOT_OBSM, "X_comp", embedding);
+  if (status == COMP_OK) status = comp_dataset_set_matrix(results, COMP_SLOT_OBSM, "X_comp", embedding);
   if (status == COMP_OK) status = comp_table_add_numbers(comp_dataset_obs(results), "score", score, false);
   if (status == COMP_OK)
     status = comp_table_add_categorical(comp_dataset_obs(results), "cluster", codes, (const char *[]){"a", "b"}, 2);
   if (status == COMP_OK) status = comp_dataset_set_record(results, "{\"did\": \"update\"}");
-  if (status == COMP_OK) status = comp_dataset_update(context, results, in, out, options);
+  if (status == COMP_OK) status = comp__dataset_update(context, results, in, out, options);
   comp_dataset_free(results);
   free(obs);
   free(var);
@@ -138,9 +139,9 @@ int main(int argc, char **argv) {
   const char *path = NULL, *write = NULL, *update = NULL;
   size_t rows = 0;
   bool stats = false;
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
-  comp_write_options write_options = COMP_WRITE_OPTIONS_INIT;
-  comp_context_options context_options = {2, COMP_LOG_INFO, on_log, NULL, NULL};
+  comp__read_options options = {0};
+  comp__write_options write_options = comp__write_defaults();
+  comp__context_options context_options = {2, COMP_LOG_INFO};
   for (int i = 1; i < argc; i++) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--raw") == 0)
@@ -168,18 +169,19 @@ int main(int argc, char **argv) {
   }
   comp_context *context = NULL;
   comp_dataset *d = NULL;
-  comp_status status = comp_context_new(&context, &context_options);
+  comp_status status = comp__context_new(&context, &context_options);
+  if (status == COMP_OK) comp_context_on_log(context, on_log, NULL);
   size_t before = comp_peak_memory();
   double start = comp__seconds();
   if (status == COMP_OK && rows > 0)
     status = dump_rows(context, path, &options, rows);
   else if (status == COMP_OK) {
-    status = comp_dataset_read(&d, context, path, &options);
+    status = comp__dataset_read(&d, context, path, &options);
     double read = comp__seconds() - start;
     size_t nnz = status == COMP_OK && comp_dataset_x(d) ? comp_matrix_nnz(comp_dataset_x(d)) : 0;
     start = comp__seconds();
     if (status == COMP_OK && write)
-      status = comp_dataset_write(context, d, write, &write_options);
+      status = comp__dataset_write(context, d, write, &write_options);
     else if (status == COMP_OK && update)
       status = add_results(context, d, path, update, &options);
     else if (status == COMP_OK && !stats)
@@ -187,7 +189,7 @@ int main(int argc, char **argv) {
     if (status == COMP_OK && stats)
       printf("read %.4f s, write %.4f s, peak %.1f MB above %.1f, X of %.1f MB\n", read, comp__seconds() - start,
              (double)(comp_peak_memory() - before) / 1e6, (double)before / 1e6,
-             ((double)nnz * 8 + (double)comp_dataset_samples(d) * 8) / 1e6);
+             ((double)nnz * 8 + (double)comp_dataset_sample_count(d) * 8) / 1e6);
   }
   if (status != COMP_OK) fprintf(stderr, "error %d: %s\n", (int)status, comp_error_message());
   comp_dataset_free(d);

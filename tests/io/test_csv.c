@@ -3,9 +3,9 @@
 
 #include "io/format.h"
 
-static const comp_read_options PLAIN = COMP_READ_OPTIONS_INIT;
+static const comp__read_options PLAIN = {0};
 
-static comp_status to_table(comp_table **out, const char *content, const comp_read_options *options) {
+static comp_status to_table(comp_table **out, const char *content, const comp__read_options *options) {
   comp_context *context = test_context(2);
   comp__text text = text_of_bytes(content, strlen(content));
   comp_status status = comp__csv_to_table(out, context, &text, options, false);
@@ -14,7 +14,7 @@ static comp_status to_table(comp_table **out, const char *content, const comp_re
   return status;
 }
 
-static comp_status to_dataset(comp_dataset **out, const char *content, const comp_read_options *options) {
+static comp_status to_dataset(comp_dataset **out, const char *content, const comp__read_options *options) {
   comp_context *context = test_context(2);
   comp__text text = text_of_bytes(content, strlen(content));
   comp_status status = comp__csv_to_dataset(out, context, &text, options);
@@ -27,12 +27,12 @@ static comp_status to_dataset(comp_dataset **out, const char *content, const com
 static const char *show(const comp_table *t) {
   static char text[4096];
   text[0] = '\0';
-  for (size_t c = 0; c < comp_table_columns(t); c++) {
+  for (size_t c = 0; c < comp_table_column_count(t); c++) {
     strcat(text, c ? "|" : "");
-    strcat(text, comp_table_name(t, c));
+    strcat(text, comp_table_column_name(t, c));
   }
-  for (size_t row = 0; row < comp_table_rows(t); row++)
-    for (size_t c = 0; c < comp_table_columns(t); c++) {
+  for (size_t row = 0; row < comp_table_row_count(t); row++)
+    for (size_t c = 0; c < comp_table_column_count(t); c++) {
       char buffer[256];
       strcat(text, c ? "|" : "/");
       strcat(text, comp_table_format(t, c, row, buffer, sizeof buffer));
@@ -40,14 +40,14 @@ static const char *show(const comp_table *t) {
   return text;
 }
 
-static void check_table(const char *content, const comp_read_options *options, const char *expected) {
+static void check_table(const char *content, const comp__read_options *options, const char *expected) {
   comp_table *t;
   assert_ok(to_table(&t, content, options));
   assert_string_equal(show(t), expected);
   comp_table_free(t);
 }
 
-static void check_failure(const char *content, const comp_read_options *options, comp_status expected,
+static void check_failure(const char *content, const comp__read_options *options, comp_status expected,
                           const char *message) {
   comp_table *t;
   comp_dataset *d;
@@ -92,7 +92,7 @@ static void line_ends_and_marks_mean_nothing(void **state) {
 
 static void comments_are_skipped(void **state) {
   (void)state;
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.comment = '#';
   check_table("#hello, you, there\na,b\n# more\n1,2\n#end", &options, "a|b/1|2");
   check_table("#a\t\"\na,b\n\"1\",2\n#x\"\n3,4\n", &options, "a|b/1|2/3|4");
@@ -100,7 +100,7 @@ static void comments_are_skipped(void **state) {
 
 static void spaces_after_delimiters_are_trimmed(void **state) {
   (void)state;
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.no_header = true;
   options.missing = "?";
   options.names = "age, work,n";
@@ -112,7 +112,7 @@ static void spaces_after_delimiters_are_trimmed(void **state) {
 static void missing_values_have_rules(void **state) {
   (void)state;
   check_table("a,b\n1,x\n,NA\nNaN,N/A\nnan,null\nNone,NULL\n2,NAN\n", &PLAIN, "a|b/1|x/|/|/|/|/2|NAN");
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.missing = "?,-99";
   check_table("a,b\n1,?\n-99,x\n", &options, "a|b/1|/|x");
 }
@@ -121,12 +121,12 @@ static void kinds_are_found(void **state) {
   (void)state;
   comp_table *t;
   assert_ok(to_table(&t, "i,r,b,s,m,e\n1,1.5,True,x,1,\n2,2,FALSE,1,true,NA\n,-3e2,,2,x,\n", &PLAIN));
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_NUMBER);
   assert_true(comp_table_is_integer(t, 0));
-  assert_int_equal(comp_table_kind(t, 1), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(t, 1), COMP_COLUMN_NUMBER);
   assert_false(comp_table_is_integer(t, 1));
-  assert_int_equal(comp_table_kind(t, 2), COMP_COLUMN_BOOL);
-  for (size_t c = 3; c < 6; c++) assert_int_equal(comp_table_kind(t, c), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 2), COMP_COLUMN_BOOL);
+  for (size_t c = 3; c < 6; c++) assert_int_equal(comp_table_column_kind(t, c), COMP_COLUMN_STRING);
   assert_int_equal(comp_table_bool(t, 2, 0), 1);
   assert_int_equal(comp_table_bool(t, 2, 2), -1);
   assert_true(isnan(comp_table_number(t, 0, 2)));
@@ -144,9 +144,9 @@ static void late_surprises_change_kinds(void **state) {
   strcat(content, "x,2,7\n");
   comp_table *t;
   assert_ok(to_table(&t, content, &PLAIN));
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_STRING);
-  assert_int_equal(comp_table_kind(t, 1), COMP_COLUMN_STRING);
-  assert_int_equal(comp_table_kind(t, 2), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 1), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 2), COMP_COLUMN_NUMBER);
   assert_string_equal(comp_table_string(t, 0, 0), "1");
   assert_string_equal(comp_table_string(t, 1, 300), "2");
   assert_true(comp_table_number(t, 2, 300) == 7);
@@ -158,7 +158,7 @@ static void check_names(const char *content, const char *first_row, const char *
   assert_ok(to_dataset(&d, content, &PLAIN));
   assert_string_equal(comp_dataset_obs_name(d, 0), first_row);
   assert_string_equal(comp_dataset_var_name(d, 0), first_feature);
-  assert_int_equal(comp_dataset_features(d), features);
+  assert_int_equal(comp_dataset_feature_count(d), features);
   comp_dataset_free(d);
 }
 
@@ -178,13 +178,13 @@ static void data_sets_have_x_and_obs(void **state) {
   comp_dataset *d;
   assert_ok(to_dataset(
       &d, "id,g1,kind,g2,ok,obs:n,who\na,1,t,2,True,5,p\nb,3,u,4,False,,q\nc,5,t,6.5,,7,r\nd,7,u,8,,1,\n", &PLAIN));
-  assert_int_equal(comp_dataset_features(d), 2);
-  assert_int_equal(comp_dataset_samples(d), 4);
+  assert_int_equal(comp_dataset_feature_count(d), 2);
+  assert_int_equal(comp_dataset_sample_count(d), 4);
   assert_true(comp_dataset_x(d)->values[5] == 6.5f);
   assert_string_equal(show(comp_dataset_obs(d)), "kind|ok|n|who/t|True|5|p/u|False||q/t||7|r/u||1|");
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 0), COMP_COLUMN_CATEGORICAL);
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 2), COMP_COLUMN_NUMBER);
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 3), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 0), COMP_COLUMN_CATEGORICAL);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 2), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 3), COMP_COLUMN_STRING);
   comp_dataset_free(d);
 }
 
@@ -205,16 +205,16 @@ static void many_zeros_make_x_sparse(void **state) {
 
 static void genes_may_be_rows(void **state) {
   (void)state;
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.transpose = true;
   comp_dataset *d;
   assert_ok(to_dataset(&d, "gene,chr,s1,s2,s3\nA,x,1,2,3\nB,y,4,5,6\nA,x,7,8,9\n", &options));
-  assert_int_equal(comp_dataset_samples(d), 3);
-  assert_int_equal(comp_dataset_features(d), 3);
+  assert_int_equal(comp_dataset_sample_count(d), 3);
+  assert_int_equal(comp_dataset_feature_count(d), 3);
   assert_string_equal(comp_dataset_obs_name(d, 1), "s2");
   assert_string_equal(comp_dataset_var_name(d, 2), "A-1");
   assert_true(comp_dataset_x(d)->values[1 * 3 + 2] == 8.0f);
-  assert_int_equal(comp_table_columns(comp_dataset_var(d)), 1);
+  assert_int_equal(comp_table_column_count(comp_dataset_var(d)), 1);
   comp_dataset_free(d);
 }
 
@@ -223,7 +223,7 @@ static void tables_keep_the_index(void **state) {
   comp_table *t;
   assert_ok(to_table(&t, ",a\n001,1\nNA,2\n", &PLAIN));
   assert_string_equal(show(t), "index|a/001|1/NA|2");
-  assert_int_equal(comp_table_kind(t, 0), COMP_COLUMN_STRING);
+  assert_int_equal(comp_table_column_kind(t, 0), COMP_COLUMN_STRING);
   comp_table_free(t);
 }
 
@@ -249,7 +249,7 @@ static void threads_do_not_matter(void **state) {
       comp__text text = text_of_bytes(content, size);
       comp_dataset *d;
       assert_ok(comp__csv_to_dataset(&d, context, &text, &PLAIN));
-      assert_int_equal(comp_dataset_samples(d), rows);
+      assert_int_equal(comp_dataset_sample_count(d), rows);
       assert_true(comp_dataset_x(d)->values[2 * 31234] == 31234.234f);
       assert_string_equal(comp_dataset_obs_name(d, rows - 1), "r59999");
       if (first)
@@ -315,7 +315,7 @@ static void bad_values_are_refused(void **state) {
   assert_error(to_dataset(&d, "id,a\nx,u\ny,v\n", &PLAIN), COMP_ERR_DATA, "no column holds numbers only");
   check_failure("a;b\n1,5;2\n-2,25;3\n", &PLAIN, COMP_ERR_DATA, "column 'a' holds numbers with a comma, such as 1,5");
   check_failure("a,b\n\"1,5\",2\n\"2\",3\n", &PLAIN, COMP_ERR_DATA, "with a comma");
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.no_header = true;
   options.names = "a,b,c";
   check_failure("1,2\n3,4\n", &options, COMP_ERR_ARGUMENT, "3 column names were given, but test.csv has 2 columns");
@@ -324,7 +324,7 @@ static void bad_values_are_refused(void **state) {
 static void other_options_are_refused(void **state) {
   (void)state;
   comp_context *context = test_context(1);
-  comp_read_options options = PLAIN;
+  comp__read_options options = PLAIN;
   options.layer = "counts";
   comp_dataset *d;
   assert_error(comp__format_csv.read(&d, context, "x.csv", &options), COMP_ERR_ARGUMENT, "no layer 'counts'");

@@ -2,6 +2,7 @@
  */
 #include "io/h5_make.h"
 
+#include "core/context.h"
 #include "core/matrix.h"
 #include "io/rows.h"
 
@@ -363,10 +364,11 @@ static void repeated_names(void **state) {
   put_table(file, "var", 3, (const char *const[]){"g", "g-1", "g"});
   H5Fclose(file);
   char text[4096] = "";
-  comp_context_options options = {1, COMP_LOG_INFO, on_log, NULL, text};
+  comp__context_options options = {1, COMP_LOG_INFO};
   comp_context *context;
   comp_dataset *d;
-  assert_ok(comp_context_new(&context, &options));
+  assert_ok(comp__context_new(&context, &options));
+  comp_context_on_log(context, on_log, text);
   assert_ok(comp_dataset_read(&d, context, path, NULL));
   assert_string_equal(comp_dataset_obs_name(d, 2), "a");
   assert_string_equal(comp_dataset_var_name(d, 2), "g-2");
@@ -387,23 +389,23 @@ static void missing_parts_are_named(void **state) {
   H5Fclose(file);
   comp_context *context = test_context(1);
   comp_dataset *d;
-  comp_read_options options = COMP_READ_OPTIONS_INIT;
+  comp__read_options options = {0};
   options.layer = "count";
-  assert_error(comp_dataset_read(&d, context, path, &options), COMP_ERR_DATA, "no layer 'count'; there are: counts");
+  assert_error(comp__dataset_read(&d, context, path, &options), COMP_ERR_DATA, "no layer 'count'; there are: counts");
   options.layer = "counts";
-  assert_ok(comp_dataset_read(&d, context, path, &options));
+  assert_ok(comp__dataset_read(&d, context, path, &options));
   assert_made(comp_dataset_x(d));
-  assert_int_equal(comp_dataset_count(d, COMP_SLOT_LAYERS), 0);
+  assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_LAYERS), 0);
   comp_dataset_free(d);
   options.raw = true;
-  assert_error(comp_dataset_read(&d, context, path, &options), COMP_ERR_ARGUMENT, "choose one");
+  assert_error(comp__dataset_read(&d, context, path, &options), COMP_ERR_ARGUMENT, "choose one");
   options.layer = NULL;
-  assert_error(comp_dataset_read(&d, context, path, &options), COMP_ERR_DATA, "no raw/X");
+  assert_error(comp__dataset_read(&d, context, path, &options), COMP_ERR_DATA, "no raw/X");
   options.raw = false;
   options.skip_x = options.skip_slots = true;
-  assert_ok(comp_dataset_read(&d, context, path, &options));
+  assert_ok(comp__dataset_read(&d, context, path, &options));
   assert_null(comp_dataset_x(d));
-  assert_int_equal(comp_dataset_features(d), 3);
+  assert_int_equal(comp_dataset_feature_count(d), 3);
   comp_dataset_free(d);
   comp_context_free(context);
   unlink(path);

@@ -9,6 +9,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/h5/h5ad_writer.h"
+#include "io/options.h"
 
 static comp_matrix *random_csr(size_t rows, size_t cols) {
   comp_context *context = test_context(1);
@@ -41,9 +42,9 @@ static comp_dataset *sample(size_t n, size_t g) {
   comp_matrix *x = random_csr(n, g), *layer, *obsm;
   assert_ok(comp_matrix_to_dense(&layer, context, x));
   assert_ok(comp_dataset_new(&d, x, NULL, NULL));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_LAYERS, "dense", layer));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, "dense", layer));
   assert_ok(comp_matrix_new_dense(&obsm, n, 2));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_pca", obsm));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_pca", obsm));
   double *numbers = malloc(n * sizeof *numbers);
   const char **texts = malloc(n * sizeof *texts);
   int8_t *bools = malloc(n);
@@ -70,11 +71,11 @@ static comp_dataset *sample(size_t n, size_t g) {
 }
 
 static void assert_same_values(const comp_table *a, const comp_table *b) {
-  assert_int_equal(comp_table_columns(a), comp_table_columns(b));
+  assert_int_equal(comp_table_column_count(a), comp_table_column_count(b));
   char x[64], y[64];
-  for (size_t c = 0; c < comp_table_columns(a); c++) {
-    assert_string_equal(comp_table_name(a, c), comp_table_name(b, c));
-    for (size_t i = 0; i < comp_table_rows(a); i++)
+  for (size_t c = 0; c < comp_table_column_count(a); c++) {
+    assert_string_equal(comp_table_column_name(a, c), comp_table_column_name(b, c));
+    for (size_t i = 0; i < comp_table_row_count(a); i++)
       assert_string_equal(comp_table_format(a, c, i, x, sizeof x), comp_table_format(b, c, i, y, sizeof y));
   }
 }
@@ -85,15 +86,16 @@ static void what_is_written_is_read(void **state) {
   comp_dataset *d = sample(700, 600), *back;
   for (int level = 0; level <= 9; level += 3) {
     comp_context *context = test_context(1 + level);
-    comp_write_options options = {NULL, level};
-    assert_ok(comp_dataset_write(context, d, path, &options));
+    comp__write_options options = {NULL, level};
+    assert_ok(comp__dataset_write(context, d, path, &options));
     assert_ok(comp_dataset_read(&back, context, path, NULL));
     assert_same_matrix(d->x, back->x);
-    assert_same_matrix(comp_dataset_get(d, COMP_SLOT_LAYERS, "dense"),
-                       comp_dataset_get(back, COMP_SLOT_LAYERS, "dense"));
-    assert_same_matrix(comp_dataset_get(d, COMP_SLOT_OBSM, "X_pca"), comp_dataset_get(back, COMP_SLOT_OBSM, "X_pca"));
+    assert_same_matrix(comp_dataset_matrix(d, COMP_SLOT_LAYERS, "dense"),
+                       comp_dataset_matrix(back, COMP_SLOT_LAYERS, "dense"));
+    assert_same_matrix(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_pca"),
+                       comp_dataset_matrix(back, COMP_SLOT_OBSM, "X_pca"));
     assert_same_values(d->obs, back->obs);
-    assert_int_equal(comp_table_kind(back->obs, 2), COMP_COLUMN_CATEGORICAL); /* text with gaps */
+    assert_int_equal(comp_table_column_kind(back->obs, 2), COMP_COLUMN_CATEGORICAL); /* text with gaps */
     assert_true(comp_table_is_integer(back->obs, 1));
     assert_string_equal(comp_dataset_record(back), "{\"a\": [1]}");
     comp_dataset_free(back);
@@ -132,7 +134,7 @@ static void blocks_make_the_same_file_content(void **state) {
     comp_dataset *d;
     assert_ok(comp_dataset_read(&d, context, path, NULL));
     assert_same_matrix(x, d->x);
-    assert_same_matrix(dense, comp_dataset_get(d, COMP_SLOT_LAYERS, "truth"));
+    assert_same_matrix(dense, comp_dataset_matrix(d, COMP_SLOT_LAYERS, "truth"));
     assert_string_equal(comp_dataset_obs_name(d, 999), "999");
     comp_dataset_free(d);
     unlink(path);
@@ -253,7 +255,7 @@ static void updating_checks_its_samples(void **state) {
   assert_ok(comp_table_add_numbers(results->obs, "_index", (double[]){1, 2, 3, 4}, true));
   assert_error(comp_dataset_update(context, results, path, out, NULL), COMP_ERR_DATA, "'_index': that name is taken");
   assert_ok(comp_matrix_new_dense(&x, 4, 2));
-  assert_ok(comp_dataset_set(results, COMP_SLOT_LAYERS, "small", x));
+  assert_ok(comp_dataset_set_matrix(results, COMP_SLOT_LAYERS, "small", x));
   assert_error(comp_dataset_update(context, results, path, out, NULL), COMP_ERR_ARGUMENT,
                "2 features cannot be added to 3");
   assert_int_not_equal(access(out, F_OK), 0);
@@ -275,13 +277,13 @@ static void updating_in_place_keeps_a_link(void **state) {
     assert_ok(comp_matrix_new_dense(&x, 4, 3));
     assert_ok(comp_dataset_new(&results, x, CELLS, GENES));
     assert_ok(comp_matrix_new_dense(&x, 4, (size_t)round)); /* another shape each time */
-    assert_ok(comp_dataset_set(results, COMP_SLOT_OBSM, "X_comp", x));
+    assert_ok(comp_dataset_set_matrix(results, COMP_SLOT_OBSM, "X_comp", x));
     assert_ok(comp_table_add_numbers(results->obs, "n", (double[]){round, 2, 3, 4}, true));
     assert_ok(comp_dataset_update(context, results, link, link, NULL));
     comp_dataset_free(results);
     assert_ok(comp_dataset_read(&back, context, path, NULL));
-    assert_int_equal(comp_dataset_get(back, COMP_SLOT_OBSM, "X_comp")->cols, round);
-    assert_int_equal(comp_table_columns(back->obs), 1);
+    assert_int_equal(comp_dataset_matrix(back, COMP_SLOT_OBSM, "X_comp")->cols, round);
+    assert_int_equal(comp_table_column_count(back->obs), 1);
     assert_true(comp_table_number(back->obs, 0, 0) == round);
     assert_true(back->x->values[4] == 5);
     comp_dataset_free(back);

@@ -34,8 +34,8 @@ static void rows_are_found_by_name(void **state) {
   assert_string_equal(value(d, "kind", 0), "x");
   assert_string_equal(value(d, "n", 3), "4");
   assert_string_equal(value(d, "ok", 2), "False");
-  assert_int_equal(comp_table_kind(comp_dataset_obs(d), 0), COMP_COLUMN_CATEGORICAL);
-  assert_int_equal(comp_table_columns(comp_dataset_obs(d)), 3);
+  assert_int_equal(comp_table_column_kind(comp_dataset_obs(d), 0), COMP_COLUMN_CATEGORICAL);
+  assert_int_equal(comp_table_column_count(comp_dataset_obs(d)), 3);
   assert_string_equal(test_messages, "");
   comp_dataset_free(d);
 }
@@ -71,9 +71,9 @@ static void bad_tables_are_refused(void **state) {
   assert_error(join(d, "who,kind\na,1\na,2\n"), COMP_ERR_DATA, "names 'a' twice (row 2 is the second)");
   assert_error(join(d, "who\na\nb\n"), COMP_ERR_DATA, "only one column");
   assert_error(join(d, "who,kind\na\n"), COMP_ERR_FORMAT, "2 fields");
-  assert_int_equal(comp_table_columns(comp_dataset_obs(d)), 0);
+  assert_int_equal(comp_table_column_count(comp_dataset_obs(d)), 0);
   comp_context *context = test_context(1);
-  assert_error(comp_dataset_join_metadata(d, context, "/nowhere/m.tsv"), COMP_ERR_IO, "No such file");
+  assert_error(comp_dataset_join_metadata(context, d, "/nowhere/m.tsv"), COMP_ERR_IO, "No such file");
   comp_context_free(context);
   comp_dataset_free(d);
 }

@@ -8,7 +8,7 @@
 #include "io/mex.h"
 #include "io/mtx.h"
 
-static const comp_read_options PLAIN = COMP_READ_OPTIONS_INIT;
+static const comp__read_options PLAIN = {0};
 #define HEAD "%%MatrixMarket matrix coordinate integer general\n"
 
 static comp_status read_parts(comp_dataset **out, comp_context *context, const char *matrix, const char *barcodes,
@@ -103,9 +103,9 @@ static void lists_become_tables(void **state) {
   assert_string_equal(comp_dataset_var_name(d, 1), "A-1");
   assert_string_equal(comp_dataset_var_name(d, 2), "B 2");
   assert_string_equal(comp_table_string(comp_dataset_var(d), 0, 2), "E3");
-  assert_string_equal(comp_table_name(comp_dataset_var(d), 0), "gene_ids");
-  assert_string_equal(comp_table_name(comp_dataset_var(d), 1), "feature_types");
-  assert_int_equal(comp_table_levels(comp_dataset_var(d), 1), 2);
+  assert_string_equal(comp_table_column_name(comp_dataset_var(d), 0), "gene_ids");
+  assert_string_equal(comp_table_column_name(comp_dataset_var(d), 1), "feature_types");
+  assert_int_equal(comp_table_level_count(comp_dataset_var(d), 1), 2);
   assert_string_equal(comp_dataset_obs_name(d, 1), "AC");
   assert_non_null(strstr(test_messages, "1 feature names repeat"));
   assert_non_null(strstr(test_messages, "1 barcodes repeat an earlier one, such as 'AC'"));
@@ -186,7 +186,7 @@ static void folders_are_found(void **state) {
   put_file("v2/genes.tsv", "E1\tA\nE2\tB\n");
   assert_ok(read_path(&d, in_folder("v2")));
   assert_string_equal(comp_dataset_var_name(d, 1), "B");
-  assert_int_equal(comp_table_columns(comp_dataset_var(d)), 1);
+  assert_int_equal(comp_table_column_count(comp_dataset_var(d)), 1);
   comp_dataset_free(d);
   assert_ok(read_path(&d, in_folder("v2/matrix.mtx")));
   comp_dataset_free(d);

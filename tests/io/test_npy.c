@@ -5,8 +5,8 @@
 #include "core/dataset.h"
 #include "io/format.h"
 
-static const comp_write_options WRITE = COMP_WRITE_OPTIONS_INIT;
-static const comp_read_options READ = COMP_READ_OPTIONS_INIT;
+static const comp__write_options WRITE = {.compression = 4};
+static const comp__read_options READ = {0};
 
 static comp_dataset *sample(comp_matrix_kind kind) {
   comp_matrix *x, *sparse;
@@ -58,17 +58,17 @@ static void npy_has_the_bytes_of_numpy(void **state) {
 
 static void check_same(const comp_dataset *a, const comp_dataset *b, comp_context *context) {
   comp_matrix *x, *y;
-  assert_int_equal(comp_dataset_samples(a), comp_dataset_samples(b));
-  assert_int_equal(comp_dataset_features(a), comp_dataset_features(b));
-  for (size_t i = 0; i < comp_dataset_samples(a); i++)
+  assert_int_equal(comp_dataset_sample_count(a), comp_dataset_sample_count(b));
+  assert_int_equal(comp_dataset_feature_count(a), comp_dataset_feature_count(b));
+  for (size_t i = 0; i < comp_dataset_sample_count(a); i++)
     assert_string_equal(comp_dataset_obs_name(a, i), comp_dataset_obs_name(b, i));
-  for (size_t i = 0; i < comp_dataset_features(a); i++)
+  for (size_t i = 0; i < comp_dataset_feature_count(a); i++)
     assert_string_equal(comp_dataset_var_name(a, i), comp_dataset_var_name(b, i));
   const comp_table *s = comp_dataset_obs(a), *t = comp_dataset_obs(b);
-  assert_int_equal(comp_table_columns(s), comp_table_columns(t));
-  for (size_t c = 0; c < comp_table_columns(s); c++) {
-    assert_string_equal(comp_table_name(s, c), comp_table_name(t, c));
-    for (size_t row = 0; row < comp_table_rows(s); row++) {
+  assert_int_equal(comp_table_column_count(s), comp_table_column_count(t));
+  for (size_t c = 0; c < comp_table_column_count(s); c++) {
+    assert_string_equal(comp_table_column_name(s, c), comp_table_column_name(t, c));
+    for (size_t row = 0; row < comp_table_row_count(s); row++) {
       char one[128], two[128];
       assert_string_equal(comp_table_format(s, c, row, one, sizeof one), comp_table_format(t, c, row, two, sizeof two));
     }

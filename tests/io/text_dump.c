@@ -55,14 +55,14 @@ static void dump_table(const char *stem, const comp_table *t) {
   static const char *const kinds[] = {"string", "categorical", "number", "bool"};
   char buffer[1024];
   FILE *file = create(stem, ".table");
-  size_t columns = comp_table_columns(t);
+  size_t columns = comp_table_column_count(t);
   for (size_t c = 0; c < columns; c++) {
-    const char *kind = kinds[comp_table_kind(t, c)];
-    if (comp_table_kind(t, c) == COMP_COLUMN_NUMBER && comp_table_is_integer(t, c)) kind = "integer";
-    fprintf(file, "%s%s:%s", c ? "\t" : "", comp_table_name(t, c), kind);
+    const char *kind = kinds[comp_table_column_kind(t, c)];
+    if (comp_table_column_kind(t, c) == COMP_COLUMN_NUMBER && comp_table_is_integer(t, c)) kind = "integer";
+    fprintf(file, "%s%s:%s", c ? "\t" : "", comp_table_column_name(t, c), kind);
   }
   fputc('\n', file);
-  for (size_t row = 0; row < comp_table_rows(t); row++)
+  for (size_t row = 0; row < comp_table_row_count(t); row++)
     for (size_t c = 0; c < columns; c++)
       fprintf(file, "%s%c", value(t, c, row, buffer, sizeof buffer), c + 1 < columns ? '\t' : '\n');
   fclose(file);
@@ -70,10 +70,10 @@ static void dump_table(const char *stem, const comp_table *t) {
 
 static void dump_names(const char *stem, const comp_dataset *d) {
   FILE *file = create(stem, ".obs");
-  for (size_t i = 0; i < comp_dataset_samples(d); i++) fprintf(file, "%s\n", comp_dataset_obs_name(d, i));
+  for (size_t i = 0; i < comp_dataset_sample_count(d); i++) fprintf(file, "%s\n", comp_dataset_obs_name(d, i));
   fclose(file);
   file = create(stem, ".var");
-  for (size_t i = 0; i < comp_dataset_features(d); i++) fprintf(file, "%s\n", comp_dataset_var_name(d, i));
+  for (size_t i = 0; i < comp_dataset_feature_count(d); i++) fprintf(file, "%s\n", comp_dataset_var_name(d, i));
   fclose(file);
 }
 
@@ -86,20 +86,20 @@ static void dump_x(comp_context *context, const char *stem, const comp_dataset *
     return;
   }
   char path[4096];
-  comp_write_options options = COMP_WRITE_OPTIONS_INIT;
+  comp__write_options options = comp__write_defaults();
   snprintf(path, sizeof path, "%s.npy", stem);
   need(comp__format_npy.write(context, d, path, path, &options));
 }
 
 typedef struct arguments {
-  comp_read_options read;
+  comp__read_options read;
   const char *metadata;
   int threads;
   int repeat;
 } arguments;
 
 static arguments parse(int argc, char **argv) {
-  arguments a = {COMP_READ_OPTIONS_INIT, NULL, 0, 1};
+  arguments a = {{0}, NULL, 0, 1};
   for (int i = 4; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
     i++;
@@ -139,7 +139,7 @@ static double read_dataset(comp_dataset **out, comp_context *context, const comp
     double seconds = comp__seconds() - start;
     if (seconds < best) best = seconds;
   }
-  if (a->metadata) need(comp_dataset_join_metadata(*out, context, a->metadata));
+  if (a->metadata) need(comp_dataset_join_metadata(context, *out, a->metadata));
   return best;
 }
 
@@ -147,22 +147,22 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const char *mode = argv[1], *path = argv[2], *stem = argv[3];
   arguments a = parse(argc, argv);
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  options.log = print_message;
+  comp__context_options options = comp__context_defaults();
   options.log_level = COMP_LOG_INFO;
   options.threads = a.threads;
   comp_context *context;
   comp_dataset *d = NULL;
-  need(comp_context_new(&context, &options));
+  need(comp__context_new(&context, &options));
+  comp_context_on_log(context, print_message, NULL);
   if (strcmp(mode, "table") == 0) {
     comp_table *t;
     double start = comp__seconds();
-    need(comp_table_read(&t, context, path, &a.read));
+    need(comp__table_read(&t, context, path, &a.read));
     printf("%.6f\n", comp__seconds() - start);
     dump_table(stem, t);
     comp_table_free(t);
   } else if (strcmp(mode, "convert") == 0) {
-    comp_write_options write_options = COMP_WRITE_OPTIONS_INIT;
+    comp__write_options write_options = comp__write_defaults();
     read_dataset(&d, context, &comp__format_csv, path, &a);
     double start = comp__seconds();
     const comp__format *format = strstr(stem, ".npy") ? &comp__format_npy : &comp__format_csv;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "comp/io.h"
+#include "core/context.h"
 #include "core/matrix.h"
 #include "io/csv.h"
 #include "io/text.h"
@@ -23,13 +24,13 @@ static inline void keep_message(void *user, comp_log_level level, const char *me
 }
 
 static inline comp_context *loud_context(void) {
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   options.threads = 2;
-  options.log = keep_message;
   options.log_level = COMP_LOG_INFO;
   comp_context *context = NULL;
   test_messages[0] = '\0';
-  if (comp_context_new(&context, &options) != COMP_OK) fail_msg("%s", comp_error_message());
+  if (comp__context_new(&context, &options) != COMP_OK) fail_msg("%s", comp_error_message());
+  comp_context_on_log(context, keep_message, NULL);
   return context;
 }
 

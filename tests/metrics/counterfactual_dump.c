@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
+#include "io/options.h"
 #include "score/options.h"
 
 static void need(comp_status status) {
@@ -19,8 +21,8 @@ static void need(comp_status status) {
 
 int main(int argc, char **argv) {
   if (argc != 8) return 2;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
+  comp__read_options read = {0};
   comp__counterfactual_score_options o = comp__scores_defaults().counterfactual;
   comp_context *context;
   comp_dataset *dataset;
@@ -32,8 +34,8 @@ int main(int argc, char **argv) {
   o.to = argv[4];
   if (strcmp(argv[5], "-") != 0) o.label = argv[5];
   if (strcmp(argv[6], "-") != 0) o.pair = argv[6];
-  need(comp_context_new(&context, &context_options));
-  need(comp_dataset_read(&dataset, context, argv[1], &read));
+  need(comp__context_new(&context, &context_options));
+  need(comp__dataset_read(&dataset, context, argv[1], &read));
   need(comp__counterfactual_score_run(&score, context, dataset, &o));
   need(comp__counterfactual_score_json(&text, score));
   puts(text);

@@ -17,6 +17,8 @@
 #include "cluster/connectivity.h"
 #include "cluster/kmeans.h"
 #include "comp/comp.h"
+#include "core/context.h"
+#include "io/options.h"
 #include "metrics/neighborhood.h"
 #include "neighbors/options.h"
 
@@ -111,14 +113,14 @@ int main(int argc, char **argv) {
           stderr);
     return 2;
   }
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
+  comp__read_options read = {0};
   comp_context *context;
   comp_dataset *d;
-  require(comp_context_new(&context, &options));
+  require(comp__context_new(&context, &options));
   read.skip_x = true;
-  require(comp_dataset_read(&d, context, argv[2], &read));
-  const comp_matrix *points = comp_dataset_get(d, COMP_SLOT_OBSM, argv[3]);
+  require(comp__dataset_read(&d, context, argv[2], &read));
+  const comp_matrix *points = comp_dataset_matrix(d, COMP_SLOT_OBSM, argv[3]);
   if (!points) return 1;
   size_t number = strtoul(argv[argc - 1], NULL, 10);
   if (strcmp(argv[1], "samples") == 0) dump_samples(context, d, points, argv[4], number, false);

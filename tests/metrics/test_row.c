@@ -50,7 +50,7 @@ static comp_dataset *make_data(double *expected) {
   }
   assert_ok(comp_dataset_new(&d, x, NULL, NULL));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "condition", condition));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_comp", z));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_comp", z));
   return d;
 }
 
@@ -80,12 +80,12 @@ static json_t *on_page(comp_context *context, comp_dataset *d, const char *json)
   FILE *file = fopen(path, "w");
   fputs(json, file);
   fclose(file);
-  const char *files[] = {path};
-  comp_report_options options = COMP_REPORT_OPTIONS_INIT;
-  options.condition = "condition";
-  options.scores = files;
-  options.n_scores = 1;
-  assert_ok(comp_report_write(context, d, page, &options));
+  comp_options *options;
+  assert_ok(comp_options_new(&options, "report"));
+  assert_ok(comp_options_set(options, "condition", "condition"));
+  assert_ok(comp_options_set(options, "scores", path));
+  assert_ok(comp_report_write(context, d, NULL, page, options));
+  comp_options_free(options);
   size_t size = 0;
   char *text = NULL;
   file = fopen(page, "r");

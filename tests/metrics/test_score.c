@@ -136,7 +136,7 @@ static comp_dataset *points(bool constant) {
       comp_matrix_values(x)[i * 6 + j] = (float)(comp__rng_normal(rng, 10 + j) + (b ? 1.0 : 0.0));
   }
   assert_ok(comp_dataset_new(&d, x, NULL, NULL));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_test", embedding));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_test", embedding));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "stim", condition));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "type", label));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "same", same));
@@ -190,7 +190,7 @@ static void silhouettes_by_plain_loops(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = points(false);
-  const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
+  const float *x = comp_matrix_const_values(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_test"));
   int32_t group[N];
   double widths[N];
   for (size_t groups = 3; groups <= 130; groups += 127) { /* the last of 130 has no samples, the one before one */
@@ -284,7 +284,7 @@ static void neighbours_share_the_label(void **state) {
   comp_dataset *d = points(false);
   comp_score *score;
   comp__score_options o = options_of("label_knn");
-  const float *x = comp_matrix_const_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"));
+  const float *x = comp_matrix_const_values(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_test"));
   const char *label[N];
   size_t found = 0, found_y = 0, n_y = 0;
   for (size_t i = 0; i < N; i++) label[i] = i == 7 ? "z" : i % 3 ? "x" : "y"; /* as points() has them */
@@ -410,7 +410,7 @@ static comp_dataset *many_labels(size_t n, size_t share) {
     for (size_t j = 0; j < 2; j++) comp_matrix_values(z)[2 * i + j] = (float)comp__rng_normal(rng, j);
   }
   assert_ok(comp_dataset_new(&d, x, NULL, NULL));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_test", z));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_test", z));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "stim", condition));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "type", label));
   free(names), free(label), free(condition);
@@ -510,9 +510,9 @@ static void mistakes(void **state) {
   o.before = "X_pca";
   assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "X_pca");
   o = options_of("asw_label");
-  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = 1e25f;
+  comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_test"))[9] = 1e25f;
   assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "too large");
-  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_test"))[9] = NAN;
+  comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_test"))[9] = NAN;
   o = options_of("paper");
   assert_error(comp__score_run(&score, context, d, &o), COMP_ERR_DATA, "sample '2' (row 3), column 2");
   comp_dataset_free(d);

@@ -13,6 +13,7 @@
 
 #include "comp/comp.h"
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/safetensors.h"
@@ -89,7 +90,7 @@ int main(int argc, char **argv) {
   if (!test_bf16_real("amx") && !test_bf16_real("avx512_bf16")) test_bf16_kernel = &comp__gemm_amx_emulated;
   if (argc < 3) return 2;
   comp__train_options o;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   comp_context *context;
   comp_model *model;
   comp__work *work;
@@ -97,7 +98,7 @@ int main(int argc, char **argv) {
   bool bf16 = false;
   need(comp__train_options_init(&o, argv[2], "default"));
   choose(&o, &conditions, &bf16, argc, argv);
-  need(comp_context_new(&context, &context_options));
+  need(comp__context_new(&context, &context_options));
   need(comp__model_new(&model, &o.model, FEATURES, conditions));
   const comp__layout *layout = &model->network.params;
   float library[ROWS], losses[STEPS], *eps, *initial, *grads, *m, *v, starts[16];

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "neighbors/options.h"
 
 static double seconds(void) {
@@ -35,15 +36,15 @@ int main(int argc, char **argv) {
   comp_matrix *points = read_matrix(argv[1]), *queries = argc > 7 ? read_matrix(argv[7]) : NULL;
   comp__neighbors_options options = comp__neighbors_defaults();
   options.k = (size_t)atol(argv[2]);
-  options.metric = strcmp(argv[3], "cosine") ? COMP_METRIC_EUCLIDEAN : COMP_METRIC_COSINE;
+  options.metric = strcmp(argv[3], "cosine") ? COMP_DISTANCE_EUCLIDEAN : COMP_DISTANCE_COSINE;
   options.search = !strcmp(argv[4], "exact")         ? COMP_SEARCH_EXACT
                    : !strcmp(argv[4], "approximate") ? COMP_SEARCH_APPROXIMATE
                                                      : COMP_SEARCH_AUTO;
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   context_options.threads = atoi(argv[5]);
   comp_context *context = NULL;
   comp_neighbors *neighbors = NULL;
-  comp_status status = comp_context_new(&context, &context_options);
+  comp_status status = comp__context_new(&context, &context_options);
   double start = seconds();
   if (status == COMP_OK)
     status = queries ? comp__neighbors_query(&neighbors, context, points, queries, &options)

@@ -24,23 +24,23 @@ static int by_distance(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-static double distance(const float *x, const float *y, size_t dims, comp_metric metric) {
+static double distance(const float *x, const float *y, size_t dims, comp_distance metric) {
   double sum = 0.0, xx = 0.0, yy = 0.0;
   for (size_t d = 0; d < dims; d++) {
     xx += (double)x[d] * (double)x[d];
     yy += (double)y[d] * (double)y[d];
   }
-  if (metric == COMP_METRIC_COSINE && (xx == 0.0 || yy == 0.0)) return 1.0;
-  double u = metric == COMP_METRIC_COSINE ? 1.0 / sqrt(xx) : 1.0,
-         v = metric == COMP_METRIC_COSINE ? 1.0 / sqrt(yy) : 1.0;
+  if (metric == COMP_DISTANCE_COSINE && (xx == 0.0 || yy == 0.0)) return 1.0;
+  double u = metric == COMP_DISTANCE_COSINE ? 1.0 / sqrt(xx) : 1.0,
+         v = metric == COMP_DISTANCE_COSINE ? 1.0 / sqrt(yy) : 1.0;
   for (size_t d = 0; d < dims; d++) sum += pow((double)x[d] * u - (double)y[d] * v, 2.0);
-  return metric == COMP_METRIC_COSINE ? sum / 2.0 : sqrt(sum);
+  return metric == COMP_DISTANCE_COSINE ? sum / 2.0 : sqrt(sum);
 }
 
 /* Every row: the distances are the k smallest, each belongs to its index, no index twice, none is the row itself, and
  * equal distances have ascending indices. */
 static void check_rows(const comp_neighbors *found, const comp_matrix *points, const comp_matrix *queries, bool self,
-                       comp_metric metric) {
+                       comp_distance metric) {
   const size_t n = comp_matrix_rows(points), m = comp_matrix_rows(queries), dims = comp_matrix_cols(points);
   const size_t k = comp_neighbors_k(found);
   const float *x = comp_matrix_const_values(points), *q = comp_matrix_const_values(queries);
@@ -62,14 +62,15 @@ static void check_rows(const comp_neighbors *found, const comp_matrix *points, c
       seen[index] = true;
       assert_true(fabs(d - all[j].distance) <= 1e-6 * all[j].distance + 1e-12);
       assert_true(fabs(d - distance(q + i * dims, x + index * dims, dims, metric)) <= 1e-6 * d + 1e-12);
-      if (metric == COMP_METRIC_EUCLIDEAN) assert_int_equal(index, all[j].index);
+      if (metric == COMP_DISTANCE_EUCLIDEAN) assert_int_equal(index, all[j].index);
     }
   }
   free(all);
   free(seen);
 }
 
-static comp_neighbors *find(const comp_matrix *points, size_t k, comp_metric metric, comp_search search, int threads) {
+static comp_neighbors *find(const comp_matrix *points, size_t k, comp_distance metric, comp_search search,
+                            int threads) {
   comp_context *context = test_context(threads);
   comp__neighbors_options options = {k, metric, search};
   comp_neighbors *found;
@@ -84,7 +85,7 @@ static void check_same(const comp_neighbors *a, const comp_neighbors *b) {
   assert_memory_equal(comp_neighbors_distances(a), comp_neighbors_distances(b), bytes);
 }
 
-static void check_exact(const comp_matrix *points, size_t k, comp_metric metric) {
+static void check_exact(const comp_matrix *points, size_t k, comp_distance metric) {
   comp_neighbors *first = find(points, k, metric, COMP_SEARCH_EXACT, TEST_THREADS[0]);
   check_rows(first, points, points, true, metric);
   assert_true(comp_neighbors_recall(first) == 1.0);
@@ -104,7 +105,7 @@ static void test_exact(void **state) {
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
     for (int metric = 0; metric < 2; metric++) {
       comp_matrix *points = random_points(shapes[s][0], shapes[s][1], s);
-      check_exact(points, shapes[s][2], (comp_metric)metric);
+      check_exact(points, shapes[s][2], (comp_distance)metric);
       comp_matrix_free(points);
     }
 }
@@ -118,8 +119,8 @@ static void test_ties(void **state) {
       float *x = comp_matrix_values(points);
       for (size_t i = 0; i < 600 * dims; i++) x[i] = dims == 2 ? roundf(x[i]) : (float)((i % 7) == 0);
       for (size_t i = 300 * dims; i < 600 * dims; i++) x[i] = x[i - 300 * dims];
-      check_exact(points, k, COMP_METRIC_EUCLIDEAN);
-      check_exact(points, k, COMP_METRIC_COSINE);
+      check_exact(points, k, COMP_DISTANCE_EUCLIDEAN);
+      check_exact(points, k, COMP_DISTANCE_COSINE);
       comp_matrix_free(points);
     }
 }
@@ -128,7 +129,7 @@ static void test_all_equal(void **state) {
   (void)state;
   comp_matrix *points = random_points(1000, 20, 1);
   for (size_t i = 0; i < 20000; i++) comp_matrix_values(points)[i] = 0.1f;
-  check_exact(points, 3, COMP_METRIC_EUCLIDEAN);
+  check_exact(points, 3, COMP_DISTANCE_EUCLIDEAN);
   comp_matrix_free(points);
 }
 
@@ -139,7 +140,7 @@ static void test_offset(void **state) {
     comp_matrix *points = random_points(400, dims, 3);
     float *x = comp_matrix_values(points);
     for (size_t i = 0; i < 400 * dims; i++) x[i] = 1000.0f + x[i] * 0.01f;
-    check_exact(points, 12, COMP_METRIC_EUCLIDEAN);
+    check_exact(points, 12, COMP_DISTANCE_EUCLIDEAN);
     comp_matrix_free(points);
   }
 }
@@ -149,7 +150,7 @@ static void test_no_direction(void **state) {
   (void)state;
   comp_matrix *points = random_points(50, 4, 5);
   memset(comp_matrix_values(points) + 4 * 10, 0, 8 * sizeof(float));
-  check_exact(points, 49, COMP_METRIC_COSINE);
+  check_exact(points, 49, COMP_DISTANCE_COSINE);
   comp_matrix_free(points);
 }
 
@@ -159,10 +160,10 @@ static void test_query(void **state) {
   for (size_t dims = 9; dims <= 90; dims += 81) {
     comp_matrix *points = random_points(300, dims, 1), *queries = random_points(40, dims, 2);
     memcpy(comp_matrix_values(queries), comp_matrix_values(points), dims * sizeof(float));
-    comp__neighbors_options options = {300, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_EXACT};
+    comp__neighbors_options options = {300, COMP_DISTANCE_EUCLIDEAN, COMP_SEARCH_EXACT};
     comp_neighbors *found;
     assert_ok(comp__neighbors_query(&found, context, points, queries, &options));
-    check_rows(found, points, queries, false, COMP_METRIC_EUCLIDEAN);
+    check_rows(found, points, queries, false, COMP_DISTANCE_EUCLIDEAN);
     assert_int_equal(comp_neighbors_indices(found)[0], 0);
     assert_true(comp_neighbors_distances(found)[0] == 0.0f);
     comp_neighbors_free(found);
@@ -176,8 +177,8 @@ static void test_approximate(void **state) {
   (void)state;
   for (int metric = 0; metric < 2; metric++) {
     comp_matrix *points = random_points(3000, 20, 11);
-    comp_neighbors *truth = find(points, 15, (comp_metric)metric, COMP_SEARCH_EXACT, 2);
-    comp_neighbors *first = find(points, 15, (comp_metric)metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[0]);
+    comp_neighbors *truth = find(points, 15, (comp_distance)metric, COMP_SEARCH_EXACT, 2);
+    comp_neighbors *first = find(points, 15, (comp_distance)metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[0]);
     size_t right = 0;
     for (size_t i = 0; i < 3000; i++)
       for (size_t j = 0; j < 15; j++)
@@ -187,7 +188,7 @@ static void test_approximate(void **state) {
     assert_true(recall >= 0.98);
     assert_true(fabs(recall - comp_neighbors_recall(first)) < 0.01);
     for (int t = 1; t < TEST_THREADS_COUNT; t++) {
-      comp_neighbors *other = find(points, 15, (comp_metric)metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[t]);
+      comp_neighbors *other = find(points, 15, (comp_distance)metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[t]);
       check_same(first, other);
       comp_neighbors_free(other);
     }
@@ -203,7 +204,7 @@ static void test_approximate_copies(void **state) {
   comp_matrix *points = random_points(900, 6, 4);
   float *x = comp_matrix_values(points);
   for (size_t i = 0; i < 600; i++) memcpy(x + i * 6, x, 6 * sizeof *x);
-  comp_neighbors *found = find(points, 40, COMP_METRIC_EUCLIDEAN, COMP_SEARCH_APPROXIMATE, 2);
+  comp_neighbors *found = find(points, 40, COMP_DISTANCE_EUCLIDEAN, COMP_SEARCH_APPROXIMATE, 2);
   for (size_t i = 0; i < 600; i++)
     for (size_t j = 0; j < 40; j++) assert_true(comp_neighbors_distances(found)[i * 40 + j] == 0.0f);
   comp_neighbors_free(found);

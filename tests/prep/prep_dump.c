@@ -14,6 +14,7 @@
 
 #include "comp/comp.h"
 #include "comp/prep.h"
+#include "core/context.h"
 #include "core/strings.h"
 #include "prep/loess.h"
 #include "prep/options.h"
@@ -133,12 +134,12 @@ static void write_table(const char *name, const comp_table *table,
   FILE *file = open_in(name, "w");
   char buffer[512];
   if (row_name) fputs("name\t", file);
-  for (size_t c = 0; c < comp_table_columns(table); c++)
-    fprintf(file, "%s%s", c ? "\t" : "", comp_table_name(table, c));
+  for (size_t c = 0; c < comp_table_column_count(table); c++)
+    fprintf(file, "%s%s", c ? "\t" : "", comp_table_column_name(table, c));
   fputc('\n', file);
-  for (size_t i = 0; i < comp_table_rows(table); i++) {
+  for (size_t i = 0; i < comp_table_row_count(table); i++) {
     if (row_name) fprintf(file, "%s\t", row_name(dataset, i));
-    for (size_t c = 0; c < comp_table_columns(table); c++)
+    for (size_t c = 0; c < comp_table_column_count(table); c++)
       fprintf(file, "%s%s", c ? "\t" : "", comp_table_format(table, c, i, buffer, sizeof buffer));
     fputc('\n', file);
   }
@@ -156,17 +157,17 @@ static comp_dataset *read_dataset(const char *prefix) {
   free_lines(names, n);
   snprintf(name, sizeof name, "%sobs.tsv", prefix);
   comp_table *obs = read_table(name);
-  for (size_t c = 0; c < comp_table_columns(obs); c++) {
-    const char **texts = calloc(comp_table_rows(obs) + 1, sizeof *texts);
-    int8_t *bools = calloc(comp_table_rows(obs) + 1, 1);
-    for (size_t i = 0; i < comp_table_rows(obs); i++) {
-      if (comp_table_kind(obs, c) == COMP_COLUMN_STRING) texts[i] = comp_table_string(obs, c, i);
-      if (comp_table_kind(obs, c) == COMP_COLUMN_BOOL) bools[i] = (int8_t)comp_table_bool(obs, c, i);
+  for (size_t c = 0; c < comp_table_column_count(obs); c++) {
+    const char **texts = calloc(comp_table_row_count(obs) + 1, sizeof *texts);
+    int8_t *bools = calloc(comp_table_row_count(obs) + 1, 1);
+    for (size_t i = 0; i < comp_table_row_count(obs); i++) {
+      if (comp_table_column_kind(obs, c) == COMP_COLUMN_STRING) texts[i] = comp_table_string(obs, c, i);
+      if (comp_table_column_kind(obs, c) == COMP_COLUMN_BOOL) bools[i] = (int8_t)comp_table_bool(obs, c, i);
     }
-    if (comp_table_kind(obs, c) == COMP_COLUMN_STRING)
-      must(comp_table_add_strings(comp_dataset_obs(d), comp_table_name(obs, c), texts));
+    if (comp_table_column_kind(obs, c) == COMP_COLUMN_STRING)
+      must(comp_table_add_strings(comp_dataset_obs(d), comp_table_column_name(obs, c), texts));
     else
-      must(comp_table_add_bools(comp_dataset_obs(d), comp_table_name(obs, c), bools));
+      must(comp_table_add_bools(comp_dataset_obs(d), comp_table_column_name(obs, c), bools));
     free(texts);
     free(bools);
   }
@@ -325,11 +326,11 @@ int main(int argc, char **argv) {
   if (argc < 3) die("usage: prep_dump DIR COMMAND [NAME=VALUE ...]");
   folder = argv[1];
   arguments = argv + 3;
-  comp_context_options options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options options = comp__context_defaults();
   options.threads = (int)number("threads", 2);
-  options.log = print_message;
   comp_context *context;
-  must(comp_context_new(&context, &options));
+  must(comp__context_new(&context, &options));
+  comp_context_on_log(context, print_message, NULL);
   if (strcmp(argv[2], "prep") == 0)
     run_prep(context);
   else if (strcmp(argv[2], "apply") == 0)

@@ -66,10 +66,10 @@ static inline float test_at(const comp_matrix *m, size_t row, size_t col) {
 /* Two tables print the same. */
 static inline void assert_same_tables(const comp_table *a, const comp_table *b) {
   char x[256], y[256];
-  assert_int_equal(comp_table_columns(a), comp_table_columns(b));
-  assert_int_equal(comp_table_rows(a), comp_table_rows(b));
-  for (size_t c = 0; c < comp_table_columns(a); c++)
-    for (size_t i = 0; i < comp_table_rows(a); i++)
+  assert_int_equal(comp_table_column_count(a), comp_table_column_count(b));
+  assert_int_equal(comp_table_row_count(a), comp_table_row_count(b));
+  for (size_t c = 0; c < comp_table_column_count(a); c++)
+    for (size_t i = 0; i < comp_table_row_count(a); i++)
       assert_string_equal(comp_table_format(a, c, i, x, sizeof x), comp_table_format(b, c, i, y, sizeof y));
 }
 

@@ -26,10 +26,10 @@ static void ranks_by_hand(void **state) {
   o.target = "S";
   o.reference = "C";
   assert_ok(comp__de_run(&de, context, d, &o));
-  assert_int_equal(comp_de_labels(de), 1);
-  assert_string_equal(comp_de_label(de, 0), "");
-  assert_int_equal(comp_de_target_samples(de, 0), 3);
-  assert_int_equal(comp_de_reference_samples(de, 0), 3);
+  assert_int_equal(comp_de_label_count(de), 1);
+  assert_string_equal(comp_de_label_name(de, 0), "");
+  assert_int_equal(comp_de_target_count(de, 0), 3);
+  assert_int_equal(comp_de_reference_count(de, 0), 3);
   const double sd = sqrt(3.0 * 3.0 * 7.0 / 12.0);
   assert_near(comp_de_scores(de, 0)[0], (15.0 - 10.5) / sd, 1e-12); /* ranks 4 + 5 + 6 */
   assert_true(comp_de_scores(de, 0)[1] == 0.0);
@@ -43,19 +43,19 @@ static void ranks_by_hand(void **state) {
   assert_int_equal(comp_de_order(de, 0)[1], 2);
   comp_table *table;
   assert_ok(comp_de_table(&table, de, d, 2));
-  assert_int_equal(comp_table_rows(table), 2);
+  assert_int_equal(comp_table_row_count(table), 2);
   assert_string_equal(comp_table_string(table, comp_table_find(table, "names"), 1), "tied");
   comp_table_free(table);
   comp_de_free(de);
 
   o.reference = NULL; /* the rest: row 6, too */
   assert_ok(comp__de_run(&de, context, d, &o));
-  assert_int_equal(comp_de_reference_samples(de, 0), 4);
+  assert_int_equal(comp_de_reference_count(de, 0), 4);
   comp_de_free(de);
   o.label = "type";
   assert_ok(comp__de_run(&de, context, d, &o)); /* b has one S only */
-  assert_int_equal(comp_de_labels(de), 1);
-  assert_string_equal(comp_de_label(de, 0), "a");
+  assert_int_equal(comp_de_label_count(de), 1);
+  assert_string_equal(comp_de_label_name(de, 0), "a");
   comp_de_free(de);
   comp_dataset_free(d);
   comp_context_free(context);
@@ -76,7 +76,7 @@ static void sparse_is_dense_at_any_thread_count(void **state) {
       o.label = "kind";
       assert_ok(comp_log1p(context, d, false));
       assert_ok(comp__de_run(&de, context, d, &o));
-      assert_int_equal(comp_de_labels(de), 3);
+      assert_int_equal(comp_de_label_count(de), 3);
       for (size_t l = 0; l < 3; l++)
         for (size_t j = 0; j < 50; j++) {
           assert_true(isfinite(comp_de_scores(de, l)[j]) && isfinite(comp_de_log2_folds(de, l)[j]));

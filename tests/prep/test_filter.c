@@ -25,8 +25,8 @@ static void samples_by_value(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     comp_dataset *d = test_counts(30, 20, i % 2);
     assert_ok(filter(&d, cases[i].rule, NULL, none));
-    assert_int_equal(comp_dataset_samples(d), cases[i].left);
-    assert_int_equal(comp_dataset_features(d), 20);
+    assert_int_equal(comp_dataset_sample_count(d), cases[i].left);
+    assert_int_equal(comp_dataset_feature_count(d), 20);
     comp_dataset_free(d);
   }
 }
@@ -35,7 +35,7 @@ static void genes_by_name(void **state) {
   (void)state;
   comp_dataset *d = test_counts(30, 20, true);
   assert_ok(filter(&d, NULL, "^MT-|^g1[0-9]$", none));
-  assert_int_equal(comp_dataset_features(d), 9); /* g0 .. g9 without MT-6 */
+  assert_int_equal(comp_dataset_feature_count(d), 9); /* g0 .. g9 without MT-6 */
   for (size_t j = 0; j < 9; j++) assert_int_equal(comp_dataset_var_name(d, j)[0], 'g');
   comp_dataset_free(d);
 }
@@ -47,8 +47,8 @@ static void genes_and_cells_by_counts(void **state) {
   o.drop_empty_genes = true;
   o.min_cell_counts = 1.0;
   assert_ok(filter(&d, NULL, NULL, o));
-  assert_int_equal(comp_dataset_samples(d), 29);
-  assert_int_equal(comp_dataset_features(d), 19);
+  assert_int_equal(comp_dataset_sample_count(d), 29);
+  assert_int_equal(comp_dataset_feature_count(d), 19);
   assert_string_equal(comp_dataset_obs_name(d, 5), "6");
   assert_string_equal(comp_dataset_var_name(d, 3), "g4");
   assert_true(test_at(comp_dataset_x(d), 5, 3) == test_at(comp_dataset_x(whole), 6, 4));
@@ -67,12 +67,12 @@ static void thresholds_are_inclusive(void **state) {
   o.min_gene_counts = 5.0;
   o.min_gene_cells = 1;
   assert_ok(filter(&d, NULL, NULL, o));
-  assert_int_equal(comp_dataset_features(d), 2); /* totals 1, 5, 7 */
+  assert_int_equal(comp_dataset_feature_count(d), 2); /* totals 1, 5, 7 */
   o = none;
   o.min_cell_genes = 1;
   o.min_cell_counts = 3.0;
   assert_ok(filter(&d, NULL, NULL, o));
-  assert_int_equal(comp_dataset_samples(d), 2); /* 2 is too few now that gene 0 is gone */
+  assert_int_equal(comp_dataset_sample_count(d), 2); /* 2 is too few now that gene 0 is gone */
   comp_dataset_free(d);
 }
 

@@ -132,9 +132,9 @@ static void every_flavor_is_the_same_at_any_thread_count(void **state) {
       o.hvg.n = 20;
       assert_ok(comp__prep(&d, context, &o));
       if (cases[k].flavor == COMP_HVG_VARIANCE)
-        assert_in_range(comp_dataset_features(d), 20, 40);
+        assert_in_range(comp_dataset_feature_count(d), 20, 40);
       else
-        assert_int_equal(comp_dataset_features(d), 20);
+        assert_int_equal(comp_dataset_feature_count(d), 20);
       assert_int_equal(comp_dataset_find_var(d, "g3"), COMP_NOT_FOUND);
       if (reference) assert_same_datasets(d, reference);
       if (reference) comp_dataset_free(d);
@@ -156,7 +156,7 @@ static void more_genes_than_vary(void **state) {
       o.hvg.flavor = (comp_hvg_flavor)flavor;
       o.hvg.batch = batch ? "kind" : NULL;
       assert_ok(comp__prep(&d, context, &o));
-      assert_int_equal(comp_dataset_features(d), 39); /* never the empty one */
+      assert_int_equal(comp_dataset_feature_count(d), 39); /* never the empty one */
       comp_dataset_free(d);
     }
   comp_context_free(context);

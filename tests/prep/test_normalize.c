@@ -51,7 +51,7 @@ static void nan_goes_no_further(void **state) {
     assert_error(comp_data_look_at(&look, context, comp_dataset_x(d)), COMP_ERR_DATA, "row 2, column 2");
     assert_error(comp__prep(&d, context, &prep), COMP_ERR_DATA, "row 2, column 2");
     assert_error(comp_log1p(context, d, true), COMP_ERR_DATA, "not a finite number");
-    assert_error(comp_normalize_total(context, d, 0.0, true, NULL), COMP_ERR_DATA, "not a finite number");
+    assert_error(comp_normalize_total(NULL, context, d, 0.0, true), COMP_ERR_DATA, "not a finite number");
     comp_dataset_free(d);
   }
   comp_context_free(context);
@@ -62,7 +62,7 @@ static void totals_become_the_median(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = of_values((float[]){1, 3, 0, 0, 4, 4, 10, 10}, 4, 2); /* totals 4, 0, 8, 20 */
   double used = 0.0;
-  assert_ok(comp_normalize_total(context, d, 0.0, false, &used));
+  assert_ok(comp_normalize_total(&used, context, d, 0.0, false));
   assert_true(used == 8.0);
   const float expected[] = {2, 6, 0, 0, 4, 4, 4, 4};
   for (size_t i = 0; i < 8; i++) assert_true(comp_matrix_values(comp_dataset_x(d))[i] == expected[i]);
@@ -80,8 +80,8 @@ static void sparse_and_dense_agree_at_any_thread_count(void **state) {
   o.hvg.n = 12;
   comp_context *context = test_context(1);
   assert_ok(comp__prep(&reference, context, &o));
-  assert_int_equal(comp_dataset_features(reference), 12);
-  assert_non_null(comp_dataset_get(reference, COMP_SLOT_LAYERS, "counts"));
+  assert_int_equal(comp_dataset_feature_count(reference), 12);
+  assert_non_null(comp_dataset_matrix(reference, COMP_SLOT_LAYERS, "counts"));
   comp_context_free(context);
   for (int t = 0; t < TEST_THREADS_COUNT; t++) {
     context = test_context(TEST_THREADS[t]);
@@ -123,8 +123,8 @@ static void what_is_done_is_not_done_again(void **state) {
   (void)state;
   comp_context *context = test_context(2);
   comp_dataset *d = test_counts(30, 20, true);
-  assert_ok(comp_normalize_total(context, d, 1.0, false, NULL)); /* so small that it looks logged */
-  assert_error(comp_normalize_total(context, d, 1.0, false, NULL), COMP_ERR_DATA, "normalised already");
+  assert_ok(comp_normalize_total(NULL, context, d, 1.0, false)); /* so small that it looks logged */
+  assert_error(comp_normalize_total(NULL, context, d, 1.0, false), COMP_ERR_DATA, "normalised already");
   assert_ok(comp_log1p(context, d, false));
   assert_error(comp_log1p(context, d, false), COMP_ERR_DATA, "logged already");
   assert_ok(comp_log1p(context, d, true));
@@ -132,18 +132,18 @@ static void what_is_done_is_not_done_again(void **state) {
 
   d = of_values((float[]){0, 0.5f, 2, 7}, 2, 2);
   assert_error(comp_log1p(context, d, false), COMP_ERR_DATA, "looks logged");
-  assert_error(comp_normalize_total(context, d, 0.0, false, NULL), COMP_ERR_DATA, "counts");
-  assert_ok(comp_normalize_total(context, d, 0.0, true, NULL));
+  assert_error(comp_normalize_total(NULL, context, d, 0.0, false), COMP_ERR_DATA, "counts");
+  assert_ok(comp_normalize_total(NULL, context, d, 0.0, true));
   comp_dataset_free(d);
 
   d = of_values((float[]){0, -1, 2, 7}, 2, 2);
   assert_error(comp_log1p(context, d, true), COMP_ERR_DATA, "-1");
-  assert_error(comp_normalize_total(context, d, 0.0, true, NULL), COMP_ERR_DATA, "not counts");
+  assert_error(comp_normalize_total(NULL, context, d, 0.0, true), COMP_ERR_DATA, "not counts");
   comp_dataset_free(d);
 
   d = of_values((float[]){0, 0, 0, 0}, 2, 2);
-  assert_error(comp_normalize_total(context, d, 0.0, false, NULL), COMP_ERR_DATA, "empty");
-  assert_error(comp_normalize_total(context, d, -1.0, false, NULL), COMP_ERR_ARGUMENT, "target_sum");
+  assert_error(comp_normalize_total(NULL, context, d, 0.0, false), COMP_ERR_DATA, "empty");
+  assert_error(comp_normalize_total(NULL, context, d, -1.0, false), COMP_ERR_ARGUMENT, "target_sum");
   comp_dataset_free(d);
   comp_context_free(context);
 }

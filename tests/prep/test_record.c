@@ -12,7 +12,7 @@ static comp_dataset *prepared(comp_context *context) {
   o.hvg.flavor = COMP_HVG_VST;
   o.hvg.n = 15;
   assert_ok(comp__prep(&d, context, &o));
-  assert_int_equal(comp_dataset_features(d), 15);
+  assert_int_equal(comp_dataset_feature_count(d), 15);
   return d;
 }
 
@@ -42,14 +42,14 @@ static void features_come_in_the_order_asked_for(void **state) {
     comp_dataset *d = test_counts(20, 12, sparse), *raw = test_counts(20, 12, sparse);
     comp_matrix *layer, *embedding;
     assert_ok(comp_matrix_select(&layer, context, comp_dataset_x(d), NULL, 0, NULL, 0));
-    assert_ok(comp_dataset_set(d, COMP_SLOT_LAYERS, "counts", layer));
+    assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, "counts", layer));
     assert_ok(comp_matrix_new_dense(&embedding, 20, 2));
-    assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_comp", embedding));
+    assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_comp", embedding));
     assert_ok(comp_align_features(&d, context, names, 6));
-    assert_int_equal(comp_dataset_features(d), 6);
+    assert_int_equal(comp_dataset_feature_count(d), 6);
     assert_ok(comp_matrix_check(context, comp_dataset_x(d)));
     const size_t from[] = {9, COMP_NOT_FOUND, 2, 6, 1, COMP_NOT_FOUND};
-    const comp_matrix *both[] = {comp_dataset_x(d), comp_dataset_get(d, COMP_SLOT_LAYERS, "counts")};
+    const comp_matrix *both[] = {comp_dataset_x(d), comp_dataset_matrix(d, COMP_SLOT_LAYERS, "counts")};
     for (size_t j = 0; j < 6; j++) {
       assert_string_equal(comp_dataset_var_name(d, j), names[j]);
       for (size_t i = 0; i < 20; i++)
@@ -57,10 +57,10 @@ static void features_come_in_the_order_asked_for(void **state) {
           assert_true(test_at(both[m], i, j) ==
                       (from[j] == COMP_NOT_FOUND ? 0.0f : test_at(comp_dataset_x(raw), i, from[j])));
     }
-    assert_non_null(comp_dataset_get(d, COMP_SLOT_OBSM, "X_comp"));
-    assert_int_equal(comp_table_columns(comp_dataset_obs(d)), 3);
+    assert_non_null(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_comp"));
+    assert_int_equal(comp_table_column_count(comp_dataset_obs(d)), 3);
     assert_ok(comp_align_features(&d, context, names, 1)); /* all there: no widening */
-    assert_int_equal(comp_dataset_features(d), 1);
+    assert_int_equal(comp_dataset_feature_count(d), 1);
     assert_error(comp_align_features(&d, context, names + 1, 1), COMP_ERR_DATA, "none of the 1 features");
     assert_error(comp_align_features(&d, context, (const char *[]){"g9", "g9"}, 2), COMP_ERR_DATA, "twice");
     comp_dataset_free(d);

@@ -37,14 +37,14 @@ static void columns_become_features(void **state) {
   assert_ok(comp__tabular_encode(&d, context, t, &o));
   const char *const names[] = {"age", "member", "role_Own", "role_spouse", "land_B", "land_Z"};
   const float values[4][6] = {{20, 1, 0, 1, 1, 0}, {30, 0, 1, 0, 0, 1}, {40, 0, 0, 1, 1, 0}, {50, 1, 1, 0, 1, 0}};
-  assert_int_equal(comp_dataset_features(d), 6);
-  assert_int_equal(comp_dataset_samples(d), 4);
+  assert_int_equal(comp_dataset_feature_count(d), 6);
+  assert_int_equal(comp_dataset_sample_count(d), 4);
   for (size_t j = 0; j < 6; j++) {
     assert_string_equal(comp_dataset_var_name(d, j), names[j]);
     for (size_t i = 0; i < 4; i++) assert_true(test_at(comp_dataset_x(d), i, j) == values[i][j]);
   }
   assert_string_equal(comp_dataset_obs_name(d, 3), "s");
-  assert_int_equal(comp_table_columns(comp_dataset_obs(d)), 1);
+  assert_int_equal(comp_table_column_count(comp_dataset_obs(d)), 1);
   assert_string_equal(comp_table_string(comp_dataset_obs(d), 0, 3), "f");
   comp_dataset_free(d);
 
@@ -123,7 +123,7 @@ static void mistakes_are_explained(void **state) {
   o.missing = COMP_MISSING_REFUSE;
   o.n_merge = 0;
   assert_ok(comp__tabular_encode(&d, context, t, &o));
-  assert_int_equal(comp_dataset_samples(d), 5);
+  assert_int_equal(comp_dataset_sample_count(d), 5);
   comp_dataset_free(d);
   for (size_t i = 0; i < 4; i++) {
     const char *bad = (const char *const[]){"role", "role=a", "=a:b", "role=a:"}[i];
@@ -171,7 +171,7 @@ static void tables_go_below_each_other(void **state) {
   comp_table_remove(b, land); /* same columns in another order, categories as strings */
   assert_ok(comp_table_add_strings(b, "land", (const char *[]){"N", "B", NULL, "Z", "B"}));
   assert_ok(comp_table_concat(&all, (const comp_table *const[]){a, b}, 2));
-  assert_int_equal(comp_table_rows(all), 10);
+  assert_int_equal(comp_table_row_count(all), 10);
   land = comp_table_find(all, "land");
   assert_string_equal(comp_table_string(all, land, 0), "B");
   assert_string_equal(comp_table_string(all, land, 5), "N");

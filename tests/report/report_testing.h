@@ -75,9 +75,9 @@ static inline comp_dataset *sample_dataset(comp_context *context, const sample_s
   double *depth = calloc(n, sizeof *depth);
   for (size_t i = 0; i < n; i++) depth[i] = i % 17 == 3 ? NAN : (double)i * 0.5;
   assert_ok(comp_table_add_numbers(obs, "depth", depth, false));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_umap", map));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_umap_before", before));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_LAYERS, "counterfactual_stim", predicted));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_umap", map));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_umap_before", before));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, "counterfactual_stim", predicted));
   for (size_t l = 0; l < shape->labels; l++) free(names[l]);
   free(names);
   free(depth);

@@ -12,7 +12,7 @@ static double direct_mean(const comp_dataset *d, const comp_matrix *matrix, size
                           const sample_shape *shape) {
   double sum = 0;
   size_t n = 0;
-  for (size_t i = 0; i < comp_dataset_samples(d); i++) {
+  for (size_t i = 0; i < comp_dataset_sample_count(d); i++) {
     size_t c = i / shape->labels % shape->conditions, l = i % shape->labels;
     if (shape->hole && l == shape->labels - 1) c = 0;
     if (l != label || c != condition) continue;
@@ -39,7 +39,7 @@ static void means_are_those_of_the_definition(void **state) {
       assert_int_equal(e.labels[l].n_source, shape.per_group);
       for (size_t j = 0; j < shape.genes; j++) {
         const comp_matrix *x = comp_dataset_x(dense),
-                          *cf = comp_dataset_get(d, COMP_SLOT_LAYERS, "counterfactual_stim");
+                          *cf = comp_dataset_matrix(d, COMP_SLOT_LAYERS, "counterfactual_stim");
         assert_near(e.labels[l].source[j], direct_mean(d, x, l, 0, j, &shape), 1e-9);
         assert_near(e.labels[l].target[j], direct_mean(d, x, l, 1, j, &shape), 1e-9);
         assert_near(e.labels[l].predicted[j], direct_mean(d, cf, l, 0, j, &shape), 1e-9);
@@ -147,7 +147,7 @@ static void rows_that_were_not_predicted_do_not_count(void **state) {
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
   comp__effects whole, part;
   assert_ok(comp__effects_init(&whole, context, d, &OPTIONS));
-  float *v = comp_matrix_values(comp_dataset_get(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
+  float *v = comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
   v[0] = NAN; /* sample 0: label 0, ctrl */
   assert_ok(comp__effects_init(&part, context, d, &OPTIONS));
   size_t n = SMALL_SHAPE.per_group;
@@ -155,8 +155,8 @@ static void rows_that_were_not_predicted_do_not_count(void **state) {
   assert_near(part.labels[0].predicted[3], without, 1e-9);
   comp__effects_release(&part);
   v[0] = 1.0f; /* the same by the column that says what was predicted */
-  int8_t *mask = malloc(comp_dataset_samples(d));
-  memset(mask, 1, comp_dataset_samples(d));
+  int8_t *mask = malloc(comp_dataset_sample_count(d));
+  memset(mask, 1, comp_dataset_sample_count(d));
   mask[0] = 0;
   assert_ok(comp_table_add_bools(comp_dataset_obs(d), "counterfactual_stim_predicted", mask));
   free(mask);

@@ -1,11 +1,12 @@
 /* test_figure.c: figures of all kinds and formats: nothing is cut off at the edge of the sheet, whatever the names; bad
  * input is refused and leaves no file. */
+#include "report/options.h"
 #include "report/report_testing.h"
 #include "train/options.h"
 
 #include <cairo.h>
 
-static const comp_figure_options LOOK = {.font = 7, .dpi = 80};
+static const comp__figure_options LOOK = {.n_de = 10, .font = 7, .dpi = 80};
 static const char LONG_NAME[] = "CD8+ effector memory T cells re-expressing CD45RA_and_a_suffix_without_a_space_%zu";
 
 /* Draws at the edge would be text or lines that go on beyond it. */
@@ -30,21 +31,19 @@ static void assert_margin_is_white(const char *path) {
 }
 
 static void check_kind(comp_context *context, comp_dataset *d, int kind, const char *path, double width) {
-  comp_figure_effect effect = COMP_FIGURE_EFFECT_INIT;
-  effect.condition = "condition";
-  effect.label = "label";
-  effect.n_de = 10;
-  comp_figure_options look = LOOK;
+  comp__figure_options look = LOOK;
+  look.condition = "condition";
+  look.label = "label";
   look.width = width;
   look.title =
       width > 0 ? "A title that is long enough to be broken into two lines on a sheet that is this narrow" : NULL;
   const char *maps[] = {"X_umap_before", "X_umap"}, *columns[] = {"condition", "label", "depth"};
   if (kind == 0)
-    assert_ok(comp_figure_scatter(context, d, path, maps, 2, columns, 3, &look));
+    assert_ok(comp__figure_scatter(context, d, path, maps, 2, columns, 3, &look));
   else if (kind == 1)
-    assert_ok(comp_figure_counterfactual(context, d, path, &effect, &look));
+    assert_ok(comp__figure_counterfactual(context, d, path, &look));
   else
-    assert_ok(comp_figure_strip(context, d, path, &effect, &look));
+    assert_ok(comp__figure_strip(context, d, path, &look));
 }
 
 static void nothing_is_cut_off(void **state) {
@@ -91,7 +90,7 @@ static void many_points_are_an_image(void **state) {
   comp_dataset *d = sample_dataset(context, &shape);
   const char *columns[] = {"label"}, *maps[] = {"X_umap"};
   size_t size;
-  assert_ok(comp_figure_scatter(context, d, scratch("many.svg"), maps, 1, columns, 1, &LOOK));
+  assert_ok(comp__figure_scatter(context, d, scratch("many.svg"), maps, 1, columns, 1, &LOOK));
   char *text = read_text(scratch("many.svg"), &size);
   assert_non_null(strstr(text, "data:image/png;base64"));
   free(text);
@@ -111,20 +110,20 @@ static void metrics_are_bars(void **state) {
   snprintf(json, sizeof json, "%s", scratch("a.json"));
   const char *files[] = {json};
   snprintf(path, sizeof path, "%s", scratch("bars.png"));
-  assert_ok(comp_figure_metrics(files, 1, path, &LOOK));
+  assert_ok(comp__figure_metrics(files, 1, path, &LOOK));
   assert_margin_is_white(path);
   write_text(json, "[{\"name\": \"kBET\", \"value\": null}]");
-  assert_error(comp_figure_metrics(files, 1, path, &LOOK), COMP_ERR_DATA, "nothing to draw");
+  assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_DATA, "nothing to draw");
   write_text(json, "{\"scores\": [{\"value\": 1}]}");
-  assert_error(comp_figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "no \"name\"");
+  assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "no \"name\"");
   write_text(json, "[{\"name\": \"kBET\", \"value\": \"high\"}]");
-  assert_error(comp_figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "'kBET' has no \"value\"");
+  assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "'kBET' has no \"value\"");
   write_text(json, "[");
-  assert_error(comp_figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "not JSON");
+  assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "not JSON");
   write_text(json, "{\"a\": \"b\"}");
-  assert_error(comp_figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "holds no scores");
+  assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_FORMAT, "holds no scores");
   files[0] = "/nowhere/scores.json";
-  assert_error(comp_figure_metrics(files, 1, path, &LOOK), COMP_ERR_IO, "/nowhere/scores.json");
+  assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_IO, "/nowhere/scores.json");
 }
 
 static void training_is_curves(void **state) {
@@ -140,7 +139,7 @@ static void training_is_curves(void **state) {
   options.epochs = 4;
   comp_model *model;
   assert_ok(comp__train(&model, context, d, &options));
-  assert_ok(comp_figure_history(model, scratch("history.png"), &LOOK));
+  assert_ok(comp__figure_history(model, scratch("history.png"), &LOOK));
   assert_margin_is_white(scratch("history.png"));
   comp_model_free(model);
   comp_dataset_free(d);
@@ -154,16 +153,18 @@ static void bad_input_is_refused_and_leaves_nothing(void **state) {
   const char *maps[] = {"X_umap"}, *columns[] = {"label"}, *wrong[] = {"X_tsne"}, *none[] = {"lable"};
   char path[256];
   snprintf(path, sizeof path, "%s", scratch("bad.svg"));
-  assert_error(comp_figure_scatter(context, d, scratch("a.gif"), maps, 1, columns, 1, &LOOK), COMP_ERR_ARGUMENT,
+  assert_error(comp__figure_scatter(context, d, scratch("a.gif"), maps, 1, columns, 1, &LOOK), COMP_ERR_ARGUMENT,
                ".svg, .pdf or .png");
-  assert_error(comp_figure_scatter(context, d, "/nowhere/a.svg", maps, 1, columns, 1, &LOOK), COMP_ERR_IO, "/nowhere");
-  assert_error(comp_figure_scatter(context, d, path, wrong, 1, columns, 1, &LOOK), COMP_ERR_DATA, "X_umap");
-  assert_error(comp_figure_scatter(context, d, path, maps, 1, none, 1, &LOOK), COMP_ERR_DATA, "did you mean 'label'");
-  comp_figure_options look = LOOK;
-  look.dpi = 5;
-  assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, &look), COMP_ERR_ARGUMENT, "dpi");
-  comp_matrix_values(comp_dataset_get(d, COMP_SLOT_OBSM, "X_umap"))[7] = NAN;
-  assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, &LOOK), COMP_ERR_DATA, "row 4");
+  assert_error(comp__figure_scatter(context, d, "/nowhere/a.svg", maps, 1, columns, 1, &LOOK), COMP_ERR_IO, "/nowhere");
+  assert_error(comp__figure_scatter(context, d, path, wrong, 1, columns, 1, &LOOK), COMP_ERR_DATA, "X_umap");
+  assert_error(comp__figure_scatter(context, d, path, maps, 1, none, 1, &LOOK), COMP_ERR_DATA, "did you mean 'label'");
+  comp_options *look;
+  assert_ok(comp_options_new(&look, "figure"));
+  assert_ok(comp_options_set(look, "width", "20"));
+  assert_error(comp_figure_scatter(context, d, path, maps, 1, columns, 1, look), COMP_ERR_ARGUMENT, "width: 20");
+  comp_options_free(look);
+  comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_OBSM, "X_umap"))[7] = NAN;
+  assert_error(comp__figure_scatter(context, d, path, maps, 1, columns, 1, &LOOK), COMP_ERR_DATA, "row 4");
   assert_int_equal(access(path, F_OK), -1);
   comp_dataset_free(d);
   comp_context_free(context);

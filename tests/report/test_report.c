@@ -1,5 +1,6 @@
 /* test_report.c: what the page is made from, that its data cannot break out of it, and that it is written whole. (What
  * it looks like and does is tested in a browser: web/test.) */
+#include "report/options.h"
 #include "report/report_testing.h"
 
 #include <jansson.h>
@@ -27,13 +28,13 @@ static json_t *page_data(const char *path) {
   return data;
 }
 
-static json_t *report_of(comp_dataset *d, comp_context *context, const comp_report_options *options) {
-  assert_ok(comp_report_write(context, d, scratch("report.html"), options));
+static json_t *report_of(comp_dataset *d, comp_context *context, const comp__report_options *options) {
+  assert_ok(comp__report_write(context, d, NULL, scratch("report.html"), options));
   return page_data(scratch("report.html"));
 }
 
-static comp_report_options usual(void) {
-  comp_report_options options = COMP_REPORT_OPTIONS_INIT;
+static comp__report_options usual(void) {
+  comp__report_options options = comp__report_defaults();
   options.condition = "condition";
   options.label = "label";
   return options;
@@ -70,7 +71,7 @@ static json_t *scored(comp_dataset *d, comp_context *context, const char *scores
   write_text(scratch("scores.json"), scores);
   snprintf(path, sizeof path, "%s", scratch("scores.json"));
   const char *files[] = {path};
-  comp_report_options options = usual();
+  comp__report_options options = usual();
   options.scores = files;
   options.n_scores = 1;
   return report_of(d, context, &options);
@@ -103,7 +104,7 @@ static void data_gets_its_findings(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   sample_shape shape = SMALL_SHAPE;
-  comp_report_options options = usual();
+  comp__report_options options = usual();
   comp_dataset *d = sample_dataset(context, &shape); /* 360 samples, 60 a group */
   json_t *data = report_of(d, context, &options);
   assert_true(says(data, "only 360 samples"));
@@ -132,8 +133,8 @@ static void data_gets_its_findings(void **state) {
   assert_true(says(data, "fewer than 50 samples: type1 in ctrl (20)"));
   json_decref(data);
   /* Predictions that are worse than none. */
-  float *v = comp_matrix_values(comp_dataset_get(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
-  for (size_t i = 0; i < comp_dataset_samples(d) * shape.genes; i++) v[i] = 9.0f - v[i];
+  float *v = comp_matrix_values(comp_dataset_matrix(d, COMP_SLOT_LAYERS, "counterfactual_stim"));
+  for (size_t i = 0; i < comp_dataset_sample_count(d) * shape.genes; i++) v[i] = 9.0f - v[i];
   data = report_of(d, context, &options);
   assert_true(says(data, "predicting no change has a smaller error"));
   assert_true(says(data, "agrees little with the real one"));
@@ -192,7 +193,7 @@ static void a_diagnosis_is_taken_over(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  comp_report_options options = usual();
+  comp__report_options options = usual();
   char path[256];
   snprintf(path, sizeof path, "%s", scratch("diagnose.json"));
   options.diagnose = path;
@@ -204,7 +205,7 @@ static void a_diagnosis_is_taken_over(void **state) {
   assert_string_equal(level(data, "a"), "problem");
   json_decref(data);
   write_text(path, "not json");
-  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_FORMAT,
+  assert_error(comp__report_write(context, d, NULL, scratch("report.html"), &options), COMP_ERR_FORMAT,
                "diagnose.json: line 1");
   comp_dataset_free(d);
   comp_context_free(context);
@@ -321,7 +322,7 @@ static void names_cannot_break_out(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   sample_shape shape = SMALL_SHAPE;
-  comp_report_options options = usual();
+  comp__report_options options = usual();
   size_t size;
   comp_dataset *d = sample_dataset(context, &shape);
   comp_dataset_free(sample_dataset(context, &shape));
@@ -384,9 +385,9 @@ static void values_come_back(void **state) {
     sample_shape shape = SMALL_SHAPE;
     shape.sparse = sparse;
     comp_dataset *d = sample_dataset(context, &shape);
-    comp_report_options options = usual();
+    comp__report_options options = usual();
     json_t *data = report_of(d, context, &options);
-    size_t n = comp_dataset_samples(d), size;
+    size_t n = comp_dataset_sample_count(d), size;
     static uint16_t numbers[4096];
     static unsigned char bytes[4096];
     json_t *columns = json_object_get(data, "columns"), *label = json_array_get(columns, 1), *depth = NULL;
@@ -434,7 +435,7 @@ static void threads_do_not_matter(void **state) {
   for (int t = 0; t < TEST_THREADS_COUNT; t++) {
     comp_context *context = test_context(TEST_THREADS[t]);
     comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-    comp_report_options options = usual();
+    comp__report_options options = usual();
     options.max_samples = 200; /* thinned out: the same samples each time */
     size_t size;
     json_decref(report_of(d, context, &options));
@@ -457,7 +458,7 @@ static void limits_hold(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  comp_report_options options = usual();
+  comp__report_options options = usual();
   options.max_samples = 100;
   options.max_gene_bytes = 2000;
   json_t *data = report_of(d, context, &options);
@@ -480,24 +481,25 @@ static void a_failure_leaves_the_earlier_page(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = sample_dataset(context, &SMALL_SHAPE);
-  comp_report_options options = usual();
+  comp__report_options options = usual();
   write_text(scratch("report.html"), "earlier");
   options.label = "lable";
-  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_DATA, "did you mean 'label'");
+  assert_error(comp__report_write(context, d, NULL, scratch("report.html"), &options), COMP_ERR_DATA,
+               "did you mean 'label'");
   options = usual();
   options.after = "X_none";
-  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_DATA, "obsm/X_none");
+  assert_error(comp__report_write(context, d, NULL, scratch("report.html"), &options), COMP_ERR_DATA, "obsm/X_none");
   const char *files[] = {"/nowhere/a.json"};
   options = usual();
   options.scores = files;
   options.n_scores = 1;
-  assert_error(comp_report_write(context, d, scratch("report.html"), &options), COMP_ERR_IO, "/nowhere/a.json");
+  assert_error(comp__report_write(context, d, NULL, scratch("report.html"), &options), COMP_ERR_IO, "/nowhere/a.json");
   size_t size;
   char *text = read_text(scratch("report.html"), &size);
   assert_string_equal(text, "earlier");
   free(text);
   options = usual();
-  assert_error(comp_report_write(context, d, "/nowhere/a.html", &options), COMP_ERR_IO, "/nowhere");
+  assert_error(comp__report_write(context, d, NULL, "/nowhere/a.html", &options), COMP_ERR_IO, "/nowhere");
   comp_dataset_free(d);
   comp_context_free(context);
 }

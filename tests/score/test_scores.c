@@ -33,8 +33,8 @@ static comp_dataset *make_data(void) {
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "condition", condition));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "label", label));
   assert_ok(comp_table_add_strings(comp_dataset_obs(d), "sex", sex));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_OBSM, "X_comp", z));
-  assert_ok(comp_dataset_set(d, COMP_SLOT_LAYERS, "moved", moved));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_comp", z));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, "moved", moved));
   return d;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/matrix.h"
+#include "io/options.h"
 #include "simulate/cell.h"
 #include "simulate/options.h"
 #include "simulate/simulate.h"
@@ -22,7 +23,7 @@ static comp__simulate_options small_options(void) {
 static comp_dataset *make(const comp__simulate_options *options, int threads, size_t block_cells) {
   comp_context *context = test_context(threads);
   comp_dataset *dataset = NULL;
-  assert_ok(comp__simulate_dataset(&dataset, context, options, block_cells));
+  assert_ok(comp__simulate(&dataset, context, options, block_cells));
   comp_context_free(context);
   return dataset;
 }
@@ -41,15 +42,15 @@ static void assert_same_matrix(const comp_matrix *a, const comp_matrix *b) {
 static void assert_same_dataset(const comp_dataset *a, const comp_dataset *b) {
   assert_same_matrix(comp_dataset_x(a), comp_dataset_x(b));
   for (int slot = 0; slot < 2; slot++) {
-    assert_int_equal(comp_dataset_count(a, (comp_slot)slot), comp_dataset_count(b, (comp_slot)slot));
-    for (size_t i = 0; i < comp_dataset_count(a, (comp_slot)slot); i++) {
-      const char *name = comp_dataset_entry_name(a, (comp_slot)slot, i);
-      assert_same_matrix(comp_dataset_get(a, (comp_slot)slot, name), comp_dataset_get(b, (comp_slot)slot, name));
+    assert_int_equal(comp_dataset_matrix_count(a, (comp_slot)slot), comp_dataset_matrix_count(b, (comp_slot)slot));
+    for (size_t i = 0; i < comp_dataset_matrix_count(a, (comp_slot)slot); i++) {
+      const char *name = comp_dataset_matrix_name(a, (comp_slot)slot, i);
+      assert_same_matrix(comp_dataset_matrix(a, (comp_slot)slot, name), comp_dataset_matrix(b, (comp_slot)slot, name));
     }
   }
   char one[64], other[64];
-  for (size_t column = 0; column < comp_table_columns(comp_dataset_obs(a)); column++)
-    for (size_t i = 0; i < comp_dataset_samples(a); i++)
+  for (size_t column = 0; column < comp_table_column_count(comp_dataset_obs(a)); column++)
+    for (size_t i = 0; i < comp_dataset_sample_count(a); i++)
       assert_string_equal(comp_table_format(comp_dataset_obs(a), column, i, one, sizeof one),
                           comp_table_format(comp_dataset_obs(b), column, i, other, sizeof other));
   assert_string_equal(comp_dataset_record(a), comp_dataset_record(b));
@@ -83,8 +84,8 @@ static void truth_is_only_an_addition(void **state) {
   options.truth = COMP_TRUTH_OFF;
   comp_dataset *without = make(&options, 2, 0);
   assert_same_matrix(comp_dataset_x(with), comp_dataset_x(without));
-  assert_int_equal(comp_dataset_count(with, COMP_SLOT_LAYERS), 3);
-  assert_int_equal(comp_dataset_count(without, COMP_SLOT_LAYERS), 0);
+  assert_int_equal(comp_dataset_matrix_count(with, COMP_SLOT_LAYERS), 3);
+  assert_int_equal(comp_dataset_matrix_count(without, COMP_SLOT_LAYERS), 0);
   comp_dataset_free(with);
   comp_dataset_free(without);
 }
@@ -122,7 +123,7 @@ static char *slurp(const char *path, size_t *size) {
 static char *simulate_to_bytes(const comp__simulate_options *options, const char *path, int threads, size_t block_cells,
                                size_t *size) {
   comp_context *context = test_context(threads);
-  assert_ok(comp__simulate(context, path, options, 1, block_cells));
+  assert_ok(comp__simulate_file(context, path, options, 1, block_cells));
   comp_context_free(context);
   return slurp(path, size);
 }
@@ -151,10 +152,10 @@ static void the_file_holds_what_memory_holds(void **state) {
   close(mkstemp(path));
   comp__simulate_options options = small_options();
   comp_context *context = test_context(2);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_dataset *in_memory = make(&options, 2, 0), *on_disk = NULL;
-  assert_ok(comp__simulate(context, path, &options, 4, 0));
-  assert_ok(comp_dataset_read(&on_disk, context, path, &read));
+  assert_ok(comp__simulate_file(context, path, &options, 4, 0));
+  assert_ok(comp__dataset_read(&on_disk, context, path, &read));
   assert_same_dataset(in_memory, on_disk);
   assert_string_equal(comp_dataset_obs_name(on_disk, 299), "cell300");
   comp_dataset_free(in_memory);
@@ -172,14 +173,14 @@ static void failure_leaves_the_old_file(void **state) {
   comp__simulate_options options = small_options();
   comp_context *context = test_context(2);
   comp_context_interrupt(context);
-  assert_error(comp__simulate(context, path, &options, 4, 0), COMP_ERR_INTERRUPTED, "");
+  assert_error(comp__simulate_file(context, path, &options, 4, 0), COMP_ERR_INTERRUPTED, "");
   options.effect = -1;
-  assert_error(comp__simulate(context, path, &options, 4, 0), COMP_ERR_ARGUMENT, "effect");
+  assert_error(comp__simulate_file(context, path, &options, 4, 0), COMP_ERR_ARGUMENT, "effect");
   size_t size;
   free(slurp(path, &size));
   assert_int_equal(size, 1);
   const comp__simulate_options good = comp__simulate_defaults();
-  assert_error(comp__simulate(context, "/no/such/folder/x.h5ad", &good, 4, 0), COMP_ERR_IO, "/no/such/folder");
+  assert_error(comp__simulate_file(context, "/no/such/folder/x.h5ad", &good, 4, 0), COMP_ERR_IO, "/no/such/folder");
   comp_context_free(context);
   remove(path);
 }
@@ -194,15 +195,15 @@ static void parts_are_named(void **state) {
   assert_ok(comp_matrix_check(context, comp_dataset_x(dataset)));
   assert_string_equal(comp_dataset_obs_name(dataset, 0), "cell1");
   assert_string_equal(comp_dataset_var_name(dataset, 122), "gene123");
-  assert_non_null(comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_control"));
-  assert_non_null(comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_treated1"));
-  assert_non_null(comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_treated2"));
-  assert_int_equal(comp_matrix_cols(comp_dataset_get(dataset, COMP_SLOT_OBSM, "truth_state")), 7);
+  assert_non_null(comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_control"));
+  assert_non_null(comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_treated1"));
+  assert_non_null(comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_treated2"));
+  assert_int_equal(comp_matrix_cols(comp_dataset_matrix(dataset, COMP_SLOT_OBSM, "truth_state")), 7);
   comp_table *obs = comp_dataset_obs(dataset), *var = comp_dataset_var(dataset);
-  assert_int_equal(comp_table_kind(obs, comp_table_find(obs, "condition")), COMP_COLUMN_CATEGORICAL);
-  assert_int_equal(comp_table_levels(obs, comp_table_find(obs, "label")), 4);
-  assert_int_equal(comp_table_kind(obs, comp_table_find(obs, "library_size")), COMP_COLUMN_NUMBER);
-  assert_int_equal(comp_table_kind(var, comp_table_find(var, "response_treated2")), COMP_COLUMN_BOOL);
+  assert_int_equal(comp_table_column_kind(obs, comp_table_find(obs, "condition")), COMP_COLUMN_CATEGORICAL);
+  assert_int_equal(comp_table_level_count(obs, comp_table_find(obs, "label")), 4);
+  assert_int_equal(comp_table_column_kind(obs, comp_table_find(obs, "library_size")), COMP_COLUMN_NUMBER);
+  assert_int_equal(comp_table_column_kind(var, comp_table_find(var, "response_treated2")), COMP_COLUMN_BOOL);
   assert_int_equal(comp_table_find(var, "response_control"), COMP_NOT_FOUND);
   assert_non_null(strstr(comp_dataset_record(dataset), "\"simulate\""));
   comp_context_free(context);
@@ -350,11 +351,11 @@ static void truth_is_the_formula(void **state) {
   comp_dataset *dataset = make(&options, 2, 0);
   comp__sim_world world;
   assert_ok(comp__sim_world_init(&world, &options));
-  const comp_matrix *states = comp_dataset_get(dataset, COMP_SLOT_OBSM, "truth_state");
+  const comp_matrix *states = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, "truth_state");
   const char *names[] = {"truth_control", "truth_treated1", "truth_treated2"};
   double expected[123];
   for (size_t k = 0; k < 3; k++) {
-    const float *truth = comp_dataset_get(dataset, COMP_SLOT_LAYERS, names[k])->values;
+    const float *truth = comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, names[k])->values;
     for (size_t i = 0; i < 300; i++) {
       double sum = 0;
       expected_profile(expected, &world, i, states->values + i * 7, k);
@@ -382,7 +383,7 @@ static void counts_follow_the_truth(void **state) {
   double sum[123] = {0}, mean[123] = {0}, variance[123] = {0}, chi = 0, drift = 0;
   for (size_t i = 0; i < options.cells; i++) {
     int32_t k = comp_table_code(obs, condition, i);
-    const float *truth = comp_dataset_get(dataset, COMP_SLOT_LAYERS, names[k])->values + i * 123;
+    const float *truth = comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, names[k])->values + i * 123;
     double scale = comp_table_number(obs, library, i) / 49.2;
     for (size_t g = 0; g < 123; g++) {
       double mu = truth[g] * scale;
@@ -403,8 +404,8 @@ static void counts_follow_the_truth(void **state) {
 
 /* log truth_treated / truth_control of a gene against another that does not answer: the effect on that gene alone. */
 static double effect_on(const comp_dataset *dataset, size_t cell, size_t gene, size_t silent) {
-  const comp_matrix *control = comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_control");
-  const comp_matrix *treated = comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_treated");
+  const comp_matrix *control = comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_control");
+  const comp_matrix *treated = comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_treated");
   size_t at = cell * control->cols;
   return log((double)treated->values[at + gene] / control->values[at + gene]) -
          log((double)treated->values[at + silent] / control->values[at + silent]);
@@ -423,7 +424,7 @@ static void effect_moments(double *mean, double *sd, const comp_dataset *dataset
   const comp_table *obs = comp_dataset_obs(dataset);
   size_t column = comp_table_find(obs, "label");
   double n = 0, sum = 0, squares = 0;
-  for (size_t i = 0; i < comp_dataset_samples(dataset); i++) {
+  for (size_t i = 0; i < comp_dataset_sample_count(dataset); i++) {
     if (comp_table_code(obs, column, i) != label) continue;
     double effect = effect_on(dataset, i, gene, silent);
     n++;
@@ -467,8 +468,8 @@ static void no_effect_no_difference(void **state) {
   comp__simulate_options options = small_options();
   options.effect = 0;
   comp_dataset *dataset = make(&options, 2, 0);
-  assert_same_matrix(comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_control"),
-                     comp_dataset_get(dataset, COMP_SLOT_LAYERS, "truth_treated2"));
+  assert_same_matrix(comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_control"),
+                     comp_dataset_matrix(dataset, COMP_SLOT_LAYERS, "truth_treated2"));
   const comp_table *var = comp_dataset_var(dataset);
   for (size_t g = 0; g < 123; g++)
     assert_int_equal(comp_table_bool(var, comp_table_find(var, "response_treated1"), g), 0);
@@ -479,7 +480,7 @@ static void no_effect_no_difference(void **state) {
 
 /* Skewness and kurtosis of one program in one label; a Gaussian has 0 and 3. */
 static void shape_moments(double *skewness, double *kurtosis, const comp_dataset *dataset, int32_t label, size_t p) {
-  const comp_matrix *states = comp_dataset_get(dataset, COMP_SLOT_OBSM, "truth_state");
+  const comp_matrix *states = comp_dataset_matrix(dataset, COMP_SLOT_OBSM, "truth_state");
   const comp_table *obs = comp_dataset_obs(dataset);
   size_t column = comp_table_find(obs, "label");
   double n = 0, mean = 0, m2 = 0, m3 = 0, m4 = 0;
@@ -558,7 +559,7 @@ static void bad_options_are_named(void **state) {
   assert_error(comp__options_check(&comp__simulate_kind, &o), COMP_ERR_ARGUMENT, "without cells");
   comp_context *context = test_context(1);
   comp_dataset *dataset;
-  assert_error(comp__simulate_dataset(&dataset, context, &o, 0), COMP_ERR_ARGUMENT, "without cells");
+  assert_error(comp__simulate(&dataset, context, &o, 0), COMP_ERR_ARGUMENT, "without cells");
   assert_null(dataset);
   comp_context_free(context);
 }
@@ -569,7 +570,7 @@ static void can_be_interrupted(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *dataset;
   comp_context_interrupt(context);
-  assert_error(comp__simulate_dataset(&dataset, context, &options, 0), COMP_ERR_INTERRUPTED, "");
+  assert_error(comp__simulate(&dataset, context, &options, 0), COMP_ERR_INTERRUPTED, "");
   assert_null(dataset);
   comp_context_free(context);
 }

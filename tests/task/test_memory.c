@@ -172,13 +172,13 @@ static void every_task_runs_without_files(void **state) {
   assert_ok(comp_options_set_int(baseline, "components", 5));
   assert_ok(comp_baseline_run(&results, context, d, "harmony", NULL, baseline));
   comp_options_free(umap), comp_options_free(baseline);
-  assert_finite(comp_dataset_get(results, COMP_SLOT_OBSM, "X_harmony"), SAMPLES, 5);
+  assert_finite(comp_dataset_matrix(results, COMP_SLOT_OBSM, "X_harmony"), SAMPLES, 5);
   assert_ok(comp_model_align(&aligned, context, model, d));
   assert_finite(comp_dataset_x(aligned), SAMPLES, FEATURES);
 
   assert_ok(comp_dataset_new_without_x(&embedded, SAMPLES, 0, NULL, NULL)); /* an embedding alone can be scored */
   add_columns(embedded);
-  assert_ok(comp_dataset_set(embedded, COMP_SLOT_OBSM, "X_comp", z));
+  assert_ok(comp_dataset_set_matrix(embedded, COMP_SLOT_OBSM, "X_comp", z));
   score_embedding(context, embedded);
   comp_dataset_free(embedded), comp_dataset_free(results), comp_dataset_free(aligned);
   comp_matrix_free(scales), comp_matrix_free(decoded), comp_matrix_free(layout);
@@ -281,7 +281,7 @@ static void epochs_come_with_numbers(void **state) {
   assert_int_equal(l.count, 4);
   comp_options *o = small_options();
   double beta;
-  assert_ok(comp_options_get_real(o, "beta", &beta));
+  assert_ok(comp_options_get_real(&beta, o, "beta"));
   double best = INFINITY;
   for (size_t e = 0; e < 4; e++) {
     const comp_epoch *epoch = &l.epochs[e];

@@ -69,7 +69,7 @@ static comp_model *make_model(comp_context *context, const comp_dataset *d, cons
 /* One batch of all rows through the network, as training gathers it: no blocks. */
 static void encode_at_once(float *mean, float *scale, comp_context *context, const comp_model *m,
                            const comp_dataset *d) {
-  size_t n = comp_dataset_samples(d), *rows = malloc(n * sizeof *rows), start[4], at = 0, latent = 3;
+  size_t n = comp_dataset_sample_count(d), *rows = malloc(n * sizeof *rows), start[4], at = 0, latent = 3;
   for (size_t k = 0; k < 3; k++) {
     start[k] = at;
     for (size_t i = 0; i < n; i++)
@@ -96,14 +96,14 @@ static void encode_at_once(float *mean, float *scale, comp_context *context, con
 static void blocks_give_what_one_batch_gives(void **state) {
   (void)state;
   enum { N = 2 * COMP__BLOCK_ROWS + 77 };
-  for (size_t m = 0; m < comp_model_count(); m++)
+  for (size_t m = 0; m < comp_model_kind_count(); m++)
     for (int kind = 0; kind < 4; kind++) {
       comp_matrix *first = NULL, *first_scale = NULL;
       bool sparse = kind & 1, nb = kind & 2;
       for (int t = 0; t < TEST_THREADS_COUNT; t++) {
         comp_context *context = test_context(TEST_THREADS[t]);
         comp_dataset *d = make_data(context, N, 20, sparse);
-        comp_model *model = make_model(context, d, comp_model_name(m), nb, sparse);
+        comp_model *model = make_model(context, d, comp_model_kind_name(m), nb, sparse);
         comp__embed_options options = comp__embed_defaults();
         comp_matrix *z, *scale;
         assert_ok(comp__embed(&z, &scale, context, model, d, &options));

@@ -6,6 +6,7 @@
 
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "io/options.h"
 #include "model/trained.h"
 #include "train/loader.h"
 #include "train/options.h"
@@ -33,10 +34,10 @@ static int enter(void **state) {
   }
   assert_ok(comp_matrix_to_csr(&csr, context, dense));
   for (int sparse = 0; sparse < 2; sparse++) {
-    comp_write_options write = COMP_WRITE_OPTIONS_INIT;
+    comp__write_options write = comp__write_defaults();
     assert_ok(comp_dataset_new(&d, sparse ? csr : dense, NULL, NULL));
     assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "c", codes, levels, 2));
-    assert_ok(comp_dataset_write(context, d, sparse ? "sparse.h5ad" : "dense.h5ad", &write));
+    assert_ok(comp__dataset_write(context, d, sparse ? "sparse.h5ad" : "dense.h5ad", &write));
     comp_dataset_free(d);
   }
   comp_context_free(context);
@@ -57,7 +58,7 @@ static float first_value(const comp_matrix *x, size_t row) {
 static void windows_hold_every_row_once(void **state) {
   (void)state;
   comp_context *context = test_context(2);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   for (int sparse = 0; sparse < 2; sparse++) {
     comp__stream *stream;
     assert_ok(comp__stream_open(&stream, context, sparse ? "sparse.h5ad" : "dense.h5ad", &read, 20000, 5));
@@ -88,7 +89,7 @@ static void windows_hold_every_row_once(void **state) {
 static void batches_hold_every_training_row_once(void **state) {
   (void)state;
   comp_context *context = test_context(2);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp__stream *stream;
   comp__loader *loader;
   int32_t codes[ROWS];
@@ -126,11 +127,11 @@ static void batches_hold_every_training_row_once(void **state) {
 /* Means of both conditions, from what is read as a whole. */
 static void centres_in_memory(float *out) {
   comp_context *context = test_context(1);
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   comp_dataset *d;
   comp_matrix *x;
   double sums[2 * COLS] = {0}, counts[2] = {0};
-  assert_ok(comp_dataset_read(&d, context, "sparse.h5ad", &read));
+  assert_ok(comp__dataset_read(&d, context, "sparse.h5ad", &read));
   assert_ok(comp_matrix_to_dense(&x, context, comp_dataset_x(d)));
   for (size_t i = 0; i < ROWS; i++) {
     const size_t k = i % 3 == 0 ? 1 : 0;
@@ -145,7 +146,7 @@ static void centres_in_memory(float *out) {
 
 static void a_model_from_disk(void **state) {
   (void)state;
-  comp_read_options read = COMP_READ_OPTIONS_INIT;
+  comp__read_options read = {0};
   read.skip_x = true;
   comp__train_options o;
   assert_ok(comp__train_options_init(&o, "comp", "default"));
@@ -165,7 +166,7 @@ static void a_model_from_disk(void **state) {
     comp_context *context = test_context(TEST_THREADS[t]);
     comp_dataset *d;
     comp_model *model;
-    assert_ok(comp_dataset_read(&d, context, "sparse.h5ad", &read));
+    assert_ok(comp__dataset_read(&d, context, "sparse.h5ad", &read));
     assert_null(comp_dataset_x(d));
     assert_ok(comp__train(&model, context, d, &o));
     assert_ok(comp_model_save(model, t == 0 ? "a.comp" : "b.comp"));

@@ -100,9 +100,9 @@ static void train_to(const char *path, comp_context *context, const comp_dataset
 
 static void same_bytes_at_any_thread_count(void **state) {
   (void)state;
-  for (size_t m = 0; m < comp_model_count(); m++)
+  for (size_t m = 0; m < comp_model_kind_count(); m++)
     for (int sparse = 0; sparse < 2; sparse++) {
-      comp__train_options o = small_options(comp_model_name(m));
+      comp__train_options o = small_options(comp_model_kind_name(m));
       o.model.learn_scale = sparse;
       for (int t = 0; t < TEST_THREADS_COUNT; t++) {
         comp_context *context = test_context(TEST_THREADS[t]);
@@ -170,8 +170,8 @@ static void check_resumed(comp_select select) {
   int stops = 0;
   for (uint64_t at = 2;; at += 1) {
     stopper s = {.at = at};
-    comp_context_options options = {3, COMP_LOG_WARNING, NULL, on_progress, &s};
-    assert_ok(comp_context_new(&s.context, &options));
+    s.context = test_context(3);
+    comp_context_on_progress(s.context, on_progress, &s);
     comp_model *model = NULL;
     comp_status status = comp__train(&model, s.context, d, &o);
     comp_context_free(s.context);
@@ -357,8 +357,8 @@ static void files_bring_the_model_back(void **state) {
   assert_memory_equal(back->params, model->params, model->network.params.size * sizeof(float));
   assert_memory_equal(back->buffers, model->buffers, model->network.buffers.size * sizeof(float));
   assert_string_equal(comp_model_condition(back), "c");
-  assert_string_equal(comp_model_level(back, 1), "b");
-  assert_string_equal(comp_model_feature(back, 9), "9");
+  assert_string_equal(comp_model_level_name(back, 1), "b");
+  assert_string_equal(comp_model_feature_name(back, 9), "9");
   assert_string_equal(comp_model_config(back), comp_model_config(model));
   assert_string_equal(comp_model_history(back), comp_model_history(model));
   assert_string_equal(back->record, "{\"steps\":[]}");
@@ -554,8 +554,8 @@ static void presets_follow_the_paper(void **state) {
   (void)state;
   comp__train_options o;
   for (size_t p = 0; p < comp_preset_count(); p++)
-    for (size_t m = 0; m < comp_model_count(); m++) {
-      assert_ok(comp__train_options_init(&o, comp_model_name(m), comp_preset_name(p)));
+    for (size_t m = 0; m < comp_model_kind_count(); m++) {
+      assert_ok(comp__train_options_init(&o, comp_model_kind_name(m), comp_preset_name(p)));
       o.condition = "c";
       assert_ok(comp__options_check(&comp__train_kind, &o));
     }

@@ -122,7 +122,7 @@ static void test_run(void **state) {
     check_run(600, 4, 8.0f, options);
   }
   options.dimensions = 3;
-  options.metric = COMP_METRIC_COSINE;
+  options.metric = COMP_DISTANCE_COSINE;
   check_run(300, 2, 9.0f, options);
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "comp/comp.h"
+#include "core/context.h"
 #include "neighbors/options.h"
 #include "umap/options.h"
 #include "umap/umap.h"
@@ -47,7 +48,7 @@ static void write_matrix(const char *path, const comp_matrix *matrix) {
   must(fclose(file) == 0, path);
 }
 
-static void print_graph(comp_context *context, const comp_matrix *points, size_t neighbors, comp_metric metric) {
+static void print_graph(comp_context *context, const comp_matrix *points, size_t neighbors, comp_distance metric) {
   comp__neighbors_options options = {neighbors - 1, metric, COMP_SEARCH_EXACT};
   comp_neighbors *found;
   must(comp__neighbors_find(&found, context, points, &options) == COMP_OK, "neighbors");
@@ -65,15 +66,15 @@ static void print_graph(comp_context *context, const comp_matrix *points, size_t
   free(weights);
 }
 
-static comp_metric metric_of(const char *name) {
-  return strcmp(name, "cosine") ? COMP_METRIC_EUCLIDEAN : COMP_METRIC_COSINE;
+static comp_distance metric_of(const char *name) {
+  return strcmp(name, "cosine") ? COMP_DISTANCE_EUCLIDEAN : COMP_DISTANCE_COSINE;
 }
 
 int main(int argc, char **argv) {
-  comp_context_options context_options = COMP_CONTEXT_OPTIONS_INIT;
+  comp__context_options context_options = comp__context_defaults();
   if (argc == 12) context_options.threads = atoi(argv[10]);
   comp_context *context;
-  must(comp_context_new(&context, &context_options) == COMP_OK, "context");
+  must(comp__context_new(&context, &context_options) == COMP_OK, "context");
   comp__umap_options options = comp__umap_defaults();
   if (argc == 4 && !strcmp(argv[1], "curve")) {
     double a, b;

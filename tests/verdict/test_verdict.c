@@ -36,15 +36,15 @@ static comp_verdict *judge(const char *scores, const char *samples, const char *
 }
 
 static const comp_finding *find(const comp_verdict *v, const char *id) {
-  for (size_t i = 0; i < comp_verdict_findings(v); i++)
-    if (strcmp(comp_verdict_finding(v, i)->id, id) == 0) return comp_verdict_finding(v, i);
+  for (size_t i = 0; i < comp_verdict_finding_count(v); i++)
+    if (strcmp(comp_verdict_finding_at(v, i)->id, id) == 0) return comp_verdict_finding_at(v, i);
   return NULL;
 }
 
 /* The level of a finding; "none" when the rule has nothing to say. */
 static const char *level(const comp_verdict *v, const char *id) {
   const comp_finding *f = find(v, id);
-  return f ? comp_level_name(f->level) : "none";
+  return f ? comp_finding_level_name(f->level) : "none";
 }
 
 static void assert_judged(const char *scores, const int labels[3][2], const char *id, const char *expected,
@@ -115,7 +115,8 @@ static void labels_lost(void **state) {
     purity(text, sizeof text, cases[k].before, cases[k].x_before, cases[k].after, cases[k].x_after);
     comp_verdict *v = judge(text, design(samples, sizeof samples, cases[k].labels), NULL, NULL);
     const comp_finding *f = find(v, "labels-lost");
-    if (strcmp(comp_level_name(f->level), cases[k].level) != 0) fail_msg("case %zu: %s", k, comp_level_name(f->level));
+    if (strcmp(comp_finding_level_name(f->level), cases[k].level) != 0)
+      fail_msg("case %zu: %s", k, comp_finding_level_name(f->level));
     bool named = f->n_labels == 1 && strcmp(f->labels[0], "x") == 0;
     assert_int_equal(named, strstr(f->text, "Lost: x (") != NULL);
     comp_verdict_free(v);
@@ -154,7 +155,7 @@ static void advice_agrees(void **state) {
       "\"scores\": {\"clisi\": {\"value\": 0.5}, \"kbet\": {\"value\": 0.9}}}]}";
   comp_verdict *v = judge(scores, design(samples, sizeof samples, EVEN), NULL, NULL);
   assert_string_equal(find(v, "mixing")->advice, find(v, "labels-lost")->advice);
-  assert_int_equal(comp_verdict_worst(v), COMP_LEVEL_PROBLEM);
+  assert_int_equal(comp_verdict_worst(v), COMP_FINDING_PROBLEM);
   comp_verdict_free(v);
 }
 
@@ -284,7 +285,7 @@ static void diagnosis(void **state) {
   assert_string_equal(level(v, "divergence"), "none"); /* what is well is not repeated */
   assert_string_equal(level(v, "symmetry"), "none");   /* there are no predictions */
   const comp_finding *f = find(v, "neighbours");
-  assert_int_equal(f->level, COMP_LEVEL_PROBLEM);
+  assert_int_equal(f->level, COMP_FINDING_PROBLEM);
   assert_string_equal(f->numbers[0].name, "share");
   assert_true(f->numbers[0].value == 0.25);
   assert_string_equal(f->labels[0], "x");
@@ -305,15 +306,15 @@ static void json_has_all(void **state) {
   char samples[1024];
   comp_verdict *v = judge("{\"kbet\": 0.6, \"s\": -0.2}", design(samples, sizeof samples, EVEN), NULL, NULL);
   json_t *list = json_loads(comp_verdict_json(v), 0, NULL);
-  assert_int_equal(json_array_size(list), comp_verdict_findings(v));
-  for (size_t i = 0; i < comp_verdict_findings(v); i++) {
-    const comp_finding *f = comp_verdict_finding(v, i);
+  assert_int_equal(json_array_size(list), comp_verdict_finding_count(v));
+  for (size_t i = 0; i < comp_verdict_finding_count(v); i++) {
+    const comp_finding *f = comp_verdict_finding_at(v, i);
     json_t *item = json_array_get(list, i);
     assert_string_equal(json_string_value(json_object_get(item, "id")), f->id);
-    assert_string_equal(json_string_value(json_object_get(item, "level")), comp_level_name(f->level));
+    assert_string_equal(json_string_value(json_object_get(item, "level")), comp_finding_level_name(f->level));
     assert_string_equal(json_string_value(json_object_get(item, "text")), f->text);
     assert_int_equal(json_object_size(json_object_get(item, "numbers")), f->n_numbers);
-    if (f->level >= COMP_LEVEL_CAUTION) assert_true(f->advice[0]);
+    if (f->level >= COMP_FINDING_CAUTION) assert_true(f->advice[0]);
   }
   json_decref(list);
   assert_error(comp_verdict_add(v, COMP_DOCUMENT_SCORES, "{"), COMP_ERR_FORMAT, "scores: line 1");

@@ -298,7 +298,7 @@ static comp_status measure(reading *r) {
       !comp__size_mul(&r->chunk_bytes, r->chunk_numbers, a->number.size) || r->chunk_bytes > UINT32_MAX)
     return comp__error(COMP_ERR_FORMAT, "%s has impossibly large chunks", a->where);
   r->capacity = r->chunk_bytes + slack;
-  r->n_scratches = (size_t)comp_context_threads(r->context);
+  r->n_scratches = (size_t)comp_context_thread_count(r->context);
   return comp__calloc(&r->scratches, r->n_scratches, sizeof *r->scratches);
 }
 

@@ -27,7 +27,7 @@ static void list_members(char *out, size_t size, hid_t file, const char *path) {
   comp__strings_release(&members);
 }
 
-comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp_read_options *options) {
+comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp__read_options *options) {
   char list[512];
   snprintf(out->x, sizeof out->x, "X");
   snprintf(out->var, sizeof out->var, "var");
@@ -121,7 +121,7 @@ static comp_status read_entry(comp_dataset *dataset, comp_context *context, hid_
     COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, which does not fit data of %zu x %zu", m.where, m.rows, m.cols,
                dataset->samples, dataset->features);
   COMP__TRY(comp__h5_matrix_read(&matrix, context, &m, 0, m.rows));
-  COMP__TRY(comp_dataset_set(dataset, slot, name, matrix));
+  COMP__TRY(comp_dataset_set_matrix(dataset, slot, name, matrix));
 done:
   comp__h5_matrix_close(&m);
   return status;
@@ -129,7 +129,7 @@ done:
 
 static comp_status read_slot(comp_dataset *dataset, comp_context *context, hid_t file, comp_slot slot,
                              const char *skipped) {
-  const char *path = slot == COMP_SLOT_LAYERS ? "layers" : "obsm", *why;
+  const char *path = comp_slot_name(slot), *why;
   comp__strings members = {0};
   hid_t group = H5I_INVALID_HID;
   comp_status status = COMP_OK;
@@ -181,7 +181,7 @@ done:
 }
 
 /* What a writer may copy as it is: tables in the layout of AnnData 0.8, and matrices. */
-static void mark_from_file(comp_dataset *dataset, hid_t file, const comp_read_options *options) {
+static void mark_from_file(comp_dataset *dataset, hid_t file, const comp__read_options *options) {
   if (!comp__h5ad_is_legacy(file, "obs") && comp__h5_find(file, "obs/__categories") == COMP__H5_NONE)
     comp__table_mark_file(dataset->obs);
   if (!options->raw && !comp__h5ad_is_legacy(file, "var") && comp__h5_find(file, "var/__categories") == COMP__H5_NONE)
@@ -192,7 +192,7 @@ static void mark_from_file(comp_dataset *dataset, hid_t file, const comp_read_op
 }
 
 static comp_status read_h5ad(comp_dataset **out, comp_context *context, const char *path,
-                             const comp_read_options *options) {
+                             const comp__read_options *options) {
   comp__h5_file file = COMP__H5_FILE_INIT;
   comp__h5ad_paths paths;
   comp_dataset *dataset = NULL;

@@ -9,8 +9,8 @@
 #define COMP_IO_H5_H5AD_H
 
 #include "comp/dataset.h"
-#include "comp/io.h"
 #include "io/h5/matrix.h"
+#include "io/options.h"
 
 /* Which matrix and table the options ask for: X, a layer, or raw. Paths in the file. */
 typedef struct comp__h5ad_paths {
@@ -19,7 +19,7 @@ typedef struct comp__h5ad_paths {
 } comp__h5ad_paths;
 
 /* An error when it is not there. */
-comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp_read_options *options);
+comp_status comp__h5ad_find_paths(comp__h5ad_paths *out, hid_t file, const comp__read_options *options);
 
 /* Whether the table (obs, var) is of the layout from before 0.7. */
 bool comp__h5ad_is_legacy(hid_t file, const char *table);

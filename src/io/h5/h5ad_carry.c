@@ -134,8 +134,8 @@ static bool is_old_categories(const carrying *c, const char *name) {
     return false;
   snprintf(column, sizeof column, "%.*s", (int)(length - tail), name);
   size_t obs = comp_table_find(c->dataset->obs, column), var = comp_table_find(c->dataset->var, column);
-  return (obs != COMP_NOT_FOUND && comp_table_kind(c->dataset->obs, obs) == COMP_COLUMN_CATEGORICAL) ||
-         (var != COMP_NOT_FOUND && comp_table_kind(c->dataset->var, var) == COMP_COLUMN_CATEGORICAL);
+  return (obs != COMP_NOT_FOUND && comp_table_column_kind(c->dataset->obs, obs) == COMP_COLUMN_CATEGORICAL) ||
+         (var != COMP_NOT_FOUND && comp_table_column_kind(c->dataset->var, var) == COMP_COLUMN_CATEGORICAL);
 }
 
 /* The members of a group that are not in the new file. `fits`: they can be kept at all. */

@@ -250,8 +250,8 @@ comp_status comp__h5ad_legacy_table(comp_table *out, comp_context *context, hid_
   records r;
   comp_status status;
   COMP__TRY(open_records(&r, context, file, table));
-  if (r.rows != comp_table_rows(out))
-    COMP__FAIL(COMP_ERR_FORMAT, "%s has %zu rows, not %zu", r.where, r.rows, comp_table_rows(out));
+  if (r.rows != comp_table_row_count(out))
+    COMP__FAIL(COMP_ERR_FORMAT, "%s has %zu rows, not %zu", r.where, r.rows, comp_table_row_count(out));
   for (int field = 1; field < r.fields; field++) COMP__TRY(add_field(out, context, &r, field, file));
 done:
   close_records(&r);
@@ -291,7 +291,7 @@ static comp_status add_obsm(comp_dataset *dataset, comp_context *context, const 
     COMP__TRY(read_field(r, field, type, matrix->values));
   else
     COMP__TRY(read_field(r, field, H5T_NATIVE_FLOAT, matrix->values));
-  status = comp_dataset_set(dataset, COMP_SLOT_OBSM, name, matrix);
+  status = comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, name, matrix);
   matrix = NULL; /* taken over */
 done:
   comp_matrix_free(matrix);
@@ -304,8 +304,9 @@ comp_status comp__h5ad_legacy_obsm(comp_dataset *dataset, comp_context *context,
   records r;
   comp_status status;
   COMP__TRY(open_records(&r, context, file, "obsm"));
-  if (r.rows != comp_dataset_samples(dataset))
-    COMP__FAIL(COMP_ERR_FORMAT, "obsm has %zu rows, but there are %zu samples", r.rows, comp_dataset_samples(dataset));
+  if (r.rows != comp_dataset_sample_count(dataset))
+    COMP__FAIL(COMP_ERR_FORMAT, "obsm has %zu rows, but there are %zu samples", r.rows,
+               comp_dataset_sample_count(dataset));
   for (int field = 0; field < r.fields; field++) COMP__TRY(add_obsm(dataset, context, &r, field));
 done:
   close_records(&r);

@@ -330,7 +330,7 @@ done:
 }
 
 comp_status comp__h5ad_read_table(comp_table *out, comp_context *context, hid_t file, const char *table) {
-  reading r = {out, context, H5I_INVALID_HID, table, comp_table_rows(out)};
+  reading r = {out, context, H5I_INVALID_HID, table, comp_table_row_count(out)};
   comp__strings columns = {0};
   char *index = NULL;
   comp_status status;

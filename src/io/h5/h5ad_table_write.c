@@ -59,10 +59,10 @@ done:
 static comp_status write_categorical(const writing *w) {
   comp__strings levels = {0};
   int32_t *codes = NULL;
-  size_t n = comp_table_levels(w->table, w->column);
+  size_t n = comp_table_level_count(w->table, w->column);
   comp_status status;
   for (size_t l = 0; l < n; l++) {
-    const char *level = comp_table_level(w->table, w->column, (int32_t)l);
+    const char *level = comp_table_level_name(w->table, w->column, (int32_t)l);
     COMP__TRY(comp__strings_append(&levels, level, strlen(level)));
   }
   COMP__TRY(comp__alloc(&codes, w->rows, sizeof *codes));
@@ -188,7 +188,7 @@ static comp_status write_column(const writing *w) {
   comp_status status = COMP_OK;
   if (w->name[0] == '\0' || w->name[0] == '/' || strcmp(w->name, ".") == 0)
     return comp__error(COMP_ERR_DATA, "a column cannot be called '%s' in an .h5ad file", w->name);
-  switch (comp_table_kind(w->table, w->column)) {
+  switch (comp_table_column_kind(w->table, w->column)) {
   case COMP_COLUMN_STRING:
     status = write_texts(w);
     break;
@@ -208,9 +208,9 @@ static comp_status write_column(const writing *w) {
 /* `all`: also the columns that are still what a file holds, which are there already otherwise. */
 static comp_status write_columns(comp_context *context, hid_t group, const comp_table *table, int level, bool all) {
   comp_status status = COMP_OK;
-  for (size_t i = 0; i < comp_table_columns(table) && status == COMP_OK; i++) {
+  for (size_t i = 0; i < comp_table_column_count(table) && status == COMP_OK; i++) {
     if (!all && comp__table_column_from_file(table, i)) continue;
-    writing w = {context, group, table, i, comp_table_name(table, i), comp_table_rows(table), level};
+    writing w = {context, group, table, i, comp_table_column_name(table, i), comp_table_row_count(table), level};
     status = write_column(&w);
   }
   return status;
@@ -226,8 +226,8 @@ comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char
   COMP__TRY(comp__h5_make_group(&group, file, path, "dataframe", "0.2.0"));
   COMP__TRY(comp__h5_put_text(group, "_index", index));
   COMP__TRY(comp__h5_write_texts(group, index, names));
-  for (size_t i = 0; table && i < comp_table_columns(table); i++)
-    COMP__TRY(comp__strings_append(&order, comp_table_name(table, i), strlen(comp_table_name(table, i))));
+  for (size_t i = 0; table && i < comp_table_column_count(table); i++)
+    COMP__TRY(comp__strings_append(&order, comp_table_column_name(table, i), strlen(comp_table_column_name(table, i))));
   COMP__TRY(comp__h5_put_texts(group, "column-order", &order));
   if (table) COMP__TRY(write_columns(context, group, table, compression, true));
 done:
@@ -261,12 +261,12 @@ comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char
   char *index = NULL;
   bool found;
   comp_status status = COMP_OK;
-  if (comp_table_columns(table) == 0) return COMP_OK;
+  if (comp_table_column_count(table) == 0) return COMP_OK;
   COMP__TRY(comp__h5_open_group(&group, file, path));
   COMP__TRY(comp__h5ad_index_name(&index, group));
   COMP__TRY(comp__h5_get_texts(&order, &found, group, "column-order"));
-  for (size_t i = 0; i < comp_table_columns(table); i++) {
-    const char *name = comp_table_name(table, i);
+  for (size_t i = 0; i < comp_table_column_count(table); i++) {
+    const char *name = comp_table_column_name(table, i);
     if (comp__table_column_from_file(table, i)) continue;
     if (strcmp(name, index) == 0 || strcmp(name, "__categories") == 0)
       COMP__FAIL(COMP_ERR_DATA, "a new column cannot be called '%s': that name is taken", name);

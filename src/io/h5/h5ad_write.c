@@ -42,7 +42,7 @@ done:
 }
 
 comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                             const comp_write_options *options) {
+                             const comp__write_options *options) {
   (void)name;
   comp__h5ad_writer *writer = NULL;
   comp__h5ad_tables tables = {&dataset->obs_names, dataset->obs, &dataset->var_names, dataset->var, dataset->record};
@@ -129,7 +129,7 @@ done:
 
 comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results, const char *in_path,
                               const char *out_path) {
-  static const comp_write_options defaults = COMP_WRITE_OPTIONS_INIT;
+  const comp__write_options defaults = comp__write_defaults();
   comp__h5ad_writer *writer = NULL;
   size_t features;
   comp_status status;

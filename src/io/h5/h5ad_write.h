@@ -2,9 +2,9 @@
 #ifndef COMP_IO_H5_H5AD_WRITE_H
 #define COMP_IO_H5_H5AD_WRITE_H
 
-#include "comp/io.h"
 #include "io/h5/h5.h"
 #include "io/h5/h5ad_writer.h"
+#include "io/options.h"
 
 /* A writer on a file that the caller names and keeps: a new one, or one that exists and is changed (a matrix that is
  * added then replaces one of its name). It should be freed via comp__h5ad_writer_free(), which leaves the file. */
@@ -43,6 +43,6 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
 
 /* Writes a data set whole: the slot of the format table. */
 comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
-                             const comp_write_options *options);
+                             const comp__write_options *options);
 
 #endif

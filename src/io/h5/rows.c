@@ -12,7 +12,7 @@
 struct comp__rows {
   char *path;
   char *layer; /* copy of options.layer, which the caller may free */
-  comp_read_options options;
+  comp__read_options options;
   comp__h5_file file;
   comp__tenx tenx;
   comp__h5_matrix matrix;
@@ -29,8 +29,8 @@ static comp_status open_matrix(comp__rows *rows, comp_context *context) {
 }
 
 comp_status comp__rows_open(comp__rows **out, comp_context *context, const char *path,
-                            const comp_read_options *options) {
-  static const comp_read_options defaults = COMP_READ_OPTIONS_INIT;
+                            const comp__read_options *options) {
+  static const comp__read_options defaults = {0};
   comp__rows *rows = NULL;
   comp_status status;
   *out = NULL;
@@ -69,13 +69,13 @@ comp_matrix_kind comp__rows_kind(const comp__rows *rows) {
 
 /* The names are not kept, so the error of a bad value reads them now. */
 static comp_status name_bad_value(comp_context *context, const comp__rows *rows, size_t row, size_t col) {
-  comp_read_options options = rows->options;
+  comp__read_options options = rows->options;
   comp_dataset *names;
   options.skip_x = options.skip_slots = true;
   const comp__format *format = rows->tenx.group >= 0 ? &comp__format_tenx_h5 : &comp__format_h5ad;
   comp_status status = format->read(&names, context, rows->path, &options);
   if (status != COMP_OK) return status;
-  if (row < comp_dataset_samples(names) && col < comp_dataset_features(names))
+  if (row < comp_dataset_sample_count(names) && col < comp_dataset_feature_count(names))
     status = comp__format_bad_value(names, row, col);
   else
     status = comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row + 1, col + 1);

@@ -137,7 +137,7 @@ static comp_status flush(comp_context *context, comp__h5_sink *sink) {
   COMP__TRY(comp__check_interrupt(context));
   memset(sink->buffer + used, 0, chunks * chunk_bytes - used);
   if (sink->level > 0) {
-    if (!sink->packer) COMP__TRY(packer_new(&sink->packer, sink, (size_t)comp_context_threads(context)));
+    if (!sink->packer) COMP__TRY(packer_new(&sink->packer, sink, (size_t)comp_context_thread_count(context)));
     sink->packer->from = sink->buffer;
     COMP__TRY(comp__parallel_try(context, chunks, 1, pack_chunks, sink->packer));
   }

@@ -147,7 +147,7 @@ done:
 }
 
 static comp_status read_tenx(comp_dataset **out, comp_context *context, const char *path,
-                             const comp_read_options *options) {
+                             const comp__read_options *options) {
   comp__h5_file file = COMP__H5_FILE_INIT;
   comp__tenx tenx = {H5I_INVALID_HID, false};
   comp__strings obs = {0}, var = {0};

@@ -1,0 +1,59 @@
+/* options.c: the tables of the kinds "read" and "write". */
+#include "io/options.h"
+
+#define READ(member) COMP__FIELD(comp__read_options, member), .group = "Input"
+static const comp_option read_rows[] = {
+    {"metadata", .type = COMP_OPTION_FILE, READ(metadata), .metavar = "FILE",
+     .help = "a table whose columns are joined to the samples by name"},
+    {"layer", .type = COMP_OPTION_TEXT, READ(layer), .metavar = "NAME", .help = "take this layer in place of X"},
+    {"raw", .type = COMP_OPTION_BOOL, READ(raw), .help = "take raw/X with its features in place of X"},
+    {"transpose", .type = COMP_OPTION_BOOL, READ(transpose), .help = "a text table has features as rows"},
+    {"no-header", .type = COMP_OPTION_BOOL, READ(no_header), .help = "a text table has no line of column names"},
+    {"names", .type = COMP_OPTION_TEXT, READ(names), .metavar = "A,B,...",
+     .help = "column names of a text table, which has no line of them"},
+    {"missing", .type = COMP_OPTION_TEXT, READ(missing), .metavar = "A,B,...",
+     .help = "further text that means a missing value in a text table, such as '?'"},
+    {"comment", .type = COMP_OPTION_TEXT, READ(comment), .metavar = "C",
+     .help = "lines of a text table that start with this character are skipped"},
+    {"skip-x", .type = COMP_OPTION_BOOL, READ(skip_x), .help = "read names and tables only: there is no X then"},
+    {"skip-slots", .type = COMP_OPTION_BOOL, READ(skip_slots), .help = "leave layers and obsm out"},
+    {0},
+};
+
+/* Names are of no use to a table that has a line of them. */
+static comp_status finish_read(void *out, const comp_options *options) {
+  comp__read_options *o = out;
+  (void)options;
+  if (o->names) o->no_header = true;
+  return COMP_OK;
+}
+
+const comp__options_kind comp__read_kind = {
+    .name = "read",
+    .summary = "how a data file is read",
+    .size = sizeof(comp__read_options),
+    .rows = read_rows,
+    .finish = finish_read,
+};
+
+#define WRITE(member) COMP__FIELD(comp__write_options, member)
+static const comp_option write_rows[] = {
+    {"compression", .type = COMP_OPTION_INT, WRITE(compression), .metavar = "N", .value = "4", .max = 9,
+     .help = "gzip level of an .h5ad, 0 (none) to 9"},
+    {"carry-from", .type = COMP_OPTION_FILE, WRITE(carry_from), .metavar = "FILE",
+     .help = "an .h5ad: what the data set does not hold (uns, ...) is copied from it to the new .h5ad"},
+    {0},
+};
+
+const comp__options_kind comp__write_kind = {
+    .name = "write",
+    .summary = "how a data file is written",
+    .size = sizeof(comp__write_options),
+    .rows = write_rows,
+};
+
+comp__write_options comp__write_defaults(void) {
+  comp__write_options options;
+  comp__options_defaults(&options, &comp__write_kind);
+  return options;
+}

@@ -1,0 +1,44 @@
+/*
+ * options.h: how a data file is read and written: the kinds "read" and "write".
+ */
+#ifndef COMP_IO_OPTIONS_H
+#define COMP_IO_OPTIONS_H
+
+#include "comp/io.h"
+#include "core/options.h"
+
+/* All zero: the defaults. */
+typedef struct comp__read_options {
+  const char *metadata; /* a .csv/.tsv table whose columns are joined to obs by sample name; NULL: none */
+  const char *layer;    /* read this layer as X; NULL: X itself */
+  bool raw;             /* read raw/X (and raw/var) instead of X */
+  bool skip_x;          /* names and tables only: comp_dataset_x() is NULL */
+  bool skip_slots;      /* leave layers and obsm out */
+  bool transpose;       /* a text table holds features as rows, samples as columns */
+  bool no_header;       /* a text table has no line of column names */
+  const char *names;    /* column names for a text table without a header, separated by commas; NULL: "0", "1", ... */
+  const char *missing;  /* further text that means a missing value, separated by commas, such as "?" */
+  char comment;         /* lines of a text table that start with this are skipped; 0: none */
+} comp__read_options;
+
+typedef struct comp__write_options {
+  const char *carry_from; /* .h5ad only: what the data set does not hold (uns, ...) is copied from this .h5ad file;
+                             NULL: nothing */
+  int compression;        /* .h5ad only: gzip level 0 .. 9 */
+} comp__write_options;
+
+extern const comp__options_kind comp__read_kind, comp__write_kind;
+
+comp__write_options comp__write_defaults(void);
+
+/* As the public functions (comp/io.h), whose names have one '_'. NULL: the defaults. */
+comp_status comp__dataset_read(comp_dataset **out, comp_context *context, const char *path,
+                               const comp__read_options *options);
+comp_status comp__table_read(comp_table **out, comp_context *context, const char *path,
+                             const comp__read_options *options);
+comp_status comp__dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
+                                const comp__write_options *options);
+comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                 const char *out_path, const comp__read_options *options);
+
+#endif
