@@ -50,7 +50,7 @@ COMP_API comp_status comp_scores_run(comp_scores **out, comp_context *context, c
 /* NULL is allowed. */
 COMP_API void comp_scores_free(comp_scores *scores);
 
-/* All of it as one JSON object, with the findings; text owned by the scores. */
+/* All of it as one JSON object, with the findings: text that ends with a line break, owned by the scores. */
 COMP_API const char *comp_scores_json(const comp_scores *scores);
 
 /* Whether X of the data set will be needed. Checks the options. */

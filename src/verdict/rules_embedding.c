@@ -65,7 +65,8 @@ void comp__rule_mixing(comp__judge *j) {
   comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
   char text[256], name[160] = "";
   if (embedding) snprintf(name, sizeof name, " in %.100s", embedding);
-  put_measures(text, sizeof text, within ? "m-kBET" : "kBET", kbet, before, within ? "s~" : "local silhouette", s);
+  put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, before, within ? "s~" : "local silhouette",
+               s);
   comp__find(j, level, level == COMP_FINDING_OK ? "" : "Train longer (--epochs) or raise --gamma.",
              "%s'%s' is %s%s: %s; 0 is best.", within ? "Within labels, " : "", condition,
              level == COMP_FINDING_OK        ? "well mixed"
@@ -185,7 +186,7 @@ static const comp__read_score *find_nmi(const comp__judge *j, const char *embedd
 /* By cLISI, or by NMI of one way to cluster; false when neither is known before and after. */
 static bool judge_summaries(comp__judge *j, const char *embedding) {
   double after = score(j, "clisi", embedding), before = score_before(j, "clisi");
-  const char *name = "cLISI";
+  const char *name = comp__score_title("clisi", false);
   comp_finding_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
   if (isnan(before - after)) {
     const comp__read_score *now = find_nmi(j, embedding, NULL);
