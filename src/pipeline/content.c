@@ -3,20 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/digest.h"
 #include "core/sha256.h"
 #include "pipeline/job.h"
 
 static const char *const slots[] = {[COMP_SLOT_OBSM] = "obsm", [COMP_SLOT_LAYERS] = "layers"};
 enum { SLOTS = sizeof slots / sizeof *slots };
-
-uint64_t comp__mix(uint64_t seed, const void *data, size_t size) {
-  comp__digest digest;
-  comp__digest_init(&digest);
-  comp__digest_add(&digest, &seed, sizeof seed);
-  comp__digest_add(&digest, data, size);
-  return comp__digest_end(&digest);
-}
 
 uint64_t comp__mix_text(uint64_t seed, const char *text) {
   return text ? comp__mix(seed, text, strlen(text) + 1) : comp__mix(seed, "\1", 2);

@@ -24,6 +24,7 @@
 #include "comp/dataset.h"
 #include "comp/task.h"
 #include "comp/train.h"
+#include "core/digest.h"
 #include "pipeline/options.h"
 
 /* The rows of the table of steps, in their order. */
@@ -214,8 +215,7 @@ bool comp__run_made(const comp__job *job, const char *name);
 
 /* ---- content.c: fingerprints ---- */
 
-/* Mixes bytes or a text (NULL is one, too) into a fingerprint. */
-uint64_t comp__mix(uint64_t seed, const void *data, size_t size);
+/* Mixes a text (NULL is one, too) into a fingerprint, as comp__mix() does bytes. */
 uint64_t comp__mix_text(uint64_t seed, const char *text);
 
 /* 16 digits. */
