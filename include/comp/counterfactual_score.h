@@ -51,7 +51,8 @@
 
 #include <stddef.h>
 
-#include "comp/dataset.h"
+#include "comp/metrics.h"
+#include "comp/table.h"
 
 typedef struct comp_counterfactual_score comp_counterfactual_score;
 
@@ -63,8 +64,10 @@ typedef enum comp_predictor {
   COMP_PREDICTORS
 } comp_predictor;
 
-/* "prediction", "no change", "mean shift"; NULL: there is no such value. Parsing an unknown name is an error. */
+/* "prediction", "no change", "mean shift"; and in documents: "prediction", "no_change", "mean_shift". NULL: there is no
+ * such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_predictor_name(comp_predictor predictor);
+COMP_API const char *comp_predictor_key(comp_predictor predictor);
 COMP_API comp_status comp_predictor_parse(comp_predictor *out, const char *name);
 
 /* NaN: not defined, or not asked for. */
@@ -93,11 +96,9 @@ COMP_API const comp_counterfactual_label *comp_counterfactual_score_label_at(con
                                                                              size_t index);
 COMP_API const comp_counterfactual_label *comp_counterfactual_score_mean(const comp_counterfactual_score *score);
 
-/* The members of comp_counterfactual_values by number, for whoever prints them: a name such as "r_all", what it is in
- * one sentence, and the value. */
+/* The members of comp_counterfactual_values by number: what is known of each (NULL past the last), and its value. */
 COMP_API size_t comp_counterfactual_measure_count(void);
-COMP_API const char *comp_counterfactual_measure_name(size_t measure);
-COMP_API const char *comp_counterfactual_measure_summary(size_t measure);
+COMP_API const comp_score_metric *comp_counterfactual_measure_at(size_t measure);
 COMP_API double comp_counterfactual_measure_value(const comp_counterfactual_values *values, size_t measure);
 
 /* As a table: a row for each label and predictor, then the mean; columns label, predictor, n_from, n_to, and the

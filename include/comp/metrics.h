@@ -10,25 +10,36 @@
 
 #include "comp/status.h"
 
-typedef enum comp_better { COMP_BETTER_LOWER, COMP_BETTER_HIGHER, COMP_BETTER_ZERO } comp_better;
+/* Which values are better; unknown only of scores that other programs wrote. */
+typedef enum comp_better { COMP_BETTER_UNKNOWN, COMP_BETTER_LOWER, COMP_BETTER_HIGHER, COMP_BETTER_ZERO } comp_better;
 
-/* "lower", "higher", "zero"; NULL: there is no such value. Parsing an unknown name is an error. */
+/* "", "lower", "higher", "zero"; NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_better_name(comp_better better);
 COMP_API comp_status comp_better_parse(comp_better *out, const char *name);
 
 /* What is known of a metric before it is computed. */
 typedef struct comp_score_metric {
-  const char *name;    /* as in the list of options: "kbet" */
-  const char *family;  /* "paper", "batch" and "bio" (after scib-metrics), "total", "other" */
-  const char *summary; /* one sentence */
+  const char *name;    /* as in the list of options, and in documents: "m_kbet" */
+  const char *title;   /* as people write it: "m-kBET" */
+  const char *brief;   /* the same for a narrow place; NULL: the title */
+  const char *family;  /* "paper", "batch" and "bio" (after scib-metrics), "total", "other"; "counterfactual" */
+  const char *summary; /* what it is, in one sentence */
+  const char *help;    /* how to read it; NULL: the summary says it */
   comp_better better;
   double min, max; /* the values that it can have */
   bool needs_label;
 } comp_score_metric;
 
-/* All metrics that this build has; NULL past the last. */
+/* All metrics of embeddings that this build has; NULL past the last. */
 COMP_API size_t comp_score_known_count(void);
 COMP_API const comp_score_metric *comp_score_known_at(size_t index);
+
+/* The metric of that name, also one of predictions (comp/counterfactual_score.h). Letters and digits alone count:
+ * "m-kBET" is m_kbet. NULL: there is none. */
+COMP_API const comp_score_metric *comp_score_known_find(const char *name);
+
+/* The title of a family of metrics, "Mixing of conditions"; NULL: there is none of that name. */
+COMP_API const char *comp_score_family_title(const char *family);
 
 /* A value of one label, one condition, or both. */
 typedef struct comp_score_part {

@@ -18,19 +18,6 @@ typedef struct table {
 
 enum { NAME_WIDTH = 24, VALUE_WIDTH = 10, PREDICTOR_WIDTH = 12 };
 
-static const char *family_title(const char *family) {
-  static const struct {
-    const char *family, *title;
-  } titles[] = {{"paper", "Mixing of conditions"},
-                {"batch", "Mixing of conditions, after scib-metrics"},
-                {"bio", "Labels kept apart, after scib-metrics"},
-                {"total", "Totals, after scib-metrics"},
-                {"other", "Other"}};
-  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-    if (strcmp(titles[i].family, family) == 0) return titles[i].title;
-  return family;
-}
-
 static const char *arrow(comp_better better) {
   return better == COMP_BETTER_LOWER ? "\u2193" : better == COMP_BETTER_HIGHER ? "\u2191" : "\u21920";
 }
@@ -126,7 +113,7 @@ static void print_scores(const table *r) {
   const char *family = "";
   for (size_t m = 0; m < comp_score_metric_count(r->score); m++) {
     const comp_score_metric *metric = comp_score_metric_at(r->score, m);
-    if (strcmp(metric->family, family) != 0) puts(family_title(metric->family));
+    if (strcmp(metric->family, family) != 0) puts(comp_score_family_title(metric->family));
     family = metric->family;
     put_metric(r, m);
   }
@@ -145,12 +132,13 @@ static void print_counterfactual_label(const table *r, const comp_counterfactual
       known = known || !isnan(comp_counterfactual_measure_value(&label->values[p], m));
     if (!known) continue;
     char name[80];
-    snprintf(name, sizeof name, "  %s", comp_counterfactual_measure_name(m));
+    const comp_score_metric *measure = comp_counterfactual_measure_at(m);
+    snprintf(name, sizeof name, "  %s", measure->name);
     put_name(name, NAME_WIDTH + 2);
     for (int p = 0; p < COMP_PREDICTORS; p++)
       put_value(comp_counterfactual_measure_value(&label->values[p], m), PREDICTOR_WIDTH);
     putchar('\n');
-    if (r->verbose) printf("    %s\n", comp_counterfactual_measure_summary(m));
+    if (r->verbose) printf("    %s\n", measure->summary);
   }
 }
 

@@ -45,10 +45,11 @@ static double balanced(const outcome *o, const int32_t *truth) {
   return sum / (double)o->n_levels;
 }
 
-static void score(comp__score *out, outcome *o, size_t permutations, comp_classifier_kind kind, uint64_t seed) {
+static void score(comp__classifier_score *out, outcome *o, size_t permutations, comp_classifier_kind kind,
+                  uint64_t seed) {
   size_t right = 0, reached = 0;
   for (size_t i = 0; i < o->m; i++) right += o->truth[i] == o->said[i];
-  *out = (comp__score){true, (double)right / (double)o->m, balanced(o, o->truth), NAN};
+  *out = (comp__classifier_score){true, (double)right / (double)o->m, balanced(o, o->truth), NAN};
   if (permutations == 0) return;
   memcpy(o->shuffled, o->truth, o->m * sizeof *o->truth);
   for (size_t t = 0; t < permutations; t++) {
@@ -64,9 +65,9 @@ static void score(comp__score *out, outcome *o, size_t permutations, comp_classi
   out->p = (double)(1 + reached) / (double)(1 + permutations);
 }
 
-static comp_status try_kind(comp__score *out, comp_context *context, const comp_matrix *z, const int32_t *train,
-                            const int32_t *test, int32_t *said, outcome *o, comp_classifier_kind kind,
-                            size_t permutations, uint64_t seed) {
+static comp_status try_kind(comp__classifier_score *out, comp_context *context, const comp_matrix *z,
+                            const int32_t *train, const int32_t *test, int32_t *said, outcome *o,
+                            comp_classifier_kind kind, size_t permutations, uint64_t seed) {
   comp_classifier *classifier;
   comp_status status = comp_classifier_fit(&classifier, context, kind, z, train, o->n_levels, seed);
   if (status != COMP_OK) return status;

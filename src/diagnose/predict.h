@@ -12,16 +12,17 @@
 
 #include "comp/classify.h"
 
-typedef struct comp__score {
+/* What one classifier made of the tested half. */
+typedef struct comp__classifier_score {
   bool done;
   double accuracy, balanced; /* balanced: mean over groups of the share of their samples that were found */
   double p;                  /* of the balanced accuracy */
-} comp__score;
+} comp__classifier_score;
 
 /* Zero-initialise to start. */
 typedef struct comp__prediction_check {
   bool done; /* false: too few samples of too few groups */
-  comp__score scores[COMP_CLASSIFIER_KINDS];
+  comp__classifier_score scores[COMP_CLASSIFIER_KINDS];
   double majority;          /* accuracy of always saying the commonest group */
   size_t samples, n_levels; /* tested samples, and groups */
   size_t best;              /* the classifier with the largest balanced accuracy */

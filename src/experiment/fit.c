@@ -274,7 +274,7 @@ static comp_status add_values(comp__figures *out, const char *row, const comp_co
   for (size_t m = 0; m < comp_counterfactual_measure_count(); m++)
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
       char column[sizeof out->items->column];
-      const char *name = comp_counterfactual_measure_name(m);
+      const char *name = comp_counterfactual_measure_at(m)->name;
       if (strcmp(name, wanted[w]) != 0) continue;
       snprintf(column, sizeof column, mean ? "%s" : "%s/%s", name, label->label);
       comp_status status = comp__figures_add(out, row, column, comp_counterfactual_measure_value(values, m));

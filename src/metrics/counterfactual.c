@@ -25,46 +25,85 @@ struct comp_counterfactual_score {
   comp_counterfactual_label mean;
 };
 
+/* ---- The three predictions ---- */
+
 static const char *const predictor_names[] = {"prediction", "no change", "mean shift", NULL};
 COMP__ENUM_NAMES(comp_predictor, predictor_names, "predictor")
+
+const char *comp_predictor_key(comp_predictor predictor) {
+  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
+  return (unsigned)predictor < COMP_PREDICTORS ? keys[predictor] : NULL;
+}
 
 /* ---- The measures, by number ---- */
 
 typedef struct measure_row {
-  const char *name, *summary;
-  size_t offset;
+  comp_score_metric info;
+  size_t offset; /* of its value */
 } measure_row;
 
+#define FAMILY     "counterfactual"
+#define LOWER      COMP_BETTER_LOWER
+#define HIGHER     COMP_BETTER_HIGHER
+#define AT(member) offsetof(comp_counterfactual_values, member)
+static const char CHANGE_HELP[] =
+    "Pearson's r of the predicted change with the real change: predicting no change gives no credit here.";
+static const char R2_HELP[] = "Share of the variance between genes that the prediction explains.";
+static const char SINGLE_HELP[] =
+    "Root of the mean squared error of single samples, where it is known what they would be.";
+
+/* clang-format off */
 static const measure_row measures[] = {
-    {"r_all", "Pearson correlation of predicted and real means, all genes",
-     offsetof(comp_counterfactual_values, r_all)},
-    {"mse_all", "mean squared difference of the means, all genes", offsetof(comp_counterfactual_values, mse_all)},
-    {"r2_all", "share of the real means' variance that is predicted, all genes",
-     offsetof(comp_counterfactual_values, r2_all)},
-    {"r_change_all", "Pearson correlation of predicted and real changes from control, all genes",
-     offsetof(comp_counterfactual_values, r_change_all)},
-    {"r_de", "as r_all, over the genes that differ most", offsetof(comp_counterfactual_values, r_de)},
-    {"mse_de", "as mse_all, over the genes that differ most", offsetof(comp_counterfactual_values, mse_de)},
-    {"r2_de", "as r2_all, over the genes that differ most", offsetof(comp_counterfactual_values, r2_de)},
-    {"r_change_de", "as r_change_all, over the genes that differ most",
-     offsetof(comp_counterfactual_values, r_change_de)},
-    {"e_distance",
-     "energy distance of predicted and real samples, all genes: twice the mean distance between the two, less the mean "
-     "distances within each; 0 when they spread alike, and lower is better",
-     offsetof(comp_counterfactual_values, e_distance)},
-    {"rmse_truth", "error of single samples against the truth layer", offsetof(comp_counterfactual_values, rmse_truth)},
-    {"rmse_pair", "error of single samples against their real pair", offsetof(comp_counterfactual_values, rmse_pair)},
+    {{"r_all", "r of means, all genes", "r of means, all", FAMILY,
+      "Pearson correlation of predicted and real means, all genes",
+      "Pearson's r over all genes between the mean of real and of predicted samples of a condition.",
+      HIGHER, -1, 1, false}, AT(r_all)},
+    {{"mse_all", "MSE, all genes", "MSE, all", FAMILY,
+      "mean squared difference of the means, all genes",
+      "Mean squared error of the predicted mean over all genes.",
+      LOWER, 0, INFINITY, false}, AT(mse_all)},
+    {{"r2_all", "R\u00b2, all genes", "R\u00b2, all", FAMILY,
+      "share of the real means' variance that is predicted, all genes", R2_HELP,
+      HIGHER, -INFINITY, 1, false}, AT(r2_all)},
+    {{"r_change_all", "r of the change, all genes", "r of the change, all", FAMILY,
+      "Pearson correlation of predicted and real changes from control, all genes", CHANGE_HELP,
+      HIGHER, -1, 1, false}, AT(r_change_all)},
+    {{"r_de", "r of means, genes that differ most", "r of means, most differing", FAMILY,
+      "as r_all, over the genes that differ most",
+      "Pearson's r over the genes that differ most between the conditions (the highest test statistics: genes that are "
+      "higher in the target condition): the harder test.",
+      HIGHER, -1, 1, false}, AT(r_de)},
+    {{"mse_de", "MSE, genes that differ most", "MSE, most differing", FAMILY,
+      "as mse_all, over the genes that differ most",
+      "Mean squared error of the predicted mean over the genes that differ most.",
+      LOWER, 0, INFINITY, false}, AT(mse_de)},
+    {{"r2_de", "R\u00b2, genes that differ most", "R\u00b2, most differing", FAMILY,
+      "as r2_all, over the genes that differ most", R2_HELP,
+      HIGHER, -INFINITY, 1, false}, AT(r2_de)},
+    {{"r_change_de", "r of the change, genes that differ most", "r of the change, most differing", FAMILY,
+      "as r_change_all, over the genes that differ most", CHANGE_HELP,
+      HIGHER, -1, 1, false}, AT(r_change_de)},
+    {{"e_distance", "energy distance", NULL, FAMILY,
+      "energy distance of predicted and real samples, all genes: twice the mean distance between the two, less the mean "
+      "distances within each; 0 when they spread alike, and lower is better",
+      "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
+      "less than real samples do, which counts against them here.",
+      LOWER, 0, INFINITY, false}, AT(e_distance)},
+    {{"rmse_truth", "error of single samples against the truth", "error of single samples, truth", FAMILY,
+      "error of single samples against the truth layer", SINGLE_HELP,
+      LOWER, 0, INFINITY, false}, AT(rmse_truth)},
+    {{"rmse_pair", "error of single samples against their pair", "error of single samples, pairs", FAMILY,
+      "error of single samples against their real pair", SINGLE_HELP,
+      LOWER, 0, INFINITY, false}, AT(rmse_pair)},
 };
+/* clang-format on */
 enum { MEASURES = sizeof measures / sizeof *measures };
 
 size_t comp_counterfactual_measure_count(void) {
   return MEASURES;
 }
-const char *comp_counterfactual_measure_name(size_t measure) {
-  return measure < MEASURES ? measures[measure].name : NULL;
-}
-const char *comp_counterfactual_measure_summary(size_t measure) {
-  return measure < MEASURES ? measures[measure].summary : NULL;
+const comp_score_metric *comp_counterfactual_measure_at(size_t measure) {
+  return measure < MEASURES ? &measures[measure].info : NULL;
 }
 
 static double *member(comp_counterfactual_values *values, size_t measure) {
@@ -656,7 +695,7 @@ comp_status comp_counterfactual_score_table(comp_table **out, const comp_counter
   for (size_t m = 0; m < MEASURES; m++) {
     for (size_t i = 0; i < rows; i++)
       numbers[i] = comp_counterfactual_measure_value(&nth(s, i / COMP_PREDICTORS)->values[i % COMP_PREDICTORS], m);
-    COMP__TRY(comp_table_add_numbers(table, measures[m].name, numbers, false));
+    COMP__TRY(comp_table_add_numbers(table, measures[m].info.name, numbers, false));
   }
   *out = table;
   table = NULL;
@@ -668,16 +707,15 @@ done:
 }
 
 static json_t *label_json(const comp_counterfactual_label *l) {
-  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
   json_t *object = json_pack("{s:s, s:I, s:I, s:I}", "label", l->label, "n_from", (json_int_t)l->n_from, "n_to",
                              (json_int_t)l->n_to, "n_pairs", (json_int_t)l->n_pairs);
   for (int p = 0; object && p < COMP_PREDICTORS; p++) {
     json_t *values = json_object();
     for (size_t m = 0; values && m < MEASURES; m++) {
       double value = comp_counterfactual_measure_value(&l->values[p], m);
-      json_object_set_new(values, measures[m].name, isfinite(value) ? json_real(value) : json_null());
+      json_object_set_new(values, measures[m].info.name, isfinite(value) ? json_real(value) : json_null());
     }
-    json_object_set_new(object, keys[p], values);
+    json_object_set_new(object, comp_predictor_key((comp_predictor)p), values);
   }
   return object;
 }

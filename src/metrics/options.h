@@ -6,6 +6,7 @@
 #define COMP_METRICS_OPTIONS_H
 
 #include "comp/counterfactual_score.h"
+#include "comp/dataset.h"
 #include "comp/metrics.h"
 #include "neighbors/options.h"
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
@@ -41,48 +42,59 @@ static comp_status append_names(comp__strings *out, const char *const *names, si
   return COMP_OK;
 }
 
-static const char *const FAMILIES[] = {"paper", "batch", "bio", "total", "other", "scib", "all"};
-enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
-
-static const char *metric_or_family(const void *user, size_t i) {
-  (void)user;
-  return i < N_FAMILIES ? FAMILIES[i] : comp__metric_at(i - N_FAMILIES)->info.name;
-}
+/* Names that stand for several families. */
+static const char *const groups[] = {"scib", "all"};
+enum { N_GROUPS = sizeof groups / sizeof *groups };
 
 static bool in_family(const comp__metric *metric, const char *name) {
   const char *family = metric->info.family;
   if (strcmp(name, "all") == 0 || strcmp(name, family) == 0) return true;
-  return strcmp(name, "scib") == 0 && strcmp(family, "paper") != 0 && strcmp(family, "other") != 0;
+  const comp__metric_family *row = comp__metric_family_find(family);
+  return strcmp(name, "scib") == 0 && row && row->scib;
 }
 
-/* A total brings what it is the mean of. */
-static bool in_total_of(const comp__metric *metric, const char *name) {
-  if (!metric->in_total || strncmp(name, "total", 5) != 0) return false;
-  return strcmp(name, "total") == 0 || strcmp(name + 6, metric->info.family) == 0;
+static bool is_total_of(const comp__metric *total, const comp__metric *metric) {
+  return total->total_of && metric->in_total && strstr(total->total_of, metric->info.family);
+}
+
+/* The known name nearest to one that is not; NULL when none is near. */
+static const char *nearest_name(const char *name) {
+  comp_suggest search = {.word = name};
+  for (size_t i = 0; comp__metric_family_at(i); i++) comp_suggest_offer(&search, comp__metric_family_at(i)->name);
+  for (size_t i = 0; i < N_GROUPS; i++) comp_suggest_offer(&search, groups[i]);
+  for (size_t i = 0; i < comp__metrics_count(); i++) comp_suggest_offer(&search, comp__metric_at(i)->info.name);
+  return search.best;
 }
 
 enum { NOT_CHOSEN, CHOSEN_BY_FAMILY, CHOSEN_BY_NAME };
 
-/* how [metrics]: whether and how each metric of the table is asked for. */
+/* The metric of that name; NULL: it is none. */
+static const comp__metric *find_metric(const char *name) {
+  for (size_t m = 0; m < comp__metrics_count(); m++)
+    if (strcmp(comp__metric_at(m)->info.name, name) == 0) return comp__metric_at(m);
+  return NULL;
+}
+
+/* how [metrics]: whether and how each metric of the table is asked for. A total brings what it is the mean of. */
 static comp_status choose(char *how, const comp__score_options *o) {
   static const char *const usual[] = {"paper"};
   const char *const *names = o->n_metrics ? o->metrics : usual;
   const size_t n = o->n_metrics ? o->n_metrics : 1;
   memset(how, NOT_CHOSEN, comp__metrics_count());
   for (size_t i = 0; i < n; i++) {
-    const char *name = names[i];
-    bool found = false;
-    if (!name[0]) return comp__error(COMP_ERR_ARGUMENT, "metrics: a name is empty");
+    const comp__metric *named = find_metric(names[i]);
+    bool found = named != NULL;
+    if (!names[i][0]) return comp__error(COMP_ERR_ARGUMENT, "metrics: a name is empty");
     for (size_t m = 0; m < comp__metrics_count(); m++) {
       const comp__metric *metric = comp__metric_at(m);
-      bool itself = strcmp(metric->info.name, name) == 0;
-      if (itself) how[m] = CHOSEN_BY_NAME;
-      if (!how[m] && (in_family(metric, name) || in_total_of(metric, name))) how[m] = CHOSEN_BY_FAMILY;
-      found = found || itself || in_family(metric, name);
+      bool family = in_family(metric, names[i]);
+      if (metric == named) how[m] = CHOSEN_BY_NAME;
+      if (!how[m] && (family || (named && is_total_of(named, metric)))) how[m] = CHOSEN_BY_FAMILY;
+      found = found || family;
     }
     if (found) continue;
-    const char *nearest = comp__nearest_name(name, N_FAMILIES + comp__metrics_count(), metric_or_family, NULL);
-    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s%s%s", name,
+    const char *nearest = nearest_name(names[i]);
+    return comp__error(COMP_ERR_ARGUMENT, "metrics: there is no metric '%s'%s%s%s", names[i],
                        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   return COMP_OK;

@@ -60,17 +60,30 @@ typedef struct comp__scoring {
 
 enum { COMP__K_NONE = 0, COMP__K_OPTION = 1, COMP__LISI_NEIGHBORS = 90, COMP__GRAPH_NEIGHBORS = 15 };
 
+/* A row of the table: all that is known of a metric. */
 typedef struct comp__metric {
   comp_score_metric info;
-  size_t k;      /* of the neighbours that it takes from the whole view: COMP__K_OPTION: options.k */
-  bool in_total; /* whether it is part of its family's total */
-  bool before;   /* whether it compares with the data as it was (options.before) */
+  size_t k;             /* of the neighbours that it takes from the whole view: COMP__K_OPTION: options.k */
+  bool in_total;        /* whether it is part of its family's total */
+  bool before;          /* whether it compares with the data as it was (options.before) */
+  const char *total_of; /* the families that it is a mean over, with spaces between; NULL: it is no total */
   comp_status (*run)(comp__score_cell *out, comp__scoring *scoring);
 } comp__metric;
 
 /* The table, and its length. */
 size_t comp__metrics_count(void);
 const comp__metric *comp__metric_at(size_t index);
+
+typedef struct comp__metric_family {
+  const char *name, *title;
+  bool scib; /* whether it is one of scib-metrics */
+} comp__metric_family;
+
+/* The families; NULL past the last. */
+const comp__metric_family *comp__metric_family_at(size_t index);
+
+/* The family of that name; NULL: there is none. */
+const comp__metric_family *comp__metric_family_find(const char *name);
 
 /* The neighbours of a view, at least `k` of them (fewer only when there are not as many samples). Owned by the view. */
 comp_status comp__view_neighbors(const comp_neighbors **out, comp__scoring *scoring, comp__view *view, size_t k);

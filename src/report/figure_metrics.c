@@ -23,9 +23,9 @@ static comp_status add_name(names *list, const char *name) {
   return status;
 }
 
-static const comp__score *find(const comp__scores *scores, const char *metric, const char *method) {
+static const comp__read_score *find(const comp__scores *scores, const char *metric, const char *method) {
   for (size_t i = scores->count; i-- > 0;) {
-    const comp__score *s = &scores->items[i];
+    const comp__read_score *s = &scores->items[i];
     if (!s->label && strcmp(s->name, metric) == 0 && strcmp(s->method, method) == 0 && isfinite(s->value)) return s;
   }
   return NULL;
@@ -36,7 +36,7 @@ static const comp__score *find(const comp__scores *scores, const char *metric, c
 static const char *keep_first_change(comp__scores *scores) {
   const char *first = NULL;
   for (size_t i = 0; i < scores->count; i++) {
-    comp__score *s = &scores->items[i];
+    comp__read_score *s = &scores->items[i];
     if (!s->change) continue;
     if (!first) first = s->change;
     if (strcmp(s->change, first) != 0) s->value = NAN;
@@ -44,7 +44,7 @@ static const char *keep_first_change(comp__scores *scores) {
   return first;
 }
 
-static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp__score *s, double x, double width,
+static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp__read_score *s, double x, double width,
                      comp__color color) {
   double zero = comp__frame_y(frame, 0), top = comp__frame_y(frame, s->value), size = 0.86 * canvas->font;
   comp__set_color(canvas, color);
@@ -71,11 +71,11 @@ static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp_
 static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__scores *scores, const char *metric,
                        const names *methods, const comp__color *colors) {
   static const char *const hints[] = {"", "lower is better", "higher is better", "0 is best"};
-  comp__better better = COMP__BETTER_UNKNOWN;
+  comp_better better = COMP_BETTER_UNKNOWN;
   double min = 0, max = 0, size = canvas->font;
   size_t bars = 0, bar = 0; /* of the methods that have this metric */
   for (size_t m = 0; m < methods->count; m++) {
-    const comp__score *s = find(scores, metric, methods->items[m]);
+    const comp__read_score *s = find(scores, metric, methods->items[m]);
     if (!s) continue;
     bars++;
     double error = isfinite(s->error) ? s->error : 0;
@@ -89,7 +89,7 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__sco
   comp__frame_axes(canvas, frame, "y");
   double slot = fmin(frame->width / (double)(bars ? bars : 1), 12 * COMP__MM);
   for (size_t m = 0; m < methods->count; m++) {
-    const comp__score *s = find(scores, metric, methods->items[m]);
+    const comp__read_score *s = find(scores, metric, methods->items[m]);
     if (s) draw_bar(canvas, frame, s, frame->x + slot * ((double)bar++ + 0.12), slot * 0.76, colors[m]);
   }
   comp__set_color(canvas, 0x333333);
@@ -154,7 +154,7 @@ comp_status comp__figure_metrics(const char *const *score_files, size_t n_files,
   for (size_t i = 0; i < n_files; i++) COMP__TRY(comp__scores_read(&scores, score_files[i]));
   const char *change = keep_first_change(&scores);
   for (size_t i = 0; i < scores.count; i++) {
-    const comp__score *s = &scores.items[i];
+    const comp__read_score *s = &scores.items[i];
     if (s->label || !isfinite(s->value)) continue;
     COMP__TRY(add_name(&metrics, s->name));
     COMP__TRY(add_name(&methods, s->method));

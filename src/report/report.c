@@ -158,7 +158,7 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores, const
   json_t *list = json_array();
   comp_status status = COMP_OK;
   for (size_t i = 0; i < scores->count; i++) {
-    const comp__score *s = &scores->items[i];
+    const comp__read_score *s = &scores->items[i];
     if (s->classified) continue; /* it has a section of its own */
     json_t *object = json_object();
     if (status == COMP_OK) status = comp__append(list, json_incref(object));
@@ -170,7 +170,7 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores, const
                  {"method", s->method},
                  {"note", s->note},
                  {"change", s->change},
-                 {"better", comp__better_name(s->better)}};
+                 {"better", comp_better_name(s->better)}};
     for (size_t k = 0; k < sizeof texts / sizeof *texts && status == COMP_OK; k++)
       if (texts[k].text) status = comp__put(object, texts[k].key, comp__json_text(texts[k].text));
     if (status == COMP_OK) status = put_reworded(object, "title", comp__score_title(s->name, false), noun);

@@ -176,8 +176,10 @@ static bool is_one_of(const char *id, const char *const *ids) {
 
 /* Whether single predictions were compared with what the samples really are under the other condition. */
 static bool is_compared(const comp__evidence *e) {
-  for (size_t i = 0; i < e->scores.count; i++)
-    if (comp__score_is(&e->scores.items[i], "rmse_single") && !isnan(e->scores.items[i].value)) return true;
+  for (size_t i = 0; i < e->scores.count; i++) {
+    const comp__read_score *s = &e->scores.items[i];
+    if ((comp__score_is(s, "rmse_truth") || comp__score_is(s, "rmse_pair")) && !isnan(s->value)) return true;
+  }
   return false;
 }
 

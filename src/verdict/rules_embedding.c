@@ -52,7 +52,7 @@ void comp__rule_mixing(comp__judge *j) {
   const char *embedding = comp__evidence_embedding(j->evidence), *condition = comp__design_condition(j->evidence);
   double gap;
   bool within = is_within_labels(j, &gap);
-  const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "m_silhouette" : "silhouette";
+  const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "s_label" : "s";
   double kbet = score(j, kbet_name, embedding), s = score(j, s_name, embedding), before = score_before(j, kbet_name);
   if (isnan(kbet) && isnan(s)) {
     comp__find(j, COMP_FINDING_NOTE, "Run comp score, and look at the map.",
@@ -90,7 +90,7 @@ void comp__rule_composition(comp__judge *j) {
 }
 
 void comp__rule_silhouette(comp__judge *j) {
-  double s = score(j, "silhouette", comp__evidence_embedding(j->evidence));
+  double s = score(j, "s", comp__evidence_embedding(j->evidence));
   if (!(s < -j->rule->caution)) return;
   comp__find(j, COMP_FINDING_CAUTION, "Use a smaller --gamma.",
              "The local silhouette is %.3f, below 0: samples are nearer to other conditions than to their own, more "
@@ -134,7 +134,7 @@ static void add_loss(losses *l, const char *label, double before, double after) 
 static void find_losses(losses *out, const comp__judge *j, const char *embedding, const char *before) {
   const comp__scores *scores = &j->evidence->scores;
   for (size_t i = 0; i < scores->count; i++) {
-    const comp__score *s = &scores->items[i];
+    const comp__read_score *s = &scores->items[i];
     if (!s->label || !comp__score_is(s, "label_knn") || isnan(s->value)) continue;
     if (embedding && (!s->embedding || strcmp(s->embedding, embedding) != 0)) continue;
     size_t n = label_samples(j, s->label);
@@ -172,10 +172,11 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
 }
 
 /* The NMI of an embedding over all samples, the last in the list, of any clustering or of the named one. */
-static const comp__score *find_nmi(const comp__judge *j, const char *embedding, const char *name) {
+static const comp__read_score *find_nmi(const comp__judge *j, const char *embedding, const char *name) {
   for (size_t i = j->evidence->scores.count; i-- > 0;) {
-    const comp__score *s = &j->evidence->scores.items[i];
-    if (s->label || !comp__score_is(s, "nmi") || (name && strcmp(s->name, name) != 0)) continue;
+    const comp__read_score *s = &j->evidence->scores.items[i];
+    bool is_nmi = comp__score_is(s, "nmi_kmeans") || comp__score_is(s, "nmi_leiden");
+    if (s->label || !is_nmi || (name && strcmp(s->name, name) != 0)) continue;
     if (embedding && s->embedding && strcmp(s->embedding, embedding) == 0) return s;
   }
   return NULL;
@@ -187,8 +188,8 @@ static bool judge_summaries(comp__judge *j, const char *embedding) {
   const char *name = "cLISI";
   comp_finding_level level = comp__level_above(before - after, CLISI_CAUTION, CLISI_PROBLEM);
   if (isnan(before - after)) {
-    const comp__score *now = find_nmi(j, embedding, NULL);
-    const comp__score *old = now ? find_nmi(j, comp__evidence_before(j->evidence), now->name) : NULL;
+    const comp__read_score *now = find_nmi(j, embedding, NULL);
+    const comp__read_score *old = now ? find_nmi(j, comp__evidence_before(j->evidence), now->name) : NULL;
     if (!now || !old || isnan(now->value) || isnan(old->value)) return false;
     after = now->value;
     before = old->value;

@@ -355,7 +355,8 @@ static void judge_information(judge *j) {
 }
 
 /* "logistic 0.512 (0.498), forest ...": the classifiers that were asked, about means (and draws). */
-static void list_accuracies(char *out, size_t size, const comp__score *means, const comp__score *draws) {
+static void list_accuracies(char *out, size_t size, const comp__classifier_score *means,
+                            const comp__classifier_score *draws) {
   size_t used = 0;
   for (size_t k = 0; k < COMP_CLASSIFIER_KINDS && used < size; k++)
     if (means[k].done)

@@ -1,164 +1,33 @@
-/* scores.c: reading files of scores, and what is known of metrics by their names. */
+/* scores.c: reading files of scores. What is known of metrics by their names is in their rows (comp/metrics.h). */
 #include "verdict/scores.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "comp/counterfactual_score.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "verdict/json.h"
 
-/* Metrics by name: letters and digits alone count, so that "m-kBET" and "m_kbet" are one. The first name of a row is
- * what comp__scores_find() is asked for. */
-typedef struct known {
-  const char *metric;
-  const char *names; /* separated by spaces */
-  comp__better better;
-  const char *summary;
-} known;
-
-static const known table[] = {
-    {"kbet", "kbet", COMP__BETTER_LOWER,
-     "Share of samples whose neighbours do not have the conditions in the proportions of the whole data. 0: perfectly "
-     "mixed; 1: apart."},
-    {"m_kbet", "mkbet meankbet kbetwithin kbetwithinlabels", COMP__BETTER_LOWER,
-     "kBET inside of each label, averaged over labels. 0: the conditions are perfectly mixed within every label."},
-    {"silhouette", "s sk silhouette localsilhouette silhouettelocal", COMP__BETTER_ZERO,
-     "Local silhouette of the condition. 0: neighbours of both conditions are equally near; above 0: conditions are "
-     "apart; below 0: neighbours are of the other condition more than they should be."},
-    {"m_silhouette", "slabel stilde ms msilhouette meansilhouette silhouettewithin swithin silhouettewithinlabels",
-     COMP__BETTER_ZERO,
-     "Local silhouette of the condition inside of each label, averaged over labels. Far from 0: samples of one label "
-     "are "
-     "not mixed as they should be."},
-    {"r_all", "rall pearsonall", COMP__BETTER_HIGHER,
-     "Pearson's r over all genes between the mean of real and of predicted samples of a condition."},
-    {"r_de", "rde pearsonde", COMP__BETTER_HIGHER,
-     "Pearson's r over the genes that differ most between the conditions (the highest test statistics: genes that are "
-     "higher in the target condition): the harder test."},
-    {"r_change", "rchange rchangeall rchangede rdelta pearsondelta pearsonchange", COMP__BETTER_HIGHER,
-     "Pearson's r of the predicted change with the real change: predicting no change gives no credit here."},
-    {"mse_all", "mseall mse", COMP__BETTER_LOWER, "Mean squared error of the predicted mean over all genes."},
-    {"mse_de", "msede", COMP__BETTER_LOWER,
-     "Mean squared error of the predicted mean over the genes that differ most."},
-    {"r2", "r2 r2all r2de rsquared", COMP__BETTER_HIGHER,
-     "Share of the variance between genes that the prediction explains."},
-    {"rmse_single", "rmsetruth rmsepair", COMP__BETTER_LOWER,
-     "Root of the mean squared error of single samples, where it is known what they would be."},
-    {"e_distance", "edistance energydistance", COMP__BETTER_LOWER,
-     "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
-     "less "
-     "than real samples do, which counts against them here."},
-    {"ari", "ari arikmeans arileiden", COMP__BETTER_HIGHER,
-     "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly."},
-    {"label_knn", "labelknn knnpurity", COMP__BETTER_HIGHER,
-     "Share of samples whose nearest neighbours mostly have their label. Lower than before: labels were mixed with "
-     "each "
-     "other (over-correction)."},
-    {"clisi", "clisi", COMP__BETTER_HIGHER, "How pure in labels neighbourhoods are. 1: neighbours share the label."},
-    {"nmi", "nmi nmikmeans nmileiden", COMP__BETTER_HIGHER,
-     "How much clusters tell of the labels; 0 nothing, 1 everything."},
-    {"accuracy", "accuracy labelaccuracy accuracylabel", COMP__BETTER_HIGHER,
-     "Share of samples whose label a classifier finds from the representation."},
-    {"condition_accuracy", "conditionaccuracy accuracycondition leakage", COMP__BETTER_LOWER,
-     "How well a classifier finds the condition from the representation: the lower, the better it is hidden."},
-    {"kl", "kl klestimate", COMP__BETTER_LOWER, "What the representation still tells of the condition, in nats."},
-};
-
-/* Names as people write them, for the page with its noun in place of "gene", and short ones for figures, which know no
- * noun. NULL: the same. */
-static const struct {
-  const char *name, *title, *brief;
-} titles[] = {
-    {"kbet", "kBET", NULL},
-    {"m_kbet", "m-kBET", NULL},
-    {"s", "s, local silhouette", NULL},
-    {"s_label", "s~, local silhouette within labels", NULL},
-    {"ilisi", "iLISI", NULL},
-    {"clisi", "cLISI", NULL},
-    {"kbet_label", "kBET accepted, within labels", NULL},
-    {"label_knn", "neighbours share the label (kNN)", NULL},
-    {"asw_batch", "silhouette of conditions", NULL},
-    {"asw_label", "silhouette of labels", NULL},
-    {"graph_connectivity", "graph connectivity", NULL},
-    {"pcr", "PC regression", NULL},
-    {"isolated", "isolated labels", NULL},
-    {"nmi_kmeans", "NMI, k-means", NULL},
-    {"ari_kmeans", "ARI, k-means", NULL},
-    {"nmi_leiden", "NMI, Leiden", NULL},
-    {"ari_leiden", "ARI, Leiden", NULL},
-    {"total_batch", "total, mixing", NULL},
-    {"total_bio", "total, labels", NULL},
-    {"r_all", "r of means, all genes", "r of means, all"},
-    {"r_de", "r of means, genes that differ most", "r of means, most differing"},
-    {"r_change_all", "r of the change, all genes", "r of the change, all"},
-    {"r_change_de", "r of the change, genes that differ most", "r of the change, most differing"},
-    {"mse_all", "MSE, all genes", "MSE, all"},
-    {"mse_de", "MSE, genes that differ most", "MSE, most differing"},
-    {"r2_all", "R\u00b2, all genes", "R\u00b2, all"},
-    {"r2_de", "R\u00b2, genes that differ most", "R\u00b2, most differing"},
-    {"e_distance", "energy distance", NULL},
-    {"rmse_truth", "error of single samples against the truth", "error of single samples, truth"},
-    {"rmse_pair", "error of single samples against their pair", "error of single samples, pairs"},
-};
-
 const char *comp__score_title(const char *name, bool brief) {
-  for (size_t k = 0; k < sizeof titles / sizeof *titles; k++)
-    if (strcmp(titles[k].name, name) == 0) return brief && titles[k].brief ? titles[k].brief : titles[k].title;
-  return name;
+  const comp_score_metric *row = comp_score_known_find(name);
+  if (!row) return name;
+  return brief && row->brief ? row->brief : row->title;
 }
 
-static void squeeze(char *out, size_t size, const char *name) {
-  size_t n = 0;
-  /* "s~" is the paper's name of the silhouette within labels. */
-  for (const char *c = name; *c && n + 6 < size; c++) {
-    if (isalnum((unsigned char)*c)) out[n++] = (char)tolower((unsigned char)*c);
-    if (*c == '~') {
-      memcpy(out + n, "tilde", 5);
-      n += 5;
-    }
-  }
-  out[n] = '\0';
+/* A direction that is not known is as good as none. */
+static comp_better better_of(const char *text) {
+  comp_better better;
+  return text && comp_better_parse(&better, text) == COMP_OK ? better : COMP_BETTER_UNKNOWN;
 }
 
-static const known *look_up(const char *name) {
-  char wanted[128];
-  squeeze(wanted, sizeof wanted, name);
-  size_t length = strlen(wanted);
-  if (length == 0) return NULL;
-  for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-    for (const char *c = table[k].names; *c;) {
-      size_t word = strcspn(c, " ");
-      if (word == length && memcmp(c, wanted, word) == 0) return &table[k];
-      c += word + (c[word] == ' ');
-    }
-  return NULL;
+static const char *text_of(json_t *object, const char *name) {
+  return json_string_value(json_object_get(object, name));
 }
 
-static comp__better better_of(const char *text) {
-  if (!text) return COMP__BETTER_UNKNOWN;
-  if (strncmp(text, "low", 3) == 0) return COMP__BETTER_LOWER;
-  if (strncmp(text, "high", 4) == 0) return COMP__BETTER_HIGHER;
-  if (strcmp(text, "zero") == 0 || strcmp(text, "0") == 0) return COMP__BETTER_ZERO;
-  return COMP__BETTER_UNKNOWN;
-}
-
-const char *comp__better_name(comp__better better) {
-  static const char *const names[] = {"", "lower", "higher", "zero"};
-  return names[better];
-}
-
-/* A member as text, under either of two names. */
-static const char *text_of(json_t *object, const char *name, const char *other) {
-  const char *text = json_string_value(json_object_get(object, name));
-  return text || !other ? text : json_string_value(json_object_get(object, other));
-}
-
-static double number_of(json_t *object, const char *name, const char *other) {
+static double number_of(json_t *object, const char *name) {
   json_t *value = json_object_get(object, name);
-  if (!value && other) value = json_object_get(object, other);
   return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
@@ -171,20 +40,20 @@ static comp_status add(comp__scores *scores, json_t *object, const char *name, d
   comp_status status =
       comp__grow(&scores->items, &scores->capacity, scores->count, scores->count + 1, sizeof *scores->items);
   if (status != COMP_OK) return status;
-  comp__score *s = &scores->items[scores->count++];
-  const known *row = look_up(name);
-  const char *embedding = text_of(object, "embedding", "use"), *method = text_of(object, "method", "model");
-  const char *summary = text_of(object, "summary", "description");
-  *s = (comp__score){
-      .value = value, .error = number_of(object, "error", "se"), .better = better_of(text_of(object, "better", NULL))};
-  if (s->better == COMP__BETTER_UNKNOWN && row) s->better = row->better;
+  comp__read_score *s = &scores->items[scores->count++];
+  const comp_score_metric *row = comp_score_known_find(name);
+  const char *embedding = text_of(object, "embedding"), *method = text_of(object, "method");
+  const char *summary = text_of(object, "summary");
+  *s = (comp__read_score){
+      .value = value, .error = number_of(object, "error"), .better = better_of(text_of(object, "better"))};
+  if (s->better == COMP_BETTER_UNKNOWN && row) s->better = row->better;
   COMP__TRY(comp__strdup(&s->name, name));
-  COMP__TRY(comp__strdup(&s->label, text_of(object, "label", NULL)));
+  COMP__TRY(comp__strdup(&s->label, text_of(object, "label")));
   COMP__TRY(comp__strdup(&s->embedding, embedding));
   COMP__TRY(comp__strdup(&s->method, method ? method : embedding ? embedding : file_name(path)));
-  COMP__TRY(comp__strdup(&s->summary, summary ? summary : row ? row->summary : ""));
-  COMP__TRY(comp__strdup(&s->note, text_of(object, "note", "reason")));
-  COMP__TRY(comp__strdup(&s->change, text_of(object, "change", NULL)));
+  COMP__TRY(comp__strdup(&s->summary, summary ? summary : row ? row->help ? row->help : row->summary : ""));
+  COMP__TRY(comp__strdup(&s->note, text_of(object, "note")));
+  COMP__TRY(comp__strdup(&s->change, text_of(object, "change")));
 done:
   return status;
 }
@@ -193,7 +62,7 @@ static comp_status add_list(comp__scores *scores, json_t *list, const char *path
   size_t index;
   json_t *item;
   json_array_foreach(list, index, item) {
-    const char *name = text_of(item, "name", "metric");
+    const char *name = text_of(item, "name");
     json_t *value = json_object_get(item, "value");
     if (!name) return comp__error(COMP_ERR_FORMAT, "%s: entry %zu of the list of scores has no \"name\"", path, index);
     if (!json_is_number(value) && !json_is_null(value))
@@ -229,7 +98,8 @@ static comp_status add_metric(comp__scores *scores, json_t *metrics, const char 
   json_t *about = describe(metrics, name, embedding), *part, *note = json_object_get(score, "note");
   size_t index;
   if (json_is_string(note)) json_object_set(about, "note", note);
-  if (look_up(name)) json_object_del(about, "summary"); /* the table's says what to make of it */
+  const comp_score_metric *row = comp_score_known_find(name);
+  if (row && row->help) json_object_del(about, "summary"); /* help says what to make of it */
   comp_status status = add_value(scores, about, name, json_object_get(score, "value"), path);
   json_object_del(about, "note");
   json_array_foreach(json_object_get(score, "parts"), index, part) {
@@ -262,16 +132,13 @@ static comp_status add_embeddings(comp__scores *scores, json_t *root, const char
 /* Predictions of another condition: the model's and two simple ones, over all labels (NULL) or in one. */
 static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *label, const char *change,
                                   const char *path) {
-  static const struct {
-    const char *key, *method;
-  } predictors[] = {{"prediction", "prediction"}, {"no_change", "no change"}, {"mean_shift", "mean shift"}};
   comp_status status = COMP_OK;
-  for (size_t k = 0; k < sizeof predictors / sizeof *predictors; k++) {
+  for (int p = 0; p < COMP_PREDICTORS; p++) {
     const char *name;
-    json_t *value, *about = json_pack("{s:s}", "method", predictors[k].method);
+    json_t *value, *about = json_pack("{s:s}", "method", comp_predictor_name((comp_predictor)p));
     if (change) json_object_set_new(about, "change", comp__json_text(change));
     if (label) json_object_set(about, "label", label);
-    json_object_foreach(json_object_get(entry, predictors[k].key), name, value) {
+    json_object_foreach(json_object_get(entry, comp_predictor_key((comp_predictor)p)), name, value) {
       if (status == COMP_OK && json_is_number(value)) status = add_value(scores, about, name, value, path);
     }
     json_decref(about);
@@ -280,7 +147,7 @@ static comp_status add_predictors(comp__scores *scores, json_t *entry, json_t *l
 }
 
 static comp_status add_counterfactual(comp__scores *scores, json_t *object, const char *path) {
-  const char *from = text_of(object, "from", NULL), *to = text_of(object, "to", NULL);
+  const char *from = text_of(object, "from"), *to = text_of(object, "to");
   char change[512];
   snprintf(change, sizeof change, "%.200s \u2192 %.200s", from ? from : "", to ? to : "");
   const char *named = from && to ? change : NULL;
@@ -296,9 +163,9 @@ static comp_status add_counterfactual(comp__scores *scores, json_t *object, cons
 
 /* A classifier's accuracy. Finding the condition is bad, finding anything else is good. */
 static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entry, json_t *result, const char *path) {
-  const char *column = text_of(entry, "column", NULL), *condition = text_of(root, "condition", NULL);
-  const char *embedding = text_of(entry, "embedding", NULL), *from = text_of(entry, "train_on", NULL);
-  const char *to = text_of(entry, "test_on", NULL), *classifier = text_of(result, "classifier", NULL);
+  const char *column = text_of(entry, "column"), *condition = text_of(root, "condition");
+  const char *embedding = text_of(entry, "embedding"), *from = text_of(entry, "train_on");
+  const char *to = text_of(entry, "test_on"), *classifier = text_of(result, "classifier");
   char name[768], summary[512];
   if (from && to)
     snprintf(name, sizeof name, "label transfer %.200s \u2192 %.200s (%.60s)", from, to, classifier ? classifier : "");
@@ -308,7 +175,7 @@ static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entr
       summary, sizeof summary,
       "Share of samples not trained on for which a classifier finds it from the representation; always saying the most "
       "frequent value gives %.3f.",
-      number_of(entry, "majority", NULL));
+      number_of(entry, "majority"));
   bool leak = column && condition && strcmp(column, condition) == 0;
   json_t *about = json_pack("{s:s, s:s}", "summary", summary, "better", leak ? "lower" : "higher");
   if (!about) return comp__error(COMP_ERR_MEMORY, "out of memory");
@@ -362,17 +229,14 @@ static bool is_own(json_t *root) {
 }
 
 comp_status comp__scores_add(comp__scores *scores, json_t *root, const char *path) {
-  static const char *const lists[] = {"scores", "metrics", "results"};
-  json_t *list = json_is_array(root) ? root : NULL;
+  json_t *list = json_is_array(root) ? root : json_object_get(root, "scores");
   bool own = is_own(root);
-  for (int k = 0; k < 3 && !list && !own; k++)
-    if (json_is_array(json_object_get(root, lists[k]))) list = json_object_get(root, lists[k]);
   comp_status status = COMP_OK;
   const char *key;
   json_t *value;
   if (own) {
     status = add_own(scores, root, path);
-  } else if (list) {
+  } else if (json_is_array(list)) {
     status = add_list(scores, list, path);
   } else {
     json_object_foreach(root, key, value) if (status == COMP_OK && json_is_number(value)) status =
@@ -407,7 +271,7 @@ comp_status comp__scores_read(comp__scores *scores, const char *path) {
 
 void comp__scores_release(comp__scores *scores) {
   for (size_t i = 0; i < scores->count; i++) {
-    comp__score *s = &scores->items[i];
+    comp__read_score *s = &scores->items[i];
     comp__free(s->name);
     comp__free(s->label);
     comp__free(s->embedding);
@@ -422,15 +286,15 @@ void comp__scores_release(comp__scores *scores) {
   *scores = (comp__scores){0};
 }
 
-int comp__score_is(const comp__score *score, const char *metric) {
-  const known *row = look_up(score->name);
-  return row && strcmp(row->metric, metric) == 0;
+int comp__score_is(const comp__read_score *score, const char *metric) {
+  const comp_score_metric *row = comp_score_known_find(score->name);
+  return row && strcmp(row->name, metric) == 0;
 }
 
 /* `label` NULL: over all samples. */
 static double find(const comp__scores *scores, const char *metric, const char *embedding, const char *label) {
   for (size_t i = scores->count; i-- > 0;) {
-    const comp__score *s = &scores->items[i];
+    const comp__read_score *s = &scores->items[i];
     if (!s->label != !label || (label && strcmp(s->label, label) != 0) || !comp__score_is(s, metric)) continue;
     if (embedding && (!s->embedding || strcmp(s->embedding, embedding) != 0)) continue;
     return s->value;

@@ -23,9 +23,9 @@ classify      core
 metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
-verdict       core model train diagnose
+verdict       core model train metrics diagnose
 score         core classify metrics verdict
-report        core prep train task verdict
+report        core prep train task metrics verdict
 pipeline      core io prep linalg umap train task baseline score verdict report
 options       core pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
 modules       core cluster classify report

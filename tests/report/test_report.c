@@ -165,16 +165,16 @@ static void own_scores_are_all_read(void **state) {
   const struct {
     const char *name, *label, *method;
     double value;
-    comp__better better;
-  } expected[] = {{"pcr", NULL, "X_a", NAN, COMP__BETTER_HIGHER},
-                  {"pcr", "L", "X_a", 0.25, COMP__BETTER_HIGHER},
-                  {"r_de", NULL, "no change", 0.5, COMP__BETTER_HIGHER},
-                  {"r_de", "L", "prediction", 0.75, COMP__BETTER_HIGHER},
-                  {"accuracy of c (forest)", NULL, "X_a", 0.625, COMP__BETTER_LOWER},
-                  {"label transfer p \u2192 q (forest)", NULL, "X_a", 0.125, COMP__BETTER_HIGHER}};
+    comp_better better;
+  } expected[] = {{"pcr", NULL, "X_a", NAN, COMP_BETTER_HIGHER},
+                  {"pcr", "L", "X_a", 0.25, COMP_BETTER_HIGHER},
+                  {"r_de", NULL, "no change", 0.5, COMP_BETTER_HIGHER},
+                  {"r_de", "L", "prediction", 0.75, COMP_BETTER_HIGHER},
+                  {"accuracy of c (forest)", NULL, "X_a", 0.625, COMP_BETTER_LOWER},
+                  {"label transfer p \u2192 q (forest)", NULL, "X_a", 0.125, COMP_BETTER_HIGHER}};
   assert_int_equal(scores.count, sizeof expected / sizeof *expected);
   for (size_t i = 0; i < scores.count; i++) {
-    const comp__score *s = &scores.items[i];
+    const comp__read_score *s = &scores.items[i];
     assert_string_equal(s->name, expected[i].name);
     assert_string_equal(s->method, expected[i].method);
     assert_string_equal(s->label ? s->label : "", expected[i].label ? expected[i].label : "");

@@ -68,7 +68,8 @@ static void mixing(void **state) {
   /* Scores of one label are not those of all samples. */
   assert_judged("[{\"name\": \"kBET\", \"value\": 0.9, \"label\": \"x\"}]", EVEN, "mixing", "note", NULL);
   /* Labels in different shares: what counts is within labels. */
-  assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1, \"s\": 0.3, \"s~\": 0}", UNEVEN, "mixing", "ok", "Within labels");
+  assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1, \"s\": 0.3, \"s_label\": 0}", UNEVEN, "mixing", "ok",
+                "Within labels");
   assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1}", UNEVEN, "composition", "note", "by up to 40 points");
   assert_judged("{\"kbet\": 0.6, \"m-kBET\": 0.1}", EVEN, "composition", "none", NULL);
   /* Of two embeddings X_comp is judged, whatever the order. */
@@ -127,8 +128,9 @@ static void labels_lost(void **state) {
     const char *metric;
     double before, after;
     const char *level;
-  } sums[] = {{"clisi", 0.9, 0.85, "ok"},      {"clisi", 0.9, 0.7, "caution"}, {"clisi", 0.9, 0.5, "problem"},
-              {"nmi_kmeans", 0.5, 0.45, "ok"}, {"nmi", 0.5, 0.35, "caution"},  {"nmi", 0.4, 0.02, "problem"}};
+  } sums[] = {{"clisi", 0.9, 0.85, "ok"},           {"clisi", 0.9, 0.7, "caution"},
+              {"clisi", 0.9, 0.5, "problem"},       {"nmi_kmeans", 0.5, 0.45, "ok"},
+              {"nmi_leiden", 0.5, 0.35, "caution"}, {"nmi_leiden", 0.4, 0.02, "problem"}};
   for (size_t k = 0; k < sizeof sums / sizeof *sums; k++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -137,7 +139,7 @@ static void labels_lost(void **state) {
     assert_judged(text, EVEN, "labels-lost", sums[k].level, NULL);
   }
   /* Mixed over all samples and not within labels is no proof of over-correction. */
-  assert_judged("{\"kBET\": 0.1, \"m-kBET\": 0.7, \"s~\": -0.3}", EVEN, "labels-lost", "note", "not known");
+  assert_judged("{\"kBET\": 0.1, \"m-kBET\": 0.7, \"s_label\": -0.3}", EVEN, "labels-lost", "note", "not known");
   comp_verdict *v = judge("{\"kBET\": 0.1}", "{\"samples\": 900, \"condition\": \"c\"}", NULL, NULL);
   assert_string_equal(level(v, "labels-lost"), "note");
   assert_non_null(strstr(find(v, "labels-lost")->text, "no label was given"));
