@@ -312,7 +312,7 @@ static comp_status run_checks(comp__results *r, comp_context *context, const com
                               const comp__latent *latents) {
   comp_status status;
   const comp__diagnose_options *o = &r->options;
-  r->missing = latents[0].fitted.n_missing;
+  r->missing = latents[0].aligned.n_missing;
   r->features = latents[0].features;
   for (size_t i = 0; i < r->n; i++) r->counts[latents[0].codes[i]]++;
   comp__progress_begin(context, "diagnosing", "checks", r->models > 1 ? 5 : 4);

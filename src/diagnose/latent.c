@@ -16,16 +16,16 @@ comp_status comp__latent_init(comp__latent *out, comp_context *context, const co
                               const comp_dataset *dataset) {
   comp_status status;
   *out = (comp__latent){0};
-  COMP__TRY(comp__fit(&out->fitted, context, model, dataset, COMP__NEED_ALL));
+  COMP__TRY(comp__align(&out->aligned, context, model, dataset, COMP__NEED_ALL));
   COMP__TRY(comp__coder_new(&out->coder, context, model, COMP_PRECISION_F32));
-  out->n = out->fitted.samples;
+  out->n = out->aligned.samples;
   out->dims = comp__model_get_options(model)->latent;
   out->features = comp_model_feature_count(model);
   out->conditions = comp_model_level_count(model);
-  out->codes = out->fitted.codes;
+  out->codes = out->aligned.codes;
   COMP__TRY(comp__alloc(&out->mean, out->n, out->dims * sizeof *out->mean));
   COMP__TRY(comp__alloc(&out->scale, out->n, out->dims * sizeof *out->scale));
-  COMP__TRY(comp__encode(context, out->coder, &out->fitted, out->mean, out->scale));
+  COMP__TRY(comp__encode(context, out->coder, &out->aligned, out->mean, out->scale));
 done:
   if (status != COMP_OK) comp__latent_release(out);
   return status;
@@ -33,14 +33,14 @@ done:
 
 void comp__latent_release(comp__latent *latent) {
   comp__coder_free(latent->coder);
-  comp__fitted_release(&latent->fitted);
+  comp__aligned_release(&latent->aligned);
   comp__free(latent->mean);
   comp__free(latent->scale);
   *latent = (comp__latent){0};
 }
 
 static bool counts(const comp__latent *latent) {
-  return latent->fitted.model->network.likelihood->counts;
+  return latent->aligned.model->network.likelihood->counts;
 }
 
 comp_status comp__latent_decode(float *out, comp_context *context, const comp__latent *latent, const size_t *samples,
@@ -54,7 +54,7 @@ comp_status comp__latent_decode(float *out, comp_context *context, const comp__l
   for (size_t i = 0; i < n; i++) {
     memcpy(z + i * latent->dims, latent->mean + samples[i] * latent->dims, latent->dims * sizeof *z);
     codes[i] = to < 0 ? latent->codes[samples[i]] : to;
-    if (library) library[i] = latent->fitted.model->library_target;
+    if (library) library[i] = latent->aligned.model->library_target;
   }
   COMP__TRY(comp__decode(context, latent->coder, out, z, codes, 0, library, n));
   if (library)
@@ -67,11 +67,11 @@ done:
 }
 
 void comp__latent_observed(float *out, const comp__latent *latent, size_t sample) {
-  comp__fitted_row(out, &latent->fitted, sample);
+  comp__aligned_row(out, &latent->aligned, sample);
   if (!counts(latent)) return;
   double total = 0;
   for (size_t g = 0; g < latent->features; g++) total += (double)out[g];
-  float factor = latent->fitted.model->library_target / (float)fmax(total, 1);
+  float factor = latent->aligned.model->library_target / (float)fmax(total, 1);
   for (size_t g = 0; g < latent->features; g++) out[g] = log1pf(out[g] * factor);
 }
 

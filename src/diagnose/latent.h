@@ -6,11 +6,11 @@
 
 /* Zero-initialise to start. */
 typedef struct comp__latent {
-  comp__fitted fitted;
+  comp__aligned aligned;
   comp__coder *coder;
   size_t n, dims, features, conditions;
   float *mean, *scale;  /* [n, dims] */
-  const int32_t *codes; /* [n]: the condition; owned by `fitted` */
+  const int32_t *codes; /* [n]: the condition; owned by `aligned` */
 } comp__latent;
 
 /* Encodes all samples; every one must have a condition that the model knows. The model and the data set must outlive

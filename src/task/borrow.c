@@ -20,7 +20,7 @@ enum { NEIGHBORS = 100, NEAREST_DONORS = 30, MAX_DONORS = 4096, BLOCK = 256 };
 static const double enough = 0.9, donor_support = 0.5, sharpness = 0.1;
 
 typedef struct loan {
-  const comp__fitted *fitted;
+  const comp__aligned *aligned;
   comp_prediction *prediction;
   size_t latent, features;
   comp_matrix *z;  /* [samples, latent] */
@@ -38,30 +38,30 @@ typedef struct loan {
 static comp_status encode(loan *l, comp_context *context, comp_precision precision) {
   comp__coder *coder = NULL;
   comp_status status;
-  COMP__TRY(comp__coder_new(&coder, context, l->fitted->model, precision));
-  COMP__TRY(comp__matrix_new_dense_raw(&l->z, l->fitted->samples, l->latent));
-  COMP__TRY(comp__encode(context, coder, l->fitted, l->z->values, NULL));
+  COMP__TRY(comp__coder_new(&coder, context, l->aligned->model, precision));
+  COMP__TRY(comp__matrix_new_dense_raw(&l->z, l->aligned->samples, l->latent));
+  COMP__TRY(comp__encode(context, coder, l->aligned, l->z->values, NULL));
 done:
   comp__coder_free(coder);
   return status;
 }
 
 static comp_status measure_support(loan *l, comp_context *context, int32_t to) {
-  size_t n = l->fitted->samples, targets = 0;
+  size_t n = l->aligned->samples, targets = 0;
   comp_neighbors *neighbors = NULL;
   comp__neighbors_options options = comp__neighbors_defaults();
   comp_status status;
-  for (size_t i = 0; i < n; i++) targets += l->fitted->codes[i] == to;
+  for (size_t i = 0; i < n; i++) targets += l->aligned->codes[i] == to;
   if (targets == 0)
     COMP__FAIL(COMP_ERR_DATA, "changes can only be borrowed from data that holds samples of '%s' too: there are none",
-               comp_model_level_name(l->fitted->model, (size_t)to));
+               comp_model_level_name(l->aligned->model, (size_t)to));
   options.k = n > NEIGHBORS ? NEIGHBORS : n - 1;
   COMP__TRY(comp__neighbors_find(&neighbors, context, l->z, &options));
   const int32_t *indices = comp_neighbors_indices(neighbors);
   double expected = (double)options.k * (double)targets / (double)n;
   for (size_t i = 0; i < n; i++) {
     size_t met = 0;
-    for (size_t j = 0; j < options.k; j++) met += l->fitted->codes[indices[i * options.k + j]] == to;
+    for (size_t j = 0; j < options.k; j++) met += l->aligned->codes[indices[i * options.k + j]] == to;
     l->support[i] = (double)met / expected;
   }
 done:
@@ -71,14 +71,14 @@ done:
 
 /* Every donor is taken while there are few; of many, those with the smallest random numbers. */
 static void choose_donors(loan *l, int32_t to, uint64_t seed) {
-  size_t n = l->fitted->samples, able = 0;
+  size_t n = l->aligned->samples, able = 0;
   for (size_t i = 0; i < n; i++) {
-    if (!l->prediction->predicted[i] || l->fitted->codes[i] == to) continue;
+    if (!l->prediction->predicted[i] || l->aligned->codes[i] == to) continue;
     able += l->support[i] >= donor_support;
     if (l->support[i] < enough) l->takers[l->n_takers++] = i;
   }
   for (size_t i = 0; i < n; i++) {
-    if (!l->prediction->predicted[i] || l->fitted->codes[i] == to || l->support[i] < donor_support) continue;
+    if (!l->prediction->predicted[i] || l->aligned->codes[i] == to || l->support[i] < donor_support) continue;
     comp__rng rng = comp__rng_at(seed, COMP__RNG_POSTERIOR, COMP_MAX_DRAWS, i);
     bool drawn = able <= MAX_DONORS || comp__rng_uniform(rng, 0) < (double)MAX_DONORS / (double)able;
     if (drawn && l->n_donors < MAX_DONORS) l->donors[l->n_donors++] = i;
@@ -88,7 +88,7 @@ static void choose_donors(loan *l, int32_t to, uint64_t seed) {
 /* What the model says of a donor: prediction minus its own values. */
 static void read_change(float *out, const loan *l, size_t sample) {
   const float *predicted = l->prediction->values->values + sample * l->features;
-  comp__fitted_row(out, l->fitted, sample);
+  comp__aligned_row(out, l->aligned, sample);
   for (size_t g = 0; g < l->features; g++) out[g] = predicted[g] - out[g];
 }
 
@@ -144,7 +144,7 @@ static comp_status lend(loan *l, comp_context *context) {
                                rows, l->features, l->n_donors, 0));
     for (size_t i = 0; i < rows; i++) {
       float *out = l->prediction->values->values + l->block[i] * l->features;
-      comp__fitted_row(out, l->fitted, l->block[i]);
+      comp__aligned_row(out, l->aligned, l->block[i]);
       for (size_t g = 0; g < l->features; g++) out[g] += l->borrowed[i * l->features + g];
     }
   }
@@ -152,16 +152,16 @@ done:
   return status;
 }
 
-comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__fitted *fitted,
+comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__aligned *aligned,
                          const comp__counterfactual_options *options, int32_t to) {
-  loan l = {.fitted = fitted,
+  loan l = {.aligned = aligned,
             .prediction = prediction,
-            .latent = fitted->model->network.options.latent,
-            .features = fitted->model->network.features};
+            .latent = aligned->model->network.options.latent,
+            .features = aligned->model->network.features};
   comp_status status;
-  COMP__TRY(comp__alloc(&l.support, fitted->samples, sizeof *l.support));
+  COMP__TRY(comp__alloc(&l.support, aligned->samples, sizeof *l.support));
   COMP__TRY(comp__alloc(&l.donors, MAX_DONORS, sizeof *l.donors));
-  COMP__TRY(comp__alloc(&l.takers, fitted->samples, sizeof *l.takers));
+  COMP__TRY(comp__alloc(&l.takers, aligned->samples, sizeof *l.takers));
   COMP__TRY(encode(&l, context, options->precision));
   COMP__TRY(measure_support(&l, context, to));
   choose_donors(&l, to, options->seed);
@@ -169,13 +169,13 @@ comp_status comp__borrow(comp_prediction *prediction, comp_context *context, con
     COMP__FAIL(COMP_ERR_DATA,
                "no sample has samples of '%s' near it in the representation: there is nobody to borrow a change "
                "from; a larger gamma aligns more",
-               comp_model_level_name(fitted->model, (size_t)to));
+               comp_model_level_name(aligned->model, (size_t)to));
   if (l.n_takers > 0) COMP__TRY(lend(&l, context));
   comp__info(context,
              "%zu of %zu samples have few of '%s' near them (less than 0.9 of what is expected): their change is "
              "borrowed from %zu "
              "that have at least half of it",
-             l.n_takers, prediction->n_predicted, comp_model_level_name(fitted->model, (size_t)to), l.n_donors);
+             l.n_takers, prediction->n_predicted, comp_model_level_name(aligned->model, (size_t)to), l.n_donors);
 done:
   comp__free(l.borrowed);
   comp__free(l.weights);

@@ -3,7 +3,7 @@
 #define COMP_TASK_BORROW_H
 
 #include "comp/task.h"
-#include "task/fit.h"
+#include "task/aligned.h"
 #include "task/options.h"
 
 /*
@@ -19,7 +19,7 @@
  *
  * docs/experiments.md has the measurements behind these numbers.
  */
-comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__fitted *fitted,
+comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__aligned *aligned,
                          const comp__counterfactual_options *options, int32_t to);
 
 #endif

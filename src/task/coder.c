@@ -125,7 +125,7 @@ static void sort_rows(comp__block *b, size_t levels, const int32_t *codes, size_
   b->start[levels] = b->rows = at;
 }
 
-static comp_status reserve(worker *w, const comp__fitted *f, size_t entries) {
+static comp_status reserve(worker *w, const comp__aligned *f, size_t entries) {
   comp__block *b = &w->block;
   bool dense = f->x->kind == COMP_DENSE, counts = f->model->network.likelihood->counts;
   comp_status status = COMP_OK;
@@ -152,7 +152,7 @@ done:
   return status;
 }
 
-static size_t most_entries(const comp__fitted *f, const comp__block *b) {
+static size_t most_entries(const comp__aligned *f, const comp__block *b) {
   if (f->x->kind == COMP_DENSE) return b->rows * f->model->network.features;
   size_t n = b->rows * f->n_missing;
   for (size_t r = 0; r < b->rows; r++) n += (size_t)(f->x->indptr[b->order[r] + 1] - f->x->indptr[b->order[r]]);
@@ -160,31 +160,31 @@ static size_t most_entries(const comp__fitted *f, const comp__block *b) {
 }
 
 /* The mean of the condition of a sample, as a centred model takes it off; NULL: the model is not centred. */
-static const float *centre_of(const comp__fitted *f, size_t sample) {
+static const float *centre_of(const comp__aligned *f, size_t sample) {
   const comp__network *n = &f->model->network;
   if (!n->options.centred || !f->codes || f->codes[sample] < 0) return NULL;
   return f->model->buffers + n->centre + (size_t)f->codes[sample] * n->features;
 }
 
-const float *comp__fitted_fill(const comp__fitted *f, size_t sample) {
+const float *comp__aligned_fill(const comp__aligned *f, size_t sample) {
   const float *centre = f->model->network.likelihood->counts ? NULL : centre_of(f, sample);
   return centre ? centre : f->model->feature_means;
 }
 
-static void dense_row(float *out, const comp__fitted *f, size_t sample) {
+static void dense_row(float *out, const comp__aligned *f, size_t sample) {
   const float *from = f->x->values + sample * f->x->cols;
   if (!f->place) {
     memcpy(out, from, f->x->cols * sizeof(float));
     return;
   }
-  const float *fill = comp__fitted_fill(f, sample);
+  const float *fill = comp__aligned_fill(f, sample);
   for (size_t m = 0; m < f->n_missing; m++) out[f->missing[m]] = fill[f->missing[m]];
   for (size_t j = 0; j < f->x->cols; j++)
     if (f->place[j] >= 0) out[f->place[j]] = from[j];
 }
 
 /* Appends a row to the arrays; gives the number of its entries. */
-static size_t sparse_row(float *values, int32_t *indices, const comp__fitted *f, size_t sample) {
+static size_t sparse_row(float *values, int32_t *indices, const comp__aligned *f, size_t sample) {
   size_t begin = (size_t)f->x->indptr[sample], end = (size_t)f->x->indptr[sample + 1], n = 0;
   if (!f->place) {
     memcpy(values, f->x->values + begin, (end - begin) * sizeof *values);
@@ -197,7 +197,7 @@ static size_t sparse_row(float *values, int32_t *indices, const comp__fitted *f,
     indices[n] = g;
     values[n++] = f->x->values[k];
   }
-  const float *fill = comp__fitted_fill(f, sample);
+  const float *fill = comp__aligned_fill(f, sample);
   for (size_t m = 0; m < f->n_missing; m++) {
     int32_t g = f->missing[m];
     if (fill[g] == 0.0f) continue;
@@ -208,8 +208,8 @@ static size_t sparse_row(float *values, int32_t *indices, const comp__fitted *f,
 }
 
 /* The same for what is read of counts: the features that were filled in, which a sparse row has at its end. */
-static void fill_inputs(float *input, size_t n, const comp__fitted *f, size_t sample) {
-  const float *centre = centre_of(f, sample), *fill = comp__fitted_fill(f, sample);
+static void fill_inputs(float *input, size_t n, const comp__aligned *f, size_t sample) {
+  const float *centre = centre_of(f, sample), *fill = comp__aligned_fill(f, sample);
   if (!centre) return;
   for (size_t m = f->n_missing; m-- > 0;) {
     int32_t g = f->missing[m];
@@ -220,7 +220,7 @@ static void fill_inputs(float *input, size_t n, const comp__fitted *f, size_t sa
   }
 }
 
-static comp_status read_rows(worker *w, const comp__fitted *f) {
+static comp_status read_rows(worker *w, const comp__aligned *f) {
   comp__block *b = &w->block;
   comp_status status = reserve(w, f, most_entries(f, b));
   if (status != COMP_OK) return status;
@@ -241,20 +241,20 @@ static comp_status read_rows(worker *w, const comp__fitted *f) {
   return COMP_OK;
 }
 
-comp_status comp__block_read(comp__block **out, comp__coder *coder, const comp__fitted *fitted, size_t begin,
+comp_status comp__block_read(comp__block **out, comp__coder *coder, const comp__aligned *aligned, size_t begin,
                              size_t end, const int8_t *only, int thread) {
   worker *w = &coder->workers[thread];
   *out = &w->block;
-  sort_rows(&w->block, coder->model->network.conditions, fitted->codes, begin, end, only);
-  return read_rows(w, fitted);
+  sort_rows(&w->block, coder->model->network.conditions, aligned->codes, begin, end, only);
+  return read_rows(w, aligned);
 }
 
-void comp__fitted_row(float *out, const comp__fitted *f, size_t sample) {
+void comp__aligned_row(float *out, const comp__aligned *f, size_t sample) {
   if (f->x->kind == COMP_DENSE) {
     dense_row(out, f, sample);
     return;
   }
-  const float *fill = comp__fitted_fill(f, sample);
+  const float *fill = comp__aligned_fill(f, sample);
   memset(out, 0, f->model->network.features * sizeof *out);
   for (size_t m = 0; m < f->n_missing; m++) out[f->missing[m]] = fill[f->missing[m]];
   for (int64_t k = f->x->indptr[sample]; k < f->x->indptr[sample + 1]; k++) {
@@ -300,7 +300,7 @@ comp_status comp__block_decode(comp_context *context, comp__coder *coder, float 
 typedef struct encode_job {
   comp_context *context;
   comp__coder *coder;
-  const comp__fitted *fitted;
+  const comp__aligned *aligned;
   float *mean, *scale;
   size_t offset; /* of the first row of this part */
 } encode_job;
@@ -310,7 +310,7 @@ static comp_status encode_rows(void *arg, size_t begin, size_t end, int thread) 
   size_t latent = latent_of(job->coder);
   comp__block *b;
   comp_status status =
-      comp__block_read(&b, job->coder, job->fitted, job->offset + begin, job->offset + end, NULL, thread);
+      comp__block_read(&b, job->coder, job->aligned, job->offset + begin, job->offset + end, NULL, thread);
   if (status == COMP_OK) status = comp__block_encode(job->context, job->coder, b, thread);
   for (size_t r = 0; status == COMP_OK && r < b->rows; r++) {
     memcpy(job->mean + b->order[r] * latent, b->mean + r * latent, latent * sizeof(float));
@@ -319,20 +319,20 @@ static comp_status encode_rows(void *arg, size_t begin, size_t end, int thread) 
   return status;
 }
 
-comp_status comp__encode(comp_context *context, comp__coder *coder, const comp__fitted *fitted, float *mean,
+comp_status comp__encode(comp_context *context, comp__coder *coder, const comp__aligned *aligned, float *mean,
                          float *scale) {
-  encode_job job = {context, coder, fitted, mean, scale, 0};
+  encode_job job = {context, coder, aligned, mean, scale, 0};
   comp_status status = COMP_OK;
-  comp__progress_begin(context, "encoding", "samples", fitted->samples);
-  for (; status == COMP_OK && job.offset < fitted->samples; job.offset += ROWS_A_REPORT) {
-    size_t left = fitted->samples - job.offset;
+  comp__progress_begin(context, "encoding", "samples", aligned->samples);
+  for (; status == COMP_OK && job.offset < aligned->samples; job.offset += ROWS_A_REPORT) {
+    size_t left = aligned->samples - job.offset;
     comp__progress_update(context, job.offset, NULL);
     status = comp__check_interrupt(context);
     if (status == COMP_OK)
       status =
           comp__parallel_try(context, left < ROWS_A_REPORT ? left : ROWS_A_REPORT, COMP__BLOCK_ROWS, encode_rows, &job);
   }
-  if (status == COMP_OK) comp__progress_update(context, fitted->samples, NULL);
+  if (status == COMP_OK) comp__progress_update(context, aligned->samples, NULL);
   comp__progress_end(context);
   return status;
 }

@@ -1,12 +1,12 @@
 /*
  * coder.h: encoder and decoder of a trained model over any number of rows, in blocks of fixed size, one block a thread.
  *
- *     comp__fitted fitted = {0};
+ *     comp__aligned aligned = {0};
  *     comp__coder *coder;
- *     comp__fit(&fitted, context, model, dataset, COMP__NEED_ALL);
+ *     comp__align(&aligned, context, model, dataset, COMP__NEED_ALL);
  *     comp__coder_new(&coder, context, model, COMP_PRECISION_F32);
- *     comp__encode(context, coder, &fitted, mean, scale);
- *     comp__decode(context, coder, out, mean, fitted.codes, NULL, rows);
+ *     comp__encode(context, coder, &aligned, mean, scale);
+ *     comp__decode(context, coder, out, mean, aligned.codes, NULL, rows);
  *
  * Batch normalisation uses the running statistics, so that a row depends on nothing but itself.
  */
@@ -14,7 +14,7 @@
 #define COMP_TASK_CODER_H
 
 #include "core/matrix.h"
-#include "task/fit.h"
+#include "task/aligned.h"
 #include "train/options.h"
 
 /* Rows of a block. */
@@ -29,7 +29,7 @@ void comp__coder_free(comp__coder *coder);
 
 /* Posteriors of all rows: mean and scale (NULL: not wanted) [samples, latent]. A result that is not finite is an error.
  */
-comp_status comp__encode(comp_context *context, comp__coder *coder, const comp__fitted *fitted, float *mean,
+comp_status comp__encode(comp_context *context, comp__coder *coder, const comp__aligned *aligned, float *mean,
                          float *scale);
 
 /* Expected features out [rows, features] of z [rows, latent] under codes [rows] (NULL: all of `code`). library [rows]:
@@ -55,7 +55,7 @@ typedef struct comp__block {
 /* Fills a block with those of the samples begin .. end - 1 (at most COMP__BLOCK_ROWS) that are marked in `only`
  * [samples] (NULL: all) and have a condition, where conditions were read. Owned by the coder, valid until the next call
  * for this thread. */
-comp_status comp__block_read(comp__block **out, comp__coder *coder, const comp__fitted *fitted, size_t begin,
+comp_status comp__block_read(comp__block **out, comp__coder *coder, const comp__aligned *aligned, size_t begin,
                              size_t end, const int8_t *only, int thread);
 
 /* Fills mean and scale. */
@@ -68,9 +68,9 @@ comp_status comp__block_decode(comp_context *context, comp__coder *coder, float 
 
 /* What stands in for features that the data lacks, by feature: their mean, or in a centred model of values that of the
  * sample's condition, so that nothing is left of it. */
-const float *comp__fitted_fill(const comp__fitted *fitted, size_t sample);
+const float *comp__aligned_fill(const comp__aligned *aligned, size_t sample);
 
 /* Writes the row of one sample as the model's likelihood sees it: [features], dense. */
-void comp__fitted_row(float *out, const comp__fitted *fitted, size_t sample);
+void comp__aligned_row(float *out, const comp__aligned *aligned, size_t sample);
 
 #endif

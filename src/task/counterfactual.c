@@ -42,7 +42,7 @@ typedef struct scratch {
 typedef struct job {
   comp_context *context;
   comp__coder *coder;
-  const comp__fitted *fitted;
+  const comp__aligned *aligned;
   const comp__counterfactual_options *options;
   comp_prediction *out;
   int32_t to;
@@ -91,7 +91,7 @@ static const size_t *one_condition(size_t *start, size_t levels, size_t code, si
 /* ---- The mean path ---- */
 
 static comp_status predict_means(const job *j, comp__block *b, scratch *s, int thread) {
-  size_t features = j->fitted->model->network.features, levels = j->fitted->model->network.conditions;
+  size_t features = j->aligned->model->network.features, levels = j->aligned->model->network.conditions;
   comp_status status;
   COMP__TRY(comp__block_decode(j->context, j->coder, s->to, b->mean,
                                one_condition(s->start, levels, (size_t)j->to, b->rows), b->library, b->rows, thread));
@@ -100,7 +100,7 @@ static comp_status predict_means(const job *j, comp__block *b, scratch *s, int t
   for (size_t r = 0; r < b->rows; r++) {
     float *out = j->out->values->values + b->order[r] * features;
     if (s->own) {
-      comp__fitted_row(out, j->fitted, b->order[r]);
+      comp__aligned_row(out, j->aligned, b->order[r]);
       make_residuals(s->to + r * features, s->own + r * features, out, features);
     }
     if (j->options->clip) clip_row(s->to + r * features, features);
@@ -148,7 +148,7 @@ static float quantile(float *v, size_t n, double q) {
 
 /* Mean, spread and quantiles of each feature over the draws [draws, features] of one sample. */
 static void summarise(const job *j, const float *draws, float *column, size_t sample) {
-  size_t features = j->fitted->model->network.features, n = j->options->samples, at = sample * features;
+  size_t features = j->aligned->model->network.features, n = j->options->samples, at = sample * features;
   double tail = 0.5 * (1.0 - j->options->interval);
   for (size_t g = 0; g < features; g++) {
     double sum = 0.0, squares = 0.0;
@@ -163,7 +163,7 @@ static void summarise(const job *j, const float *draws, float *column, size_t sa
 }
 
 static void draw(float *z, const job *j, const comp__block *b, size_t row, size_t number) {
-  size_t latent = j->fitted->model->network.options.latent;
+  size_t latent = j->aligned->model->network.options.latent;
   comp__rng_fill_normal(z, latent, comp__rng_at(j->options->seed, COMP__RNG_POSTERIOR, number, b->order[row]), 0);
   for (size_t d = 0; d < latent; d++) z[d] = b->mean[row * latent + d] + b->scale[row * latent + d] * z[d];
 }
@@ -177,11 +177,11 @@ static size_t condition_of(const comp__block *b, size_t row) {
 
 /* All draws of one sample, some at a time; they are left in s->to. */
 static comp_status predict_draws(const job *j, comp__block *b, scratch *s, size_t row, int thread) {
-  size_t features = j->fitted->model->network.features, levels = j->fitted->model->network.conditions;
-  size_t latent = j->fitted->model->network.options.latent, n;
+  size_t features = j->aligned->model->network.features, levels = j->aligned->model->network.conditions;
+  size_t latent = j->aligned->model->network.options.latent, n;
   float *x = j->out->values->values + b->order[row] * features; /* the place of the result holds x meanwhile */
   comp_status status = COMP_OK;
-  if (s->own) comp__fitted_row(x, j->fitted, b->order[row]);
+  if (s->own) comp__aligned_row(x, j->aligned, b->order[row]);
   for (size_t first = 0; first < j->options->samples; first += n) {
     n = j->options->samples - first < COMP__BLOCK_ROWS ? j->options->samples - first : COMP__BLOCK_ROWS;
     float *to = s->to + first * features;
@@ -206,9 +206,9 @@ done:
 
 /* What is not predicted keeps its own values. */
 static void keep_row(const job *j, size_t sample) {
-  size_t features = j->fitted->model->network.features, at = sample * features;
+  size_t features = j->aligned->model->network.features, at = sample * features;
   comp_prediction *p = j->out;
-  comp__fitted_row(p->values->values + at, j->fitted, sample);
+  comp__aligned_row(p->values->values + at, j->aligned, sample);
   if (!p->sd) return;
   memset(p->sd->values + at, 0, features * sizeof(float));
   memcpy(p->lower->values + at, p->values->values + at, features * sizeof(float));
@@ -221,7 +221,7 @@ static comp_status predict_rows(void *arg, size_t begin, size_t end, int thread)
   comp__block *b;
   comp_status status;
   begin += j->offset, end += j->offset;
-  COMP__TRY(comp__block_read(&b, j->coder, j->fitted, begin, end, j->out->predicted, thread));
+  COMP__TRY(comp__block_read(&b, j->coder, j->aligned, begin, end, j->out->predicted, thread));
   COMP__TRY(comp__block_encode(j->context, j->coder, b, thread));
   for (size_t i = begin; i < end; i++)
     if (!j->out->predicted[i]) keep_row(j, i);
@@ -234,7 +234,7 @@ done:
   return status;
 }
 
-static comp_status new_prediction(comp_prediction *p, const comp__fitted *f, const comp__counterfactual_options *o) {
+static comp_status new_prediction(comp_prediction *p, const comp__aligned *f, const comp__counterfactual_options *o) {
   size_t features = f->model->network.features;
   comp_status status;
   COMP__TRY(comp__matrix_new_dense_raw(&p->values, f->samples, features));
@@ -249,7 +249,7 @@ done:
 }
 
 /* Which samples: those of `from` (-1: all). */
-static comp_status mark(comp_prediction *p, const comp__fitted *f, int32_t from) {
+static comp_status mark(comp_prediction *p, const comp__aligned *f, int32_t from) {
   for (size_t i = 0; i < f->samples; i++) {
     p->predicted[i] = from < 0 || f->codes[i] == from;
     p->n_predicted += (size_t)p->predicted[i];
@@ -259,25 +259,25 @@ static comp_status mark(comp_prediction *p, const comp__fitted *f, int32_t from)
                      comp_model_level_name(f->model, (size_t)from), f->model->condition);
 }
 
-static comp_status run(comp_prediction *out, comp_context *context, const comp__fitted *fitted,
+static comp_status run(comp_prediction *out, comp_context *context, const comp__aligned *aligned,
                        const comp__counterfactual_options *o, int32_t to) {
   int threads = comp_context_thread_count(context);
-  job j = {.context = context, .fitted = fitted, .options = o, .out = out, .to = to};
+  job j = {.context = context, .aligned = aligned, .options = o, .out = out, .to = to};
   /* Draws cost as much as so many rows. */
   size_t part = (size_t)threads * 8 * COMP__BLOCK_ROWS;
   comp_status status;
-  COMP__TRY(comp__coder_new(&j.coder, context, fitted->model, o->precision));
+  COMP__TRY(comp__coder_new(&j.coder, context, aligned->model, o->precision));
   COMP__TRY(comp__calloc(&j.scratches, (size_t)threads, sizeof *j.scratches));
-  for (int t = 0; t < threads; t++) COMP__TRY(new_scratch(&j.scratches[t], fitted->model, o));
-  comp__progress_begin(context, "predicting", "samples", fitted->samples);
-  for (; j.offset < fitted->samples; j.offset += part) {
-    size_t left = fitted->samples - j.offset;
+  for (int t = 0; t < threads; t++) COMP__TRY(new_scratch(&j.scratches[t], aligned->model, o));
+  comp__progress_begin(context, "predicting", "samples", aligned->samples);
+  for (; j.offset < aligned->samples; j.offset += part) {
+    size_t left = aligned->samples - j.offset;
     comp__progress_update(context, j.offset, NULL);
     COMP__TRY(comp__check_interrupt(context));
     COMP__TRY(
         comp__parallel_try(context, left < part ? left : part, o->samples ? 16 : COMP__BLOCK_ROWS, predict_rows, &j));
   }
-  comp__progress_update(context, fitted->samples, NULL);
+  comp__progress_update(context, aligned->samples, NULL);
 done:
   comp__progress_end(context);
   for (int t = 0; j.scratches && t < threads; t++) release_scratch(&j.scratches[t]);
@@ -297,7 +297,7 @@ static comp__need need_of(const comp_model *model, const comp__counterfactual_op
 comp_status comp__counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
                                  const comp_dataset *dataset, const comp__counterfactual_options *options) {
   *out = (comp_prediction){0};
-  comp__fitted fitted = {0};
+  comp__aligned aligned = {0};
   int32_t to, from = -1;
   comp_status status;
   COMP__TRY(comp__options_check(&comp__counterfactual_kind, options));
@@ -306,20 +306,20 @@ comp_status comp__counterfactual(comp_prediction *out, comp_context *context, co
   if (from == to)
     COMP__FAIL(COMP_ERR_ARGUMENT, "from: '%s' is also what the samples are to become: nothing would change",
                options->from);
-  COMP__TRY(comp__fit(&fitted, context, model, dataset, need_of(model, options)));
+  COMP__TRY(comp__align(&aligned, context, model, dataset, need_of(model, options)));
   if (!model->network.options.decoder_sees_condition)
     comp__warn(context, "this model's decoder does not see the condition: the result is a reconstruction, the same "
                         "under every condition");
-  COMP__TRY(new_prediction(out, &fitted, options));
-  COMP__TRY(mark(out, &fitted, from));
+  COMP__TRY(new_prediction(out, &aligned, options));
+  COMP__TRY(mark(out, &aligned, from));
   comp__counterfactual_options first = *options;
   if (options->borrow) first.clip = false; /* a change that was cut off is none to lend */
-  COMP__TRY(run(out, context, &fitted, &first, to));
-  if (options->borrow) COMP__TRY(comp__borrow(out, context, &fitted, options, to));
-  for (size_t i = 0; options->borrow && options->clip && i < fitted.samples; i++)
+  COMP__TRY(run(out, context, &aligned, &first, to));
+  if (options->borrow) COMP__TRY(comp__borrow(out, context, &aligned, options, to));
+  for (size_t i = 0; options->borrow && options->clip && i < aligned.samples; i++)
     if (out->predicted[i]) clip_row(out->values->values + i * model->network.features, model->network.features);
 done:
-  comp__fitted_release(&fitted);
+  comp__aligned_release(&aligned);
   if (status != COMP_OK) comp_prediction_release(out);
   return status;
 }

@@ -31,19 +31,19 @@ static comp_status check_precision(comp_precision precision) {
   return comp__error(COMP_ERR_ARGUMENT, "precision: there is none of number %d", (int)precision);
 }
 
-static comp_status encode(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp__fitted *fitted,
+static comp_status encode(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp__aligned *aligned,
                           const comp__embed_options *o) {
-  size_t latent = fitted->model->network.options.latent;
+  size_t latent = aligned->model->network.options.latent;
   comp__coder *coder = NULL;
   comp_matrix *z = NULL, *scale = NULL;
   comp_status status;
-  COMP__TRY(comp__coder_new(&coder, context, fitted->model, o->precision));
-  COMP__TRY(comp__matrix_new_dense_raw(&z, fitted->samples, latent));
-  if (scales || o->sample) COMP__TRY(comp__matrix_new_dense_raw(&scale, fitted->samples, latent));
-  COMP__TRY(comp__encode(context, coder, fitted, z->values, scale ? scale->values : NULL));
+  COMP__TRY(comp__coder_new(&coder, context, aligned->model, o->precision));
+  COMP__TRY(comp__matrix_new_dense_raw(&z, aligned->samples, latent));
+  if (scales || o->sample) COMP__TRY(comp__matrix_new_dense_raw(&scale, aligned->samples, latent));
+  COMP__TRY(comp__encode(context, coder, aligned, z->values, scale ? scale->values : NULL));
   if (o->sample) {
     draw_job job = {z->values, scale->values, latent, o->seed};
-    comp__parallel_for(context, fitted->samples, COMP__BLOCK_ROWS, draw_rows, &job);
+    comp__parallel_for(context, aligned->samples, COMP__BLOCK_ROWS, draw_rows, &job);
   }
   *out = z;
   z = NULL;
@@ -62,14 +62,14 @@ comp_status comp__embed(comp_matrix **out, comp_matrix **scales, comp_context *c
                         const comp_dataset *dataset, const comp__embed_options *options) {
   *out = NULL;
   if (scales) *scales = NULL;
-  comp__fitted fitted = {0};
+  comp__aligned aligned = {0};
   comp_status status;
   COMP__TRY(check_precision(options->precision));
-  COMP__TRY(comp__fit(&fitted, context, model, dataset,
-                      comp__encoder_needs_condition(model) ? COMP__NEED_ALL : COMP__NEED_NONE));
-  COMP__TRY(encode(out, scales, context, &fitted, options));
+  COMP__TRY(comp__align(&aligned, context, model, dataset,
+                        comp__encoder_needs_condition(model) ? COMP__NEED_ALL : COMP__NEED_NONE));
+  COMP__TRY(encode(out, scales, context, &aligned, options));
 done:
-  comp__fitted_release(&fitted);
+  comp__aligned_release(&aligned);
   return status;
 }
 

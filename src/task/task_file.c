@@ -20,7 +20,7 @@
 /* ---- Data as a model reads it ---- */
 
 typedef struct align_job {
-  const comp__fitted *fitted;
+  const comp__aligned *aligned;
   comp_matrix *out;
   float *rows; /* [threads, features] */
   bool *there; /* [threads, features]: entries of a sparse row; all false between rows */
@@ -29,17 +29,17 @@ typedef struct align_job {
 static void align_dense(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const align_job *job = arg;
-  for (size_t i = begin; i < end; i++) comp__fitted_row(job->out->values + i * job->out->cols, job->fitted, i);
+  for (size_t i = begin; i < end; i++) comp__aligned_row(job->out->values + i * job->out->cols, job->aligned, i);
 }
 
 static void align_sparse(void *arg, size_t begin, size_t end, int thread) {
   const align_job *job = arg;
-  const comp__fitted *f = job->fitted;
+  const comp__aligned *f = job->aligned;
   const size_t features = job->out->cols;
   float *row = job->rows + (size_t)thread * features;
   bool *there = job->there + (size_t)thread * features;
   for (size_t i = begin; i < end; i++) {
-    comp__fitted_row(row, f, i);
+    comp__aligned_row(row, f, i);
     for (int64_t k = f->x->indptr[i]; k < f->x->indptr[i + 1]; k++)
       if (f->place[f->x->indices[k]] >= 0) there[f->place[f->x->indices[k]]] = true;
     for (size_t m = 0; m < f->n_missing; m++) there[f->missing[m]] = row[f->missing[m]] != 0.0f;
@@ -54,10 +54,10 @@ static void align_sparse(void *arg, size_t begin, size_t end, int thread) {
 }
 
 /* How many entries the rows will have. */
-static size_t count_entries(int64_t *indptr, const comp__fitted *f) {
+static size_t count_entries(int64_t *indptr, const comp__aligned *f) {
   indptr[0] = 0;
   for (size_t i = 0; i < f->samples; i++) {
-    const float *fill = comp__fitted_fill(f, i);
+    const float *fill = comp__aligned_fill(f, i);
     indptr[i + 1] = indptr[i];
     for (size_t m = 0; m < f->n_missing; m++) indptr[i + 1] += fill[f->missing[m]] != 0.0f;
     for (int64_t k = f->x->indptr[i]; k < f->x->indptr[i + 1]; k++) indptr[i + 1] += f->place[f->x->indices[k]] >= 0;
@@ -65,10 +65,10 @@ static size_t count_entries(int64_t *indptr, const comp__fitted *f) {
   return (size_t)indptr[f->samples];
 }
 
-static comp_status align_csr(comp_matrix **out, comp_context *context, const comp__fitted *f) {
+static comp_status align_csr(comp_matrix **out, comp_context *context, const comp__aligned *f) {
   size_t features = f->model->network.features, threads = (size_t)comp_context_thread_count(context);
   int64_t *indptr = NULL;
-  align_job job = {.fitted = f};
+  align_job job = {.aligned = f};
   comp_status status;
   COMP__TRY(comp__alloc(&indptr, f->samples + 1, sizeof *indptr));
   COMP__TRY(comp_matrix_new_csr(out, f->samples, features, count_entries(indptr, f)));
@@ -85,13 +85,13 @@ done:
 }
 
 /* X with the model's features. */
-static comp_status align(comp_matrix **out, comp_context *context, const comp__fitted *f) {
+static comp_status align(comp_matrix **out, comp_context *context, const comp__aligned *f) {
   *out = NULL;
   if (!f->place) return comp_matrix_select(out, context, f->x, NULL, 0, NULL, 0);
   comp_status status;
   if (f->x->kind == COMP_DENSE) {
     status = comp__matrix_new_dense_raw(out, f->samples, f->model->network.features);
-    align_job job = {.fitted = f, .out = *out};
+    align_job job = {.aligned = f, .out = *out};
     if (status == COMP_OK) comp__parallel_for(context, f->samples, 64, align_dense, &job);
   } else
     status = align_csr(out, context, f);
@@ -103,7 +103,7 @@ static comp_status align(comp_matrix **out, comp_context *context, const comp__f
 }
 
 /* What is known of the features, in the model's order, when the data has them all. */
-static comp_status take_var(comp_dataset *d, const comp__fitted *f, const comp_dataset *from) {
+static comp_status take_var(comp_dataset *d, const comp__aligned *f, const comp_dataset *from) {
   comp__string_index index = {0};
   size_t *cols = NULL;
   comp_table *var = NULL;
@@ -125,7 +125,7 @@ done:
 }
 
 /* var/comp_in_data: which features the data had. */
-static comp_status mark_features(comp_dataset *d, const comp__fitted *f) {
+static comp_status mark_features(comp_dataset *d, const comp__aligned *f) {
   int8_t *there = NULL;
   size_t features = f->model->network.features;
   comp_status status = COMP_OK;
@@ -163,26 +163,26 @@ done:
 comp_status comp_model_align(comp_dataset **out, comp_context *context, const comp_model *model,
                              const comp_dataset *dataset) {
   *out = NULL;
-  comp__fitted fitted = {0};
+  comp__aligned aligned = {0};
   comp_dataset *d = NULL;
   comp_status status;
   assert(dataset);
-  COMP__TRY(comp__fit(&fitted, context, model, dataset, COMP__NEED_NONE));
+  COMP__TRY(comp__align(&aligned, context, model, dataset, COMP__NEED_NONE));
   COMP__TRY(new_results(&d, dataset, &model->features));
-  COMP__TRY(align(&d->x, context, &fitted));
-  if (fitted.n_missing == 0)
-    COMP__TRY(take_var(d, &fitted, dataset));
+  COMP__TRY(align(&d->x, context, &aligned));
+  if (aligned.n_missing == 0)
+    COMP__TRY(take_var(d, &aligned, dataset));
   else
-    COMP__TRY(mark_features(d, &fitted));
+    COMP__TRY(mark_features(d, &aligned));
   comp_table_free(d->obs);
   d->obs = NULL;
   COMP__TRY(copy_table(&d->obs, dataset->obs));
-  COMP__TRY(comp_dataset_set_record(d, comp_dataset_record(fitted.dataset)));
+  COMP__TRY(comp_dataset_set_record(d, comp_dataset_record(aligned.dataset)));
   *out = d;
   d = NULL;
 done:
   comp_dataset_free(d);
-  comp__fitted_release(&fitted);
+  comp__aligned_release(&aligned);
   return status;
 }
 

@@ -10,68 +10,69 @@
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "train/config.h"
-#include "train/run.h"
+#include "train/training.h"
 
 /* Version 2 had no digest. */
 static const char FORMAT[] = "comp-checkpoint-3", WITHOUT_DIGEST[] = "comp-checkpoint-2";
 
 enum { ARRAYS = 7 };
 
-/* The vectors of a run, in the order of the file, and how many there are: the average only when there is one. Without a
+/* The vectors of a t, in the order of the file, and how many there are: the average only when there is one. Without a
  * best model its places hold the current one. */
-static int list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char *names[ARRAYS], const comp__run *run) {
-  size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size;
-  float *all[ARRAYS] = {run->state.params, run->state.buffers, run->optimiser.m, run->optimiser.v,
-                        run->best_params,  run->best_buffers,  run->average};
+static int list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char *names[ARRAYS],
+                        const comp__training *t) {
+  size_t params = t->model->network.params.size, buffers = t->model->network.buffers.size;
+  float *all[ARRAYS] = {t->state.params, t->state.buffers, t->optimiser.m, t->optimiser.v,
+                        t->best_params,  t->best_buffers,  t->average};
   const size_t all_sizes[ARRAYS] = {params, buffers, params, params, params, buffers, params};
   const char *const all_names[ARRAYS] = {"params", "buffers", "m", "v", "best_params", "best_buffers", "average"};
   memcpy(vectors, all, sizeof all);
   memcpy(sizes, all_sizes, sizeof all_sizes);
   memcpy(names, all_names, sizeof all_names);
-  return run->average ? ARRAYS : ARRAYS - 1;
+  return t->average ? ARRAYS : ARRAYS - 1;
 }
 
 /* Hexadecimal floats: no digit is lost. */
-static void numbers_to_text(char *text, size_t size, const comp__run *run) {
-  const comp__run_numbers *n = &run->now;
+static void numbers_to_text(char *text, size_t size, const comp__training *t) {
+  const comp__training_numbers *n = &t->now;
   snprintf(text, size,
            "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
            " %d %a %a %a %a %a %a %a %a %a %" PRIu64,
-           n->step, n->epoch, n->batch, n->since_best, n->since_cut, run->optimiser.steps, run->has_best, n->gamma,
+           n->step, n->epoch, n->batch, n->since_best, n->since_cut, t->optimiser.steps, t->has_best, n->gamma,
            n->rate_factor, n->best_loss, n->first_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty,
            n->samples, n->averaged);
 }
 
-static bool numbers_from_text(comp__run *run, const char *text) {
-  comp__run_numbers *n = &run->now;
+static bool numbers_from_text(comp__training *t, const char *text) {
+  comp__training_numbers *n = &t->now;
   int best;
   int found = sscanf(text,
                      "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                      " %d %la %la %la %la %la %la %la %la %la %" SCNu64,
-                     &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &run->optimiser.steps, &best,
+                     &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &t->optimiser.steps, &best,
                      &n->gamma, &n->rate_factor, &n->best_loss, &n->first_loss, &n->sums.total, &n->sums.likelihood,
                      &n->sums.kl, &n->sums.penalty, &n->samples, &n->averaged);
-  run->has_best = best != 0;
-  return found == 17 && isfinite(n->gamma) && n->epoch <= run->epochs && n->batch <= comp__loader_batches(run->loader);
+  t->has_best = best != 0;
+  return found == 17 && isfinite(n->gamma) && n->epoch <= t->epochs && n->batch <= comp__loader_batches(t->loader);
 }
 
-comp_status comp__checkpoint_save(const comp__run *run) {
+comp_status comp__checkpoint_save(const comp__training *t) {
   float *vectors[ARRAYS];
   size_t sizes[ARRAYS];
   const char *names[ARRAYS];
-  char numbers[512], *history = json_dumps(run->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  char numbers[512], *history = json_dumps(t->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
   if (!history) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  const int count = list_vectors(vectors, sizes, names, run);
+  const int count = list_vectors(vectors, sizes, names, t);
   comp__array arrays[ARRAYS];
   for (int i = 0; i < count; i++) arrays[i] = (comp__array){names[i], vectors[i], 1, sizes[i]};
-  numbers_to_text(numbers, sizeof numbers, run);
+  numbers_to_text(numbers, sizeof numbers, t);
   const comp__text texts[] = {{"format", FORMAT},
-                              {"identity", run->identity},
+                              {"identity", t->identity},
                               {"numbers", numbers},
                               {"history", history},
-                              {"kernel", run->model->kernel}};
+                              {"kernel", t->model->kernel}};
   comp_status status =
-      comp__safetensors_write(run->options->checkpoint, arrays, (size_t)count, texts, sizeof texts / sizeof *texts);
+      comp__safetensors_write(t->options->checkpoint, arrays, (size_t)count, texts, sizeof texts / sizeof *texts);
   free(history);
   if (status != COMP_OK) return comp__error_context(status, "checkpoint");
   return COMP_OK;
@@ -98,7 +99,7 @@ static bool same_run(const char *a, const char *b) {
   return same;
 }
 
-static comp_status load(comp__run *run, const comp__safetensors *file) {
+static comp_status load(comp__training *t, const comp__safetensors *file) {
   float *vectors[ARRAYS];
   size_t sizes[ARRAYS];
   const char *names[ARRAYS], *format = comp__safetensors_text(file, "format"),
@@ -109,38 +110,38 @@ static comp_status load(comp__run *run, const comp__safetensors *file) {
     return comp__error(COMP_ERR_FORMAT, "it is not a checkpoint of this program");
   if (strcmp(format, FORMAT) == 0 && !comp__safetensors_digest(file))
     return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
-  if (!same_run(identity, run->identity))
+  if (!same_run(identity, t->identity))
     return comp__error(COMP_ERR_DATA,
                        "it belongs to a run with other data or options; remove it, or give the options of that run");
-  const int count = list_vectors(vectors, sizes, names, run);
+  const int count = list_vectors(vectors, sizes, names, t);
   for (int i = 0; i < count; i++) {
     comp_status status = comp__safetensors_array(vectors[i], file, names[i], 1, sizes[i]);
     if (status != COMP_OK) return status;
   }
   json_error_t error;
   json_t *list = history ? json_loads(history, 0, &error) : NULL;
-  if (!numbers || !numbers_from_text(run, numbers) || !json_is_array(list)) {
+  if (!numbers || !numbers_from_text(t, numbers) || !json_is_array(list)) {
     json_decref(list);
     return comp__error(COMP_ERR_FORMAT, "its numbers or history are damaged");
   }
-  if (kernel && strcmp(kernel, run->model->kernel) != 0)
-    comp__warn(run->context,
+  if (kernel && strcmp(kernel, t->model->kernel) != 0)
+    comp__warn(t->context,
                "the checkpoint was made with other kernels (%s, here %s): results will differ in the last "
                "digits from those of an unbroken run",
-               kernel, run->model->kernel);
-  json_decref(run->history);
-  run->history = list;
+               kernel, t->model->kernel);
+  json_decref(t->history);
+  t->history = list;
   return COMP_OK;
 }
 
-comp_status comp__checkpoint_load(bool *found, comp__run *run) {
-  const char *path = run->options->checkpoint;
+comp_status comp__checkpoint_load(bool *found, comp__training *t) {
+  const char *path = t->options->checkpoint;
   *found = access(path, F_OK) == 0;
   if (!*found) return COMP_OK;
   comp__safetensors *file;
   comp_status status = comp__safetensors_read(&file, path);
   if (status != COMP_OK) return status;
-  status = load(run, file);
+  status = load(t, file);
   if (status != COMP_OK) comp__error_context(status, "checkpoint '%s'", path);
   comp__safetensors_free(file);
   return status;

@@ -7,7 +7,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "train/run.h"
+#include "train/training.h"
 
 /* Whether a line tells of an epoch that is still to come. */
 static bool is_ahead(const char *line, size_t size, uint64_t epochs) {
@@ -61,13 +61,13 @@ done:
   return status;
 }
 
-comp_status comp__log_open(comp__run *run) {
-  const char *path = run->options->log;
+comp_status comp__log_open(comp__training *t) {
+  const char *path = t->options->log;
   if (!path) return COMP_OK;
-  if (run->now.step > 0) {
-    comp_status status = drop_lines(path, run->now.epoch);
+  if (t->now.step > 0) {
+    comp_status status = drop_lines(path, t->now.epoch);
     if (status != COMP_OK) return status;
   }
-  run->log = fopen(path, run->now.step > 0 ? "a" : "w");
-  return run->log ? COMP_OK : comp__error_errno("cannot write '%s'", path);
+  t->log = fopen(path, t->now.step > 0 ? "a" : "w");
+  return t->log ? COMP_OK : comp__error_errno("cannot write '%s'", path);
 }

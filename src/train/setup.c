@@ -103,72 +103,72 @@ static void resolve(comp__train_options *o, comp_context *context, size_t batche
   }
 }
 
-static comp_status new_run(comp__run *run, uint64_t digest) {
+static comp_status new_run(comp__training *t, uint64_t digest) {
   comp_status status;
-  size_t params = run->model->network.params.size, buffers = run->model->network.buffers.size, size;
-  bool bf16 = comp__precision_find(run->options->precision)->bf16;
-  run->state.params = run->model->params;
-  run->state.buffers = run->model->buffers;
-  COMP__TRY(comp__calloc(&run->state.grads, params, sizeof(float)));
-  if (bf16) COMP__TRY(comp__alloc(&run->state.half, params, sizeof(uint16_t)));
-  COMP__TRY(comp__calloc(&run->optimiser.m, params, sizeof(float)));
-  COMP__TRY(comp__calloc(&run->optimiser.v, params, sizeof(float)));
-  COMP__TRY(comp__calloc(&run->best_params, params, sizeof(float)));
-  COMP__TRY(comp__calloc(&run->best_buffers, buffers, sizeof(float)));
-  if (run->options->select == COMP_SELECT_AVERAGE) COMP__TRY(comp__calloc(&run->average, params, sizeof(float)));
-  COMP__TRY(comp__work_new(&run->work, &run->model->network, comp__loader_largest_batch(run->loader), bf16, true));
-  size = strlen(run->model->config) + 64;
-  COMP__TRY(comp__alloc(&run->identity, size, 1));
-  snprintf(run->identity, size, "%s %016llx", run->model->config, (unsigned long long)digest);
-  run->history = json_array();
-  if (!run->history) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
-  run->epochs = run->options->epochs;
-  run->total_steps = (uint64_t)run->epochs * comp__loader_batches(run->loader);
-  run->now.gamma = run->options->model.gamma;
-  run->now.rate_factor = 1.0;
-  run->now.best_loss = INFINITY;
-  if (run->options->resume) {
+  size_t params = t->model->network.params.size, buffers = t->model->network.buffers.size, size;
+  bool bf16 = comp__precision_find(t->options->precision)->bf16;
+  t->state.params = t->model->params;
+  t->state.buffers = t->model->buffers;
+  COMP__TRY(comp__calloc(&t->state.grads, params, sizeof(float)));
+  if (bf16) COMP__TRY(comp__alloc(&t->state.half, params, sizeof(uint16_t)));
+  COMP__TRY(comp__calloc(&t->optimiser.m, params, sizeof(float)));
+  COMP__TRY(comp__calloc(&t->optimiser.v, params, sizeof(float)));
+  COMP__TRY(comp__calloc(&t->best_params, params, sizeof(float)));
+  COMP__TRY(comp__calloc(&t->best_buffers, buffers, sizeof(float)));
+  if (t->options->select == COMP_SELECT_AVERAGE) COMP__TRY(comp__calloc(&t->average, params, sizeof(float)));
+  COMP__TRY(comp__work_new(&t->work, &t->model->network, comp__loader_largest_batch(t->loader), bf16, true));
+  size = strlen(t->model->config) + 64;
+  COMP__TRY(comp__alloc(&t->identity, size, 1));
+  snprintf(t->identity, size, "%s %016llx", t->model->config, (unsigned long long)digest);
+  t->history = json_array();
+  if (!t->history) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  t->epochs = t->options->epochs;
+  t->total_steps = (uint64_t)t->epochs * comp__loader_batches(t->loader);
+  t->now.gamma = t->options->model.gamma;
+  t->now.rate_factor = 1.0;
+  t->now.best_loss = INFINITY;
+  if (t->options->resume) {
     bool found;
-    COMP__TRY(comp__checkpoint_load(&found, run));
+    COMP__TRY(comp__checkpoint_load(&found, t));
     if (found)
-      comp__info(run->context, "going on after %llu steps", (unsigned long long)run->now.step);
+      comp__info(t->context, "going on after %llu steps", (unsigned long long)t->now.step);
     else
-      comp__info(run->context, "there is no checkpoint yet: starting anew");
+      comp__info(t->context, "there is no checkpoint yet: starting anew");
   }
-  if (bf16) comp__f32_to_bf16(run->state.half, run->state.params, params);
-  run->started = run->last_checkpoint = comp__seconds();
-  COMP__TRY(comp__log_open(run));
+  if (bf16) comp__f32_to_bf16(t->state.half, t->state.params, params);
+  t->started = t->last_checkpoint = comp__seconds();
+  COMP__TRY(comp__log_open(t));
 done:
   return status;
 }
 
-static void release_run(comp__run *run) {
-  comp__free(run->state.grads);
-  comp__free(run->state.half);
-  comp__free(run->optimiser.m);
-  comp__free(run->optimiser.v);
-  comp__free(run->best_params);
-  comp__free(run->best_buffers);
-  comp__free(run->average);
-  comp__work_free(run->work);
-  comp__loader_free(run->loader);
-  comp__free(run->identity);
-  json_decref(run->history);
-  if (run->log) fclose(run->log);
+static void release_run(comp__training *t) {
+  comp__free(t->state.grads);
+  comp__free(t->state.half);
+  comp__free(t->optimiser.m);
+  comp__free(t->optimiser.v);
+  comp__free(t->best_params);
+  comp__free(t->best_buffers);
+  comp__free(t->average);
+  comp__work_free(t->work);
+  comp__loader_free(t->loader);
+  comp__free(t->identity);
+  json_decref(t->history);
+  if (t->log) fclose(t->log);
 }
 
-static comp_status keep_history(comp__run *run) {
-  char *text = json_dumps(run->history, JSON_COMPACT | JSON_REAL_PRECISION(9));
+static comp_status keep_history(comp__training *t) {
+  char *text = json_dumps(t->history, JSON_COMPACT | JSON_REAL_PRECISION(9));
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  comp_status status = comp__strdup(&run->model->history, text);
+  comp_status status = comp__strdup(&t->model->history, text);
   free(text);
   return status;
 }
 
 /* Whether a failed run leaves something worth keeping. */
-static bool keep_model(const comp__run *run, comp_status status) {
-  return status == COMP_OK || (status == COMP_ERR_INTERRUPTED && run->now.step > 0) ||
-         (status == COMP_ERR_NUMERIC && run->has_best);
+static bool keep_model(const comp__training *t, comp_status status) {
+  return status == COMP_OK || (status == COMP_ERR_INTERRUPTED && t->now.step > 0) ||
+         (status == COMP_ERR_NUMERIC && t->has_best);
 }
 
 /* Samples and features, wherever X is. */
@@ -197,30 +197,30 @@ static comp_status open_source(source *out, comp_context *context, const comp_da
 }
 
 /* A failed run's model is handed out when it is worth keeping, and the failure told all the same. */
-static comp_status hand_out(comp_model **out, comp__run *run, comp_status status) {
+static comp_status hand_out(comp_model **out, comp__training *t, comp_status status) {
   char message[1024];
-  if (!keep_model(run, status)) return status;
+  if (!keep_model(t, status)) return status;
   snprintf(message, sizeof message, "%s", comp_error_message());
-  comp_status kept = keep_history(run);
+  comp_status kept = keep_history(t);
   if (kept != COMP_OK) return kept;
-  *out = run->model;
-  run->model = NULL;
+  *out = t->model;
+  t->model = NULL;
   return status == COMP_OK ? COMP_OK : comp__error(status, "%s", message);
 }
 
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                          const comp__train_options *asked, const comp_groups *groups) {
   comp__train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
-  comp__run run = {.context = context, .options = &options};
+  comp__training t = {.context = context, .options = &options};
   source data = {0};
   uint64_t digest;
   comp_status status;
   COMP__TRY(open_source(&data, context, dataset, asked));
-  COMP__TRY(comp__model_new(&run.model, &options.model, data.features, groups->n_levels));
-  comp__layout_initialise(&run.model->network.params, run.model->params, options.seed);
-  comp__layout_initialise(&run.model->network.buffers, run.model->buffers, options.seed);
-  COMP__TRY(comp__survey(run.model, &digest, context, data.x, data.stream, data.samples, groups));
-  if (options.model.centred) COMP__TRY(comp__survey_inputs(run.model, context, data.x, data.stream, groups));
+  COMP__TRY(comp__model_new(&t.model, &options.model, data.features, groups->n_levels));
+  comp__layout_initialise(&t.model->network.params, t.model->params, options.seed);
+  comp__layout_initialise(&t.model->network.buffers, t.model->buffers, options.seed);
+  COMP__TRY(comp__survey(t.model, &digest, context, data.x, data.stream, data.samples, groups));
+  if (options.model.centred) COMP__TRY(comp__survey_inputs(t.model, context, data.x, data.stream, groups));
   comp__loader_options loader = {.x = data.x,
                                  .stream = data.stream,
                                  .samples = data.samples,
@@ -229,21 +229,21 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
                                  .seed = options.seed,
                                  .batch = options.batch,
                                  .validation = options.validation,
-                                 .counts = run.model->network.likelihood->counts,
-                                 .library_target = run.model->library_target};
-  COMP__TRY(comp__loader_new(&run.loader, context, &loader));
-  resolve(&options, context, comp__loader_batches(run.loader));
-  COMP__TRY(describe(run.model, dataset, groups, &options, digest));
-  COMP__TRY(new_run(&run, digest));
+                                 .counts = t.model->network.likelihood->counts,
+                                 .library_target = t.model->library_target};
+  COMP__TRY(comp__loader_new(&t.loader, context, &loader));
+  resolve(&options, context, comp__loader_batches(t.loader));
+  COMP__TRY(describe(t.model, dataset, groups, &options, digest));
+  COMP__TRY(new_run(&t, digest));
   comp__info(context,
              "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",
-             options.model_name, data.samples, comp__loader_training_samples(run.loader), data.features,
-             groups->n_levels, run.model->network.params.size, run.epochs, comp__loader_batches(run.loader));
-  status = comp__run_all(&run);
-  status = hand_out(out, &run, status);
+             options.model_name, data.samples, comp__loader_training_samples(t.loader), data.features, groups->n_levels,
+             t.model->network.params.size, t.epochs, comp__loader_batches(t.loader));
+  status = comp__training_finish(&t);
+  status = hand_out(out, &t, status);
 done:
-  comp_model_free(run.model);
-  release_run(&run);
+  comp_model_free(t.model);
+  release_run(&t);
   comp__stream_close(data.stream);
   return status;
 }

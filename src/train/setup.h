@@ -2,11 +2,11 @@
 #ifndef COMP_TRAIN_SETUP_H
 #define COMP_TRAIN_SETUP_H
 
-#include "train/run.h"
+#include "train/training.h"
 
-/* Runs to the end. The model's weights are then the chosen ones; also after an interruption, or a divergence that left
- * a best model. */
-comp_status comp__run_all(comp__run *run);
+/* Trains to the end. The model's weights are then the chosen ones; also after an interruption, or a divergence that
+ * left a best model. */
+comp_status comp__training_finish(comp__training *t);
 
 /* Whether losses of different steps can be compared: gamma and blur are the same all the time. (setup.c) */
 bool comp__losses_compare(const comp__train_options *options);

@@ -1,12 +1,12 @@
-/* fit.h: a data set as a model reads it, without a copy where none is needed. */
-#ifndef COMP_TASK_FIT_H
-#define COMP_TASK_FIT_H
+/* aligned.h: a data set as a model reads it, without a copy where none is needed. */
+#ifndef COMP_TASK_ALIGNED_H
+#define COMP_TASK_ALIGNED_H
 
 #include "comp/dataset.h"
 #include "model/trained.h"
 
 /* Zero-initialise to start. Points into the model and, unless it had to be prepared, into the data set. */
-typedef struct comp__fitted {
+typedef struct comp__aligned {
   const comp_model *model;
   size_t samples;
   const comp_matrix *x;        /* [samples, columns]: prepared values, the columns of the data */
@@ -16,7 +16,7 @@ typedef struct comp__fitted {
   int32_t *missing;            /* [n_missing]: features that the data lacks */
   size_t n_missing, n_extra;
   int32_t *codes; /* [samples]: the model's level, or -1; NULL: conditions were not asked for */
-} comp__fitted;
+} comp__aligned;
 
 /* What is needed of the condition column. */
 typedef enum comp__need {
@@ -25,10 +25,10 @@ typedef enum comp__need {
   COMP__NEED_SOME  /* samples with none, or with an unknown one, get -1 */
 } comp__need;
 
-/* Fits a data set, which must outlive the result. It should be released via comp__fitted_release(). */
-comp_status comp__fit(comp__fitted *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,
-                      comp__need need);
-void comp__fitted_release(comp__fitted *fitted);
+/* Fits a data set, which must outlive the result. It should be released via comp__aligned_release(). */
+comp_status comp__align(comp__aligned *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,
+                        comp__need need);
+void comp__aligned_release(comp__aligned *aligned);
 
 /* Whether the encoder must know the condition. */
 bool comp__encoder_needs_condition(const comp_model *model);

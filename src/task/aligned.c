@@ -1,5 +1,5 @@
-/* fit.c: preparation repeated, features found by name, conditions read. */
-#include "task/fit.h"
+/* aligned.c: preparation repeated, features found by name, conditions read. */
+#include "task/aligned.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ done:
   return status;
 }
 
-static comp_status repeat_prep(comp__fitted *f, comp_context *context, const json_t *record) {
+static comp_status repeat_prep(comp__aligned *f, comp_context *context, const json_t *record) {
   comp_dataset *copy = NULL;
   char *text = record_without_features(record);
   comp_status status;
@@ -94,7 +94,7 @@ done:
 }
 
 /* Logged values are expected: are they? (The data's record may speak of X while another layer is read.) */
-static comp_status warn_of_counts(const comp__fitted *f, comp_context *context) {
+static comp_status warn_of_counts(const comp__aligned *f, comp_context *context) {
   comp_data_look look;
   comp_status status = comp_data_look_at(&look, context, f->x);
   if (status == COMP_OK && look.kind == COMP_DATA_COUNTS && look.max > 20.0)
@@ -102,7 +102,7 @@ static comp_status warn_of_counts(const comp__fitted *f, comp_context *context) 
   return status;
 }
 
-static comp_status prepare(comp__fitted *f, comp_context *context) {
+static comp_status prepare(comp__aligned *f, comp_context *context) {
   json_t *wanted = parse_record(f->model->record), *own = parse_record(comp_dataset_record(f->dataset));
   bool scale = has_step(wanted, "normalize_total") && !has_step(own, "normalize_total");
   bool log = has_step(wanted, "log1p") && !has_step(own, "log1p");
@@ -130,7 +130,7 @@ done:
 /* ---- Features ---- */
 
 /* 'a', 'b', 'c', ... */
-static void list_missing(char *text, size_t size, const comp__fitted *f) {
+static void list_missing(char *text, size_t size, const comp__aligned *f) {
   size_t used = 0;
   text[0] = '\0';
   for (size_t i = 0; i < f->n_missing && i < 3 && used < size; i++)
@@ -139,7 +139,7 @@ static void list_missing(char *text, size_t size, const comp__fitted *f) {
   if (f->n_missing > 3 && used < size) snprintf(text + used, size - used, ", ...");
 }
 
-static comp_status report_features(const comp__fitted *f, comp_context *context) {
+static comp_status report_features(const comp__aligned *f, comp_context *context) {
   size_t features = comp_model_feature_count(f->model), found = features - f->n_missing;
   char list[256];
   list_missing(list, sizeof list, f);
@@ -158,7 +158,7 @@ static comp_status report_features(const comp__fitted *f, comp_context *context)
   return COMP_OK;
 }
 
-static comp_status find_features(comp__fitted *f, comp_context *context) {
+static comp_status find_features(comp__aligned *f, comp_context *context) {
   size_t features = comp_model_feature_count(f->model), columns = comp_dataset_feature_count(f->dataset);
   comp__string_index index = {0};
   bool *found = NULL, same = columns == features;
@@ -209,7 +209,7 @@ comp_status comp__model_find_level(int32_t *out, const comp_model *model, const 
                      comp__strings_hint(&model->levels, value).text);
 }
 
-static comp_status read_codes(comp__fitted *f, comp__need need, const comp_groups *groups, const char *column) {
+static comp_status read_codes(comp__aligned *f, comp__need need, const comp_groups *groups, const char *column) {
   int32_t *codes = NULL;
   size_t missing = 0;
   comp_status status;
@@ -234,7 +234,7 @@ done:
   return status;
 }
 
-static comp_status read_conditions(comp__fitted *f, const comp_dataset *dataset, comp__need need) {
+static comp_status read_conditions(comp__aligned *f, const comp_dataset *dataset, comp__need need) {
   const char *name = f->model->condition;
   const comp_table *obs = comp_dataset_obs(dataset);
   comp_groups groups = {0};
@@ -250,17 +250,17 @@ done:
 
 /* ---- All of it ---- */
 
-static comp_status check_values(const comp__fitted *f, comp_context *context) {
+static comp_status check_values(const comp__aligned *f, comp_context *context) {
   size_t row, col;
   if (!comp__matrix_find_nonfinite(&row, &col, context, f->x)) return COMP_OK;
   return comp__error(COMP_ERR_DATA, "X holds a value that is not a finite number: sample '%s' (row %zu), feature '%s'",
                      comp_dataset_obs_name(f->dataset, row), row + 1, comp_dataset_var_name(f->dataset, col));
 }
 
-comp_status comp__fit(comp__fitted *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,
-                      comp__need need) {
+comp_status comp__align(comp__aligned *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,
+                        comp__need need) {
   comp_status status;
-  *out = (comp__fitted){
+  *out = (comp__aligned){
       .model = model, .samples = comp_dataset_sample_count(dataset), .x = comp_dataset_x(dataset), .dataset = dataset};
   if (!out->x) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X");
   if (out->samples == 0) COMP__FAIL(COMP_ERR_DATA, "the data has no samples");
@@ -277,14 +277,14 @@ comp_status comp__fit(comp__fitted *out, comp_context *context, const comp_model
     COMP__TRY(find_features(out, context));
   }
 done:
-  if (status != COMP_OK) comp__fitted_release(out);
+  if (status != COMP_OK) comp__aligned_release(out);
   return status;
 }
 
-void comp__fitted_release(comp__fitted *fitted) {
-  comp_dataset_free(fitted->prepared);
-  comp__free(fitted->place);
-  comp__free(fitted->missing);
-  comp__free(fitted->codes);
-  *fitted = (comp__fitted){0};
+void comp__aligned_release(comp__aligned *aligned) {
+  comp_dataset_free(aligned->prepared);
+  comp__free(aligned->place);
+  comp__free(aligned->missing);
+  comp__free(aligned->codes);
+  *aligned = (comp__aligned){0};
 }

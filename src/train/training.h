@@ -1,7 +1,7 @@
-/* run.h: a training run in progress: what the loop changes, and what a checkpoint must hold to go on with the same
+/* training.h: a training in progress: what the loop changes, and what a checkpoint must hold to go on with the same
  * bytes. */
-#ifndef COMP_TRAIN_RUN_H
-#define COMP_TRAIN_RUN_H
+#ifndef COMP_TRAIN_TRAINING_H
+#define COMP_TRAIN_TRAINING_H
 
 #include <jansson.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "train/options.h"
 
 /* The part of a run that is saved besides the vectors. */
-typedef struct comp__run_numbers {
+typedef struct comp__training_numbers {
   uint64_t step;       /* steps done */
   uint64_t epoch;      /* the current one, from 0 */
   uint64_t batch;      /* next batch of the epoch */
@@ -25,9 +25,9 @@ typedef struct comp__run_numbers {
   comp__losses sums; /* of this epoch's steps so far, weighted by samples */
   double samples;
   uint64_t averaged; /* steps in the average */
-} comp__run_numbers;
+} comp__training_numbers;
 
-typedef struct comp__run {
+typedef struct comp__training {
   comp_context *context;
   const comp__train_options *options;
   comp_model *model;
@@ -38,7 +38,7 @@ typedef struct comp__run {
   float *best_params, *best_buffers;
   bool has_best;
   float *average; /* [params] mean of the weights of the last part of the run; NULL unless it is wanted */
-  comp__run_numbers now;
+  comp__training_numbers now;
   json_t *history; /* array */
   char *identity;  /* what must be the same to resume: options and a digest of the data */
   FILE *log;
@@ -46,16 +46,16 @@ typedef struct comp__run {
   uint64_t total_steps;
   size_t epochs;
   bool stopped; /* the caller's epoch function asked to end */
-} comp__run;
+} comp__training;
 
 /* Writes the state to options->checkpoint. */
-comp_status comp__checkpoint_save(const comp__run *run);
+comp_status comp__checkpoint_save(const comp__training *t);
 
 /* Reads it back when the file exists; *found tells. A file of another run is an error. */
-comp_status comp__checkpoint_load(bool *found, comp__run *run);
+comp_status comp__checkpoint_load(bool *found, comp__training *t);
 
 /* Opens options->log, if there is one: empty, or when the run goes on (its checkpoint is loaded) with the lines of the
  * epochs that are done, so that each epoch stands there once. */
-comp_status comp__log_open(comp__run *run);
+comp_status comp__log_open(comp__training *t);
 
 #endif
