@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "baseline/options.h"
+#include "classify/options.h"
 #include "comp/machine.h"
 #include "comp/suggest.h"
 #include "core/context.h"
@@ -11,13 +12,12 @@
 #include "diagnose/options.h"
 #include "io/options.h"
 #include "linalg/linalg.h"
-#include "classify/options.h"
 #include "neighbors/options.h"
 #include "pipeline/options.h"
 #include "prep/options.h"
+#include "report/options.h"
 #include "score/options.h"
 #include "simulate/options.h"
-#include "report/options.h"
 #include "task/options.h"
 #include "train/options.h"
 #include "umap/options.h"

@@ -70,8 +70,7 @@ static const char *name_of(const comp__effects *effects, size_t l) {
 static comp_status draw_key(double *height, comp__canvas *canvas, const comp__effects *effects, const char *title,
                             double y) {
   const char **names;
-  comp_status status =
-      comp__alloc(&names, effects->n_labels, sizeof(const char *)); /* NOLINT(bugprone-sizeof-expression): pointers */
+  comp_status status = comp__alloc(&names, effects->n_labels, sizeof(const char *));
   if (status != COMP_OK) return status;
   for (size_t l = 0; l < effects->n_labels; l++) names[l] = name_of(effects, l);
   comp__legend legend = {.title = title, .names = names, .count = effects->n_labels, .numbered = true};

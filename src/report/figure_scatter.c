@@ -306,8 +306,7 @@ comp_status comp__figure_scatter(comp_context *context, const comp_dataset *data
   COMP__TRY(comp_figure_check(path));
   if (n_embeddings == 0 || n_columns == 0)
     COMP__FAIL(COMP_ERR_ARGUMENT, "a scatter plot needs an embedding and a column at least");
-  COMP__TRY(comp__alloc(&s.embeddings, n_embeddings,
-                        sizeof(const comp_matrix *))); /* NOLINT(bugprone-sizeof-expression): pointers */
+  COMP__TRY(comp__alloc(&s.embeddings, n_embeddings, sizeof(const comp_matrix *)));
   for (size_t k = 0; k < n_embeddings; k++)
     COMP__TRY(comp__embedding_require(&s.embeddings[k], dataset, embeddings[k]));
   COMP__TRY(comp__alloc(&order, comp_dataset_sample_count(dataset), sizeof *order));
