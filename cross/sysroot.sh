@@ -19,7 +19,7 @@ work=$(mktemp -d "$root.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/debs" "$work/root/usr/lib"
+mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/debs" "$work/sysroot/usr/lib"
 : >"$work/apt/status"
 cat >"$work/apt/apt.conf" <<END
 APT::Architecture "$architecture";
@@ -47,21 +47,21 @@ apt-get -q -s install --no-install-recommends $packages >"$work/plan"
 awk '$1 == "Inst" && ($2 ~ /^lib/ || $2 ~ /^zlib/ || $2 ~ /-dev$/) { print $2 }' "$work/plan" >"$work/names"
 (cd "$work/debs" && xargs apt-get -q download <"$work/names")
 
-ln -s usr/lib "$work/root/lib"
-for deb in "$work"/debs/*.deb; do dpkg-deb -x "$deb" "$work/root"; done
+ln -s usr/lib "$work/sysroot/lib"
+for deb in "$work"/debs/*.deb; do dpkg-deb -x "$deb" "$work/sysroot"; done
 
 # An absolute link would lead out of the new root.
-find "$work/root" -type l -lname '/*' | while read -r link; do ln -sfnr "$work/root$(readlink "$link")" "$link"; done
+find "$work/sysroot" -type l -lname '/*' | while read -r link; do ln -sfnr "$work/sysroot$(readlink "$link")" "$link"; done
 
 # OpenBLAS is the BLAS and the LAPACK, a choice that installing its package would make.
-blas=$(cd "$work/root/usr/lib/$triplet" && echo openblas-*)
-for file in "$work/root/usr/lib/$triplet/$blas"/lib*; do ln -sfr "$file" "$work/root/usr/lib/$triplet"; done
-for file in "$work/root/usr/include/$triplet/$blas"/*; do ln -sfr "$file" "$work/root/usr/include/$triplet"; done
+blas=$(cd "$work/sysroot/usr/lib/$triplet" && echo openblas-*)
+for file in "$work/sysroot/usr/lib/$triplet/$blas"/lib*; do ln -sfr "$file" "$work/sysroot/usr/lib/$triplet"; done
+for file in "$work/sysroot/usr/include/$triplet/$blas"/*; do ln -sfr "$file" "$work/sysroot/usr/include/$triplet"; done
 for name in blas lapack; do
-  ln -sfr "$work/root/usr/lib/$triplet/$blas/pkgconfig/$name-openblas.pc" "$work/root/usr/lib/$triplet/pkgconfig/$name.pc"
+  ln -sfr "$work/sysroot/usr/lib/$triplet/$blas/pkgconfig/$name-openblas.pc" "$work/sysroot/usr/lib/$triplet/pkgconfig/$name.pc"
 done
 
-printf "[constants]\nsysroot = '%s'\n" "$root" >"$work/root/sysroot.ini"
-echo "$stamp" >"$work/root/.packages"
+printf "[constants]\nsysroot = '%s'\n" "$root" >"$work/sysroot/sysroot.ini"
+echo "$stamp" >"$work/sysroot/.packages"
 rm -rf "$root"
-mv "$work/root" "$root"
+mv "$work/sysroot" "$root"

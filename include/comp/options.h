@@ -88,6 +88,10 @@ COMP_API comp_status comp_options_to_json(char **out, const comp_options *option
 /* Sets the options that an object names; null unsets one. A value that is the default stays unset. */
 COMP_API comp_status comp_options_from_json(comp_options *options, const char *json);
 
+/* A number in the shortest form that reads back the same, as in options and documents: as a float, or as a double.
+ * Returns `buffer`. */
+COMP_API char *comp_format_real(char *buffer, size_t size, double value, bool is_float);
+
 /* ---- Descriptions ---------------------------------------------------------------------------------------------- */
 
 typedef enum comp_option_type {

@@ -1,28 +1,21 @@
 /* json.c: strings and numbers of JSON. */
 #include "cli/json.h"
 
+#include <jansson.h>
 #include <math.h>
 
-#include "cli/text.h"
+#include "comp/options.h"
 
 void json_put_string(FILE *out, const char *text) {
-  if (!text) {
+  json_t *value = text ? json_string(text) : NULL;
+  if (value)
+    json_dumpf(value, out, JSON_ENCODE_ANY);
+  else
     fputs("null", out);
-    return;
-  }
-  putc('"', out);
-  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-    if (*c == '"' || *c == '\\')
-      fprintf(out, "\\%c", *c);
-    else if (*c < 0x20)
-      fprintf(out, "\\u%04x", *c);
-    else
-      putc(*c, out);
-  }
-  putc('"', out);
+  json_decref(value);
 }
 
 void json_put_number(FILE *out, double value) {
   char text[64];
-  fputs(isfinite(value) ? text_real(text, sizeof text, value, false) : "null", out);
+  fputs(isfinite(value) ? comp_format_real(text, sizeof text, value, false) : "null", out);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* A string with its quotes; NULL gives null. Bytes beyond ASCII are written as they are: the text must be UTF-8. */
+/* A string with its quotes; null for NULL, and for text that is not UTF-8, which JSON cannot hold. */
 void json_put_string(FILE *out, const char *text);
 
 /* A number in the shortest form that reads back the same; null when it is not finite. */

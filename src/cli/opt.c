@@ -66,8 +66,8 @@ static opt_outcome wrong_value(parser *p, const target *t, const char *text, con
 static opt_outcome out_of_range(parser *p, const target *t, const char *text, double min, double max) {
   char name[64], low[32], high[32];
   label(p, t, name, sizeof name);
-  text_real(low, sizeof low, min, false);
-  text_real(high, sizeof high, max, false);
+  comp_format_real(low, sizeof low, min, false);
+  comp_format_real(high, sizeof high, max, false);
   if (isinf(max)) return wrong(p, "%s: %s is out of range: %s or more", name, text, low);
   return wrong(p, "%s: %s is out of range: %s to %s", name, text, low, high);
 }
@@ -544,7 +544,7 @@ static void int_default(char *buffer, size_t size, const opt_spec *spec, const v
 static void real_default(char *buffer, size_t size, const opt_spec *spec, const void *field) {
   const bool is_float = spec->size == sizeof(float);
   double value = is_float ? (double)*(const float *)field : *(const double *)field;
-  if (!isnan(value)) text_real(buffer, size, value, is_float);
+  if (!isnan(value)) comp_format_real(buffer, size, value, is_float);
 }
 
 static void size_default(char *buffer, size_t size, const void *field) {

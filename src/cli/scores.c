@@ -198,7 +198,7 @@ static void print_column(const table *r, size_t first) {
   static const char *const gaps[] = {"demographic parity", "equalised odds", "accuracy"};
   const comp_score_prediction *item = comp_scores_prediction_at(r->scores, first);
   const char *better = strcmp(item->column, option(r, "condition")) == 0 ? "\u2193" : "\u2191";
-  printf("'%s' told from the embedding, accuracy over %zu folds\n", item->column, item->result->folds);
+  printf("'%s' predicted from the embedding, accuracy over %zu folds\n", item->column, item->result->folds);
   for (size_t k = 0; k < item->result->n_scores; k++) {
     char name[80];
     const char *kind = comp_classifier_kind_name(item->result->scores[k].classifier);
@@ -207,9 +207,9 @@ static void print_column(const table *r, size_t first) {
     snprintf(name, sizeof name, "%s, p by permutation", kind);
     put_row(r, name, get_p, first, k, "");
   }
-  put_row(r, "the commonest value", get_majority, first, 0, "floor");
+  put_row(r, "the most common value", get_majority, first, 0, "floor");
   if (!item->fairness) return;
-  printf("Largest differences between conditions, '%s' told by %s\n", item->column, option(r, "classifier"));
+  printf("Largest differences between conditions, '%s' predicted by %s\n", item->column, option(r, "classifier"));
   for (size_t g = 0; g < 3; g++) put_row(r, gaps[g], get_gap, first, g, "\u2193");
 }
 
@@ -217,7 +217,7 @@ static void print_transfer(const table *r) {
   printf("'%s' carried over from %s to %s, by %s\n", option(r, "label"), option(r, "train-on"), option(r, "test-on"),
          option(r, "classifier"));
   for (int row = 0; row < 3; row++) {
-    static const char *const names[] = {"  accuracy", "  mean over labels", "  the commonest value"};
+    static const char *const names[] = {"  accuracy", "  mean over labels", "  the most common value"};
     put_name(names[row], NAME_WIDTH + 2);
     for (size_t e = 0; e < comp_score_embedding_count(r->score); e++) {
       const comp_accuracy *a = comp_scores_transfer(r->scores, e);

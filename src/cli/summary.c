@@ -7,6 +7,8 @@
 
 #include "cli/summary.h"
 #include "cli/text.h"
+#include "comp/classify.h"
+#include "comp/counterfactual_score.h"
 
 enum { NAME = 50, VALUE = 14 };
 
@@ -58,10 +60,10 @@ static void put_metric(json_t *embeddings, const char *metric, const char *words
   putchar('\n');
 }
 
-static const char *classifier_words(const char *name) {
-  return strcmp(name, "logistic") == 0 ? "logistic regression"
-         : strcmp(name, "forest") == 0 ? "a random forest"
-                                       : "boosted trees";
+/* What people call a classifier. */
+static const char *classifier_title(const char *name) {
+  comp_classifier_kind kind;
+  return comp_classifier_kind_parse(&kind, name) == COMP_OK ? comp_classifier_kind_title(kind) : name;
 }
 
 /* One row of each classifier, a column each embedding. */
@@ -75,7 +77,7 @@ static void put_accuracies(json_t *root, const char *column) {
   json_array_foreach(json_object_get(first, "classifiers"), k, kind) {
     char words[160];
     const char *name = json_string_value(json_object_get(kind, "classifier"));
-    snprintf(words, sizeof words, "  %s, told by %s", column, classifier_words(name));
+    snprintf(words, sizeof words, "  %s, predicted by %s", column, classifier_title(name));
     put_name(text_clean(words), NAME);
     json_array_foreach(json_object_get(root, "predict"), i, item) {
       if (strcmp(json_string_value(json_object_get(item, "column")), column) != 0) continue;
@@ -83,7 +85,7 @@ static void put_accuracies(json_t *root, const char *column) {
     }
     putchar('\n');
   }
-  put_name("    by always saying the commonest value", NAME);
+  put_name("    by always predicting the most common value", NAME);
   json_array_foreach(json_object_get(root, "predict"), i, item) {
     if (strcmp(json_string_value(json_object_get(item, "column")), column) == 0)
       put_value(number(json_object_get(item, "majority")), 3);
@@ -110,7 +112,6 @@ static void put_fairness(json_t *root) {
 
 /* The three predictions of another condition. */
 static void put_change(json_t *change, bool table) {
-  static const char *const predictors[] = {"prediction", "no_change", "mean_shift"};
   static const struct {
     const char *key, *words; /* %s: "genes" */
     int digits;
@@ -128,25 +129,26 @@ static void put_change(json_t *change, bool table) {
   put_name(text_clean(words), NAME);
   printf("%*s%*s%*s\n", VALUE, "predicted", VALUE, "no change", VALUE, "mean shift");
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-    double values[3];
-    for (int p = 0; p < 3; p++) values[p] = number(json_object_get(json_object_get(mean, predictors[p]), rows[r].key));
+    double values[COMP_PREDICTORS];
+    for (int p = 0; p < COMP_PREDICTORS; p++)
+      values[p] = number(json_object_get(json_object_get(mean, comp_predictor_key((comp_predictor)p)), rows[r].key));
     if (isnan(values[0])) continue;
     const char *mark = strstr(rows[r].words, "%s");
     snprintf(words, sizeof words, "%.*s%s%s", mark ? (int)(mark - rows[r].words) : NAME, rows[r].words,
              mark ? table ? "features" : "genes" : "", mark ? mark + 2 : "");
     put_name(words, NAME);
-    for (int p = 0; p < 3; p++) put_value(values[p], rows[r].digits);
+    for (int p = 0; p < COMP_PREDICTORS; p++) put_value(values[p], rows[r].digits);
     putchar('\n');
   }
 }
 
 /* How well the label alone predicts the condition, when that is better than always predicting the most common value. */
-static void put_told_by_label(json_t *root, const comp_verdict *verdict) {
+static void put_label_alone(json_t *root, const comp_verdict *verdict) {
   double majority = number(json_object_get(json_array_get(json_object_get(root, "predict"), 0), "majority"));
-  double told = finding_number(verdict, "hidden", "label_accuracy");
-  if (!(told > majority)) return;
+  double by_label = finding_number(verdict, "hidden", "label_accuracy");
+  if (!(by_label > majority)) return;
   put_name("    by the label alone", NAME);
-  for (size_t e = 0; e < json_array_size(json_object_get(root, "embeddings")); e++) put_value(told, 3);
+  for (size_t e = 0; e < json_array_size(json_object_get(root, "embeddings")); e++) put_value(by_label, 3);
   putchar('\n');
 }
 
@@ -195,7 +197,7 @@ static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_o
   put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, 0 is best");
   put_metric(embeddings, "s", "  s: own condition nearer, 0 is best");
   put_accuracies(scores, comp_options_get(options, "condition", NULL, 0));
-  put_told_by_label(scores, verdict);
+  put_label_alone(scores, verdict);
   if (label) {
     puts("Are labels kept apart?");
     put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");

@@ -117,19 +117,3 @@ char *text_bytes(char *buffer, size_t size, uint64_t bytes) {
     snprintf(buffer, size, "%.1f GB", (double)bytes / 1e9);
   return buffer;
 }
-
-static bool reads_back(const char *text, double value, bool is_float) {
-  return is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
-}
-
-char *text_real(char *buffer, size_t size, double value, bool is_float) {
-  if (fabs(value) < 1e15 && value == trunc(value)) { /* 100, where %g has 1e+02 */
-    snprintf(buffer, size, "%.0f", value);
-    return buffer;
-  }
-  for (int precision = 1; precision <= 17; precision++) {
-    snprintf(buffer, size, "%.*g", precision, value);
-    if (reads_back(buffer, value, is_float)) break;
-  }
-  return buffer;
-}

@@ -43,7 +43,5 @@ size_t text_length(const char *text);
 char *text_count(char *buffer, size_t size, uint64_t value);    /* 12,345 */
 char *text_duration(char *buffer, size_t size, double seconds); /* 3.2 s; 4 min 10 s; 2 h 5 min */
 char *text_bytes(char *buffer, size_t size, uint64_t bytes);    /* 120 MB */
-char *text_real(char *buffer, size_t size, double value,
-                bool is_float); /* the shortest form that reads back the same */
 
 #endif

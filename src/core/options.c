@@ -169,7 +169,7 @@ comp_status comp_options_set_int(comp_options *options, const char *name, int64_
 
 comp_status comp_options_set_real(comp_options *options, const char *name, double number) {
   char text[64];
-  return comp_options_set(options, name, comp__format_real(text, sizeof text, number, false));
+  return comp_options_set(options, name, comp_format_real(text, sizeof text, number, false));
 }
 
 comp_status comp_options_set_bool(comp_options *options, const char *name, bool flag) {
@@ -424,7 +424,7 @@ static comp_status set_numbers(comp_options *options, const char *name, const js
   json_t *item;
   json_array_foreach(list, i, item) {
     if (!json_is_number(item)) return comp__error(COMP_ERR_ARGUMENT, "%s: an item of the list is not a number", name);
-    comp__format_real(number, sizeof number, json_number_value(item), false);
+    comp_format_real(number, sizeof number, json_number_value(item), false);
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "", number);
     if (used >= sizeof text) return comp__error(COMP_ERR_ARGUMENT, "%s: the list is too long", name);
   }

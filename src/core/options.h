@@ -144,9 +144,6 @@ comp_status comp__name_find(size_t *out, const char *const *names, const char *w
 /* The text that an option was set to; NULL when it was not, or is a list. */
 const char *comp__options_text(const comp_options *options, const char *name);
 
-/* The shortest form that reads back the same. Returns `buffer`. */
-char *comp__format_real(char *buffer, size_t size, double value, bool is_float);
-
 /* One kind as an object: name, summary and options. NULL: out of memory. */
 json_t *comp__options_describe(const comp__options_kind *kind);
 

@@ -18,7 +18,7 @@ static bool reads_back(const char *text, double value, bool is_float) {
   return is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
 }
 
-char *comp__format_real(char *buffer, size_t size, double value, bool is_float) {
+char *comp_format_real(char *buffer, size_t size, double value, bool is_float) {
   if (fabs(value) < 1e15 && value == trunc(value)) { /* 100, where %g has 1e+02 */
     snprintf(buffer, size, "%.0f", value);
     return buffer;
@@ -41,8 +41,8 @@ static bool in_range(const comp_option *row, double value) {
 /* `low` and `high` hold when the row has no range of its own. */
 static comp_status out_of_range(const comp_option *row, const char *text, double low, double high) {
   char least[32], most[32];
-  comp__format_real(least, sizeof least, has_range(row) ? row->min : low, false);
-  comp__format_real(most, sizeof most, has_range(row) ? row->max : high, false);
+  comp_format_real(least, sizeof least, has_range(row) ? row->min : low, false);
+  comp_format_real(most, sizeof most, has_range(row) ? row->max : high, false);
   if (has_range(row) && isinf(row->max))
     return comp__error(COMP_ERR_ARGUMENT, "%s: %s is out of range: %s or more", row->name, text, least);
   return comp__error(COMP_ERR_ARGUMENT, "%s: %s is out of range: %s to %s", row->name, text, least, most);
@@ -123,8 +123,8 @@ static void format_bytes(char *buffer, size_t size, uint64_t value) {
 static comp_status wrong_list(const comp_option *row, const char *text, size_t most) {
   char low[32], high[32];
   return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is not a list of 1 to %zu numbers from %s to %s, such as %s",
-                     row->name, text, most, comp__format_real(low, sizeof low, row->min, false),
-                     comp__format_real(high, sizeof high, row->max, false),
+                     row->name, text, most, comp_format_real(low, sizeof low, row->min, false),
+                     comp_format_real(high, sizeof high, row->max, false),
                      row->type == COMP_OPTION_INTS ? "512,512" : "1,0.25");
 }
 
@@ -312,7 +312,7 @@ comp_status comp__option_check(const comp_option *row, const void *values) {
   char text[64];
   double value = number_of(row, (const char *)values + row->offset);
   if (is_absent(row, value) || (isfinite(value) && in_range(row, value))) return COMP_OK;
-  comp__format_real(text, sizeof text, value, row->size == sizeof(float));
+  comp_format_real(text, sizeof text, value, row->size == sizeof(float));
   return out_of_range(row, text, -DBL_MAX, DBL_MAX);
 }
 
@@ -325,7 +325,7 @@ static const char *format_list(const comp_option *row, const void *values, char 
     char number[32];
     double value = ints ? (double)((const size_t *)field)[i] : ((const double *)field)[i];
     if (!ints && value == row->absent) return NULL;
-    comp__format_real(number, sizeof number, value, false);
+    comp_format_real(number, sizeof number, value, false);
     used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? "," : "", number);
   }
   return count ? buffer : NULL;
@@ -352,7 +352,7 @@ const char *comp__option_format(const comp_option *row, const void *values, char
     snprintf(buffer, size, "%lld", row->size == 4 ? *(const int32_t *)field : (long long)*(const int64_t *)field);
     return buffer;
   case COMP_OPTION_REAL:
-    return comp__format_real(buffer, size, number_of(row, field), row->size == sizeof(float));
+    return comp_format_real(buffer, size, number_of(row, field), row->size == sizeof(float));
   case COMP_OPTION_BYTES:
     format_bytes(buffer, size, *(const uint64_t *)field);
     return buffer;

@@ -1,11 +1,11 @@
 /* result.c: what a run gives back: the documents of its folder, and the verdict that they give. */
 #include "pipeline/result.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "pipeline/job.h"
 
 struct comp_run_result {
   char *folder, *page;
@@ -23,19 +23,12 @@ void comp_run_result_free(comp_run_result *result) {
   comp__free(result);
 }
 
-static comp_status join(char **out, const char *folder, const char *name) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return comp__strdup(out, path);
-}
-
 /* The text of a document in the folder. It should be freed via free(). */
 static comp_status read_document(char **out, const char *folder, const char *name) {
-  char path[4096];
+  const comp__path path = comp__path_in(folder, name);
   json_error_t problem;
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  json_t *document = json_load_file(path, 0, &problem);
-  if (!document) return comp__error(COMP_ERR_IO, "%s: cannot be read again: %s", path, problem.text);
+  json_t *document = json_load_file(path.text, 0, &problem);
+  if (!document) return comp__error(COMP_ERR_IO, "%s: cannot be read again: %s", path.text, problem.text);
   *out = json_dumps(document, JSON_COMPACT);
   json_decref(document);
   return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
@@ -74,7 +67,7 @@ comp_status comp__run_result_new(comp_run_result **out, const char *folder, json
   *out = NULL;
   COMP__TRY(comp__calloc(&result, 1, sizeof *result));
   COMP__TRY(comp__strdup(&result->folder, folder));
-  COMP__TRY(join(&result->page, folder, "report.html"));
+  COMP__TRY(comp__strdup(&result->page, comp__path_in(folder, "report.html").text));
   COMP__TRY(read_document(&result->scores, folder, "scores.json"));
   result->record = json_dumps(record, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (!result->record) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");

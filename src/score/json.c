@@ -1,5 +1,6 @@
 /* json.c: scores as JSON, the only writer of scores.json. Written by hand, line by line: the file is also read by
  * people, who compare one line a metric. */
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +14,12 @@
 /* ---- Values ---- */
 
 static void put_string(FILE *out, const char *text) {
-  if (!text) {
+  json_t *value = text ? json_string(text) : NULL;
+  if (value)
+    json_dumpf(value, out, JSON_ENCODE_ANY);
+  else
     fputs("null", out);
-    return;
-  }
-  putc('"', out);
-  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-    if (*c == '"' || *c == '\\')
-      fprintf(out, "\\%c", *c);
-    else if (*c < 0x20)
-      fprintf(out, "\\u%04x", *c);
-    else
-      putc(*c, out);
-  }
-  putc('"', out);
+  json_decref(value);
 }
 
 /* A member, with what stands before it. */
@@ -38,7 +31,7 @@ static void put_text(FILE *out, const char *before, const char *name, const char
 static void put_number(FILE *out, const char *before, const char *name, double value) {
   char text[64];
   fprintf(out, "%s\"%s\": %s", before, name,
-          isfinite(value) ? comp__format_real(text, sizeof text, value, false) : "null");
+          isfinite(value) ? comp_format_real(text, sizeof text, value, false) : "null");
 }
 
 static void put_count(FILE *out, const char *before, const char *name, size_t value) {

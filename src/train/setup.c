@@ -133,7 +133,7 @@ static comp_status new_run(comp__training *t, uint64_t digest) {
     if (found)
       comp__info(t->context, "going on after %llu steps", (unsigned long long)t->now.step);
     else
-      comp__info(t->context, "there is no checkpoint yet: starting anew");
+      comp__info(t->context, "there is no checkpoint yet: training starts from the beginning");
   }
   if (bf16) comp__f32_to_bf16(t->state.half, t->state.params, params);
   t->started = t->last_checkpoint = comp__seconds();

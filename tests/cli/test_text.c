@@ -40,11 +40,11 @@ static void test_numbers(void **state) {
   assert_string_equal(text_duration(text, sizeof text, NAN), "0.0 s");
   assert_string_equal(text_bytes(text, sizeof text, 120400000), "120 MB");
   assert_string_equal(text_bytes(text, sizeof text, 12340000000), "12.3 GB");
-  assert_string_equal(text_real(text, sizeof text, (double)0.1f, true), "0.1");
-  assert_string_equal(text_real(text, sizeof text, 0.1, false), "0.1");
-  assert_string_equal(text_real(text, sizeof text, 1e-8, false), "1e-08");
-  assert_string_equal(text_real(text, sizeof text, 100, false), "100");
-  assert_string_equal(text_real(text, sizeof text, -1e300, false), "-1e+300");
+  assert_string_equal(comp_format_real(text, sizeof text, (double)0.1f, true), "0.1");
+  assert_string_equal(comp_format_real(text, sizeof text, 0.1, false), "0.1");
+  assert_string_equal(comp_format_real(text, sizeof text, 1e-8, false), "1e-08");
+  assert_string_equal(comp_format_real(text, sizeof text, 100, false), "100");
+  assert_string_equal(comp_format_real(text, sizeof text, -1e300, false), "-1e+300");
 }
 
 static void test_safe_text(void **state) {
