@@ -4,12 +4,7 @@ import { build } from "esbuild";
 
 const here = (path) => new URL(path, import.meta.url);
 const bundle = await build({ entryPoints: [here("src/main.js").pathname], bundle: true, minify: true, write: false, format: "iife", target: "es2022", charset: "ascii", legalComments: "none" });
-const style = await build({ stdin: { contents: (await readFile(here("node_modules/uplot/dist/uPlot.min.css"), "utf8")) + (await readFile(here("src/style.css"), "utf8")), loader: "css" }, minify: true, write: false, target: "es2022" });
-const licences = [];
-for (const name of ["regl-scatterplot", "regl", "regl-line", "uplot", "gl-matrix", "earcut", "dom-2d-camera", "camera-2d-simple", "pub-sub-es", "@flekschas/utils"]) {
-  const about = JSON.parse(await readFile(here(`node_modules/${name}/package.json`), "utf8"));
-  licences.push(`${name} ${about.version} (${about.license})`);
-}
+const style = await build({ stdin: { contents: await readFile(here("src/style.css"), "utf8"), loader: "css" }, minify: true, write: false, target: "es2022" });
 
 let page = await readFile(here("src/index.html"), "utf8");
 const put = (mark, text) => {
@@ -17,7 +12,7 @@ const put = (mark, text) => {
   page = page.replace(mark, () => text);
 };
 put("/*style*/", style.outputFiles[0].text.trim());
-put("/*script*/", `/* With ${licences.join(", ")}. */\n` + bundle.outputFiles[0].text.trim().replace(/<\/script/gi, "<\\/script"));
+put("/*script*/", bundle.outputFiles[0].text.trim().replace(/<\/script/gi, "<\\/script"));
 for (const mark of ["<!--comp:title-->", "<!--comp:data-->"]) if (page.split(mark).length !== 2) throw new Error(`${mark} must be in the page once`);
 
 const target = here("dist/report.html");

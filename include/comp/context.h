@@ -70,7 +70,7 @@ typedef struct comp_epoch {
   uint64_t total_steps;   /* of the whole run, at most */
   comp_losses train;      /* over the steps of this epoch */
   comp_losses validation; /* on the samples held out; NaN when there are none */
-  bool best;              /* the lowest validation loss (train loss, when no samples are held out) so far */
+  bool best;              /* the lowest validation loss so far, warm-up aside (train loss, if none are held out) */
   double gamma;           /* weight of the penalty after the epoch */
   double rate;            /* learning rate after the epoch */
   double blur;            /* noise in CoMP's penalty after the epoch; 0: none */

@@ -18,12 +18,15 @@
  *     control    the samples of `from` in X          p  the mean of what is predicted for them
  *     target     the samples of `to` in X            t  the mean of the target samples,  c  that of the controls
  *
- * three predictions are scored side by side:
+ * four predictions are scored side by side:
  *
  *     prediction  the layer
  *     no change   the controls as they are
  *     mean shift  the controls plus one vector, the same for every label: the mean of all samples of `to` minus the
  *                 mean of all samples of `from`, those of this label among them
+ *     ceiling     the noise ceiling: the target samples are split in halves by the seed; one half is scored as a
+ *                 prediction of the other. With halves there is more noise than with all samples, so that a prediction
+ *                 may get past it. Not defined for fewer than 4 target samples, nor for the errors of single samples
  *
  * Over all genes, and over the n_de genes that differ most (the highest scores of comp_de_run(), to against from,
  * within the label):
@@ -33,11 +36,18 @@
  *     r2        1 - sum (p - t)^2 / sum (t - mean t)^2
  *     r_change  Pearson correlation of p - c and t - c; not defined (NaN) for "no change"
  *
+ * r_change_top is the same over the n_top genes whose scores are farthest from 0, lower ones among them.
+ *
  * and over the cells:
  *
  *     e_distance  2 E|P - T| - E|P - P'| - E|T - T'|, Euclidean distances over all genes, each mean over all pairs, a
  *                 cell with itself among them (Szekely and Rizzo's energy distance; 0 only for equal distributions).
  *                 Of more than max_cells cells on a side that many are drawn
+ *     wasserstein the mean over all genes of the Wasserstein-1 distance of the gene's values in P and in T: of the
+ *                 one-dimensional distributions, gene by gene. The same cells
+ *     common_de   the share of the n_top genes of the real change that are also among the n_top genes of the
+ *                 prediction: both by the scores farthest from 0 of comp_de_run(), P against the controls (the same
+ *                 cells), and the real target against the controls. 0 for "no change", which has no DE genes
  *
  * Where the truth of every sample is known, also the error of single samples, rmse = the root of the mean over samples
  * and genes of (predicted - truth)^2:
@@ -56,16 +66,17 @@
 
 typedef struct comp_counterfactual_score comp_counterfactual_score;
 
-/* The three predictions, in this order everywhere. */
+/* The predictions, in this order everywhere. */
 typedef enum comp_predictor {
   COMP_PREDICTOR_MODEL,
   COMP_PREDICTOR_NO_CHANGE,
   COMP_PREDICTOR_MEAN_SHIFT,
+  COMP_PREDICTOR_CEILING,
   COMP_PREDICTORS
 } comp_predictor;
 
-/* "prediction", "no change", "mean shift"; and in documents: "prediction", "no_change", "mean_shift". NULL: there is no
- * such value. Parsing an unknown name is an error. */
+/* "prediction", "no change", "mean shift", "ceiling"; and in documents: "prediction", "no_change", "mean_shift",
+ * "ceiling". NULL: there is no such value. Parsing an unknown name is an error. */
 COMP_API const char *comp_predictor_name(comp_predictor predictor);
 COMP_API const char *comp_predictor_key(comp_predictor predictor);
 COMP_API comp_status comp_predictor_parse(comp_predictor *out, const char *name);
@@ -74,7 +85,8 @@ COMP_API comp_status comp_predictor_parse(comp_predictor *out, const char *name)
 typedef struct comp_counterfactual_values {
   double r_all, mse_all, r2_all, r_change_all;
   double r_de, mse_de, r2_de, r_change_de;
-  double e_distance;
+  double r_change_top;
+  double e_distance, wasserstein, common_de;
   double rmse_truth, rmse_pair;
 } comp_counterfactual_values;
 

@@ -4,6 +4,7 @@
  *   X       the matrix                     layers  further matrices of the same shape, by name
  *   obs     a table, one row a sample      obsm    dense matrices with one row a sample (embeddings), by name
  *   var     a table, one row a feature     record  what this program did to the data (JSON text), kept in uns/comp
+ *   raw     X and var of all features, where X holds some of them (optional)
  *
  * A data set owns everything in it.
  */
@@ -79,8 +80,12 @@ COMP_API void comp_dataset_remove_matrix(comp_dataset *dataset, comp_slot slot, 
 COMP_API const char *comp_dataset_record(const comp_dataset *dataset);
 COMP_API comp_status comp_dataset_set_record(comp_dataset *dataset, const char *json);
 
+/* The part with all features, from before some were chosen: its X and var; NULL: there is none. Owned by the data set.
+ * Readers leave it in its file: see the option raw of the kind "read". */
+COMP_API const comp_dataset *comp_dataset_raw(const comp_dataset *dataset);
+
 /* Copies the given samples and features with everything that belongs to them. `rows` or `cols` may be NULL: all of
- * them. It should be freed via comp_dataset_free(). */
+ * them. The raw part is copied for all of its features. It should be freed via comp_dataset_free(). */
 COMP_API comp_status comp_dataset_select(comp_dataset **out, comp_context *context, const comp_dataset *dataset,
                                          const size_t *rows, size_t n_rows, const size_t *cols, size_t n_cols);
 

@@ -2,7 +2,7 @@
  * figure.h: figures for print, as files: .svg, .pdf or .png by the name's ending.
  *
  * Sizes are those of a page of a journal: a column of 85 mm or a page of 180 mm wide, as high as the content needs,
- * text of 7 points. Colours can be told apart by red-blind and green-blind eyes too: those of Okabe and Ito for up to 8
+ * text of 7 points. Red-blind and green-blind readers can distinguish the colours: those of Okabe and Ito for up to 8
  * categories, and beyond chosen to be as far apart as can be; from 13 categories on, each has a number, in the legend
  * and in the picture. Clouds of many points are drawn as an image inside of a vector file, so that it stays small.
  *
@@ -41,7 +41,7 @@ COMP_API comp_status comp_figure_history(const comp_model *model, const char *pa
 COMP_API comp_status comp_figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
                                                 const comp_options *options);
 
-/* For the genes that differ most in each label: predicted minus real mean, and beside it what is missed by predicting
+/* For the top DE genes of each label: predicted minus real mean, and beside it the error of predicting
  * no change at all. */
 COMP_API comp_status comp_figure_strip(comp_context *context, const comp_dataset *dataset, const char *path,
                                        const comp_options *options);

@@ -3,8 +3,9 @@
  *
  * Counts of genes: comp_prep() does, in this order, whatever its options ask for:
  *
- *     filter samples and genes -> library sizes into obs -> vst genes (on counts) -> normalise -> log1p
- *     -> seurat or variance genes (on log data) -> subset to the variable genes
+ *     filter samples and genes -> back to counts -> library sizes into obs -> vst or auto genes (on counts) ->
+ * normalise
+ *     -> log1p -> seurat or variance genes, and those that differ (on log data) -> subset to the genes chosen
  *
  * and records every step, so that comp_prep_apply_record() can do the same to new data. The steps are also there one by
  * one. A table of mixed columns: comp_tabular_encode() makes features of it, and comp_tabular_apply() encodes new rows
@@ -35,9 +36,13 @@
 
 typedef enum comp_data_kind {
   COMP_DATA_COUNTS,     /* whole numbers, none negative */
-  COMP_DATA_LOG,        /* none negative, not whole, none of 30 or more: logarithms */
-  COMP_DATA_NORMALIZED, /* none negative, not whole, some of 30 or more: scaled but not logged */
-  COMP_DATA_CENTERED    /* some are negative: centred, scaled, or log ratios */
+  COMP_DATA_LOG,        /* logarithms of 1 + x */
+  COMP_DATA_NORMALIZED, /* samples were scaled to one total, or by size factors; not logged */
+  COMP_DATA_CENTERED,   /* some are negative: z-scores, centred values, log ratios */
+  COMP_DATA_ESTIMATED,  /* counts with fractions, as RSEM, Salmon or kallisto estimate them */
+  COMP_DATA_SCALED,     /* counts, each sample times a factor of its own: dividing by it gives whole numbers back */
+  COMP_DATA_NEGATIVE,   /* whole numbers, some negative: no counts */
+  COMP_DATA_MIXED       /* samples on different scales */
 } comp_data_kind;
 
 typedef struct comp_data_look {
@@ -46,15 +51,33 @@ typedef struct comp_data_look {
   size_t zeros;
   size_t fractions; /* values that are not whole numbers */
   size_t negatives;
-  char reason[160]; /* in words, why: "whole numbers from 0 to 1042: counts" */
+  double log_base;     /* COMP_DATA_LOG: 2, 10 or e (2.718...); 0: not known */
+  double common_total; /* of all samples, with logarithms undone; 0: there is none */
+  bool centred;        /* COMP_DATA_CENTERED: the mean of each feature is 0 */
+  bool binary;         /* COMP_DATA_COUNTS: only 0 and 1, where counts would also hold larger numbers */
+  bool counts;         /* they are counts (with or without fractions), or comp_to_counts() makes them counts again */
+  bool linear;         /* they are on a linear scale, or comp_to_counts() brings them there: see COMP_DATA_MIXED */
+  char reason[480];    /* in words, why: "whole numbers from 0 to 1042: counts" */
 } comp_data_look;
 
 /* Looks at every value. One that is not finite is an error. */
 COMP_API comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix);
 
-/* "counts", "log", "normalized", "centered"; NULL: there is no such value. Parsing an unknown name is an error. */
+/* The same by condition: `each` (may be NULL) gets one look a level of `groups`, and `out` that of all samples
+ * together. Counts, estimated and scaled counts go together. Other kinds, other bases of logarithms and other common
+ * totals do not: then out->kind is COMP_DATA_MIXED, and its reason lists the conditions. */
+COMP_API comp_status comp_data_look_by(comp_data_look *out, comp_data_look *each, comp_context *context,
+                                       const comp_matrix *matrix, const comp_groups *groups);
+
+/* "counts", "log", "normalized", "centered", "estimated", "scaled", "negative", "mixed"; NULL: there is no such value.
+ * Parsing an unknown name is an error. */
 COMP_API const char *comp_data_kind_name(comp_data_kind kind);
 COMP_API comp_status comp_data_kind_parse(comp_data_kind *out, const char *name);
+
+/* Brings X back to the scale of counts, by condition (an obs column; NULL: all samples together): undoes logarithms of
+ * a known base, and divides a sample by its smallest step where that gives whole numbers. Values that are neither stay
+ * as they are. An error when some cannot be brought to a linear scale. */
+COMP_API comp_status comp_to_counts(comp_context *context, comp_dataset *dataset, const char *condition);
 
 /* ---- Filters --------------------------------------------------------------------------------------------------- */
 
@@ -72,8 +95,8 @@ COMP_API comp_status comp_filter(comp_dataset **dataset, comp_context *context, 
 COMP_API comp_status comp_library_sizes(comp_context *context, comp_dataset *dataset);
 
 /* Scales every sample to the same total, as scanpy's normalize_total: `target`, or with 0 the median of the totals that
- * are not 0. `*used` (may be NULL) gets the target. Samples without counts stay 0. Refuses what is not counts unless
- * `force`. */
+ * are not 0. `*used` (may be NULL) gets the target. Samples without counts stay 0. Refuses what is not counts (with
+ * fractions, or times a factor of each sample, or not) unless `force`. */
 COMP_API comp_status comp_normalize_total(double *used, comp_context *context, comp_dataset *dataset, double target,
                                           bool force);
 
@@ -91,6 +114,7 @@ COMP_API comp_status comp_log1p(comp_context *context, comp_dataset *dataset, bo
  *   dispersions, dispersions_norm             seurat
  *   variances, variances_norm, highly_variable_rank   vst (rank 0 is the most variable; missing beyond n)
  *   variances                 variance
+ *   differs_by_condition      auto: comp_prep() adds genes that differ between conditions; besides these, as vst
  *   highly_variable_nbatches  with a batch column: the number of batches in which the gene was chosen
  *
  * Merging batches: seurat as scanpy (number of batches, then mean normalised dispersion); vst as Seurat's
@@ -109,9 +133,10 @@ COMP_API comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *conte
 COMP_API comp_status comp_prep(comp_dataset **dataset, comp_context *context, const comp_options *options);
 
 /* Repeats on new data what the record (comp_dataset_record() of the data that was prepared) says: genes dropped by
- * name, normalised to the recorded total, logged; then takes the recorded genes in their order, as
- * comp_align_features() does. Filters of samples and by counts are not repeated. What the new data's own record says is
- * done already is not done again; without a record, data that looks logged is taken as such, with a warning. */
+ * name, normalised to the recorded total, logged (logarithms of another base or total are undone first); then takes the
+ * recorded genes in their order, as comp_align_features() does. Filters of samples and by counts are not repeated. What
+ * the new data's own record says is done already is not done again; without a record, data that looks logged is taken
+ * as such, with a warning. */
 COMP_API comp_status comp_prep_apply_record(comp_dataset **dataset, comp_context *context, const char *record);
 
 /* Takes the named features, in that order, whatever the order in the data set. Those that it lacks become 0, with a

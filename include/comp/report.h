@@ -1,10 +1,11 @@
 /*
- * report.h: one HTML page that shows what came out: a summary in words with its warnings, maps of the samples to
- * explore, training curves, tables of scores, predicted against real means of genes, and where it all came from.
+ * report.h: one HTML page that shows the results: findings with advice, the design (samples by label and condition),
+ * linked maps before and after, scores, genes by label and condition, predicted against real changes, training curves,
+ * and how it was made.
  *
  * The page is one file with everything in it. It opens from disk, without a network and without a server. What it shows
  * is what the data set holds: maps (obsm), counterfactuals (layers counterfactual_VALUE), columns of obs, values of
- * genes; and what it is given besides: a model (its training), files of scores (comp score --json), and of findings
+ * genes. It also shows what it is given: a model (its training), files of scores (comp score --json), and of findings
  * (comp diagnose). What is missing is left out, and the page says what would show it.
  *
  *     comp_options *options;

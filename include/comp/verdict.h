@@ -94,8 +94,13 @@ COMP_API const char *comp_verdict_json(const comp_verdict *verdict);
 COMP_API comp_status comp_design_json(char **out, const comp_dataset *dataset, const char *condition, const char *label,
                                       const char *const *targets, size_t n_targets);
 
-/* How the training of a model ended: epochs done and planned, and the epoch with the lowest loss, as JSON text. It
- * should be freed via comp_free(). */
+/* What people call an embedding, the same on the terminal and on the page: "before" for X_pca, the model
+ * for X_comp ("CoMP" for the kind "comp", else the kind; X_comp where the model is not known, NULL), the name without
+ * "X_" for others. The text is part of the arguments or a constant. */
+COMP_API const char *comp_embedding_title(const char *embedding, const char *model);
+
+/* How the training of a model ended: its kind, epochs done and planned, and the epoch with the lowest loss, as JSON
+ * text. It should be freed via comp_free(). */
 COMP_API comp_status comp_training_json(char **out, const comp_model *model);
 
 #endif

@@ -13,8 +13,8 @@
 #include "linalg/linalg.h"
 
 static const comp__baseline *const methods[] = {
-    &comp__baseline_pca,       &comp__baseline_combat, &comp__baseline_harmony,    &comp__baseline_mnn,
-    &comp__baseline_celligner, &comp__baseline_scgen,  &comp__baseline_seurat_cca,
+    &comp__baseline_pca, &comp__baseline_combat,    &comp__baseline_harmony, &comp__baseline_harmony2,
+    &comp__baseline_mnn, &comp__baseline_celligner, &comp__baseline_scgen,   &comp__baseline_seurat_cca,
 };
 
 enum { N_METHODS = sizeof methods / sizeof(void *) };
@@ -162,7 +162,7 @@ static comp_status check_data(comp_context *context, const comp_matrix *x) {
   comp_status status = comp_matrix_check(context, x);
   if (status != COMP_OK) return comp__error_context(status, "X");
   status = comp_data_look_at(&look, context, x);
-  if (status == COMP_OK && (look.kind == COMP_DATA_COUNTS || look.kind == COMP_DATA_NORMALIZED))
+  if (status == COMP_OK && look.kind != COMP_DATA_LOG && look.negatives == 0)
     comp__warn(context, "X does not look logged (%s): comp prep --normalize-total median --log1p makes it so",
                look.reason);
   return status;

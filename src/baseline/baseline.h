@@ -21,8 +21,8 @@ typedef struct comp__baseline {
   comp_status (*run)(comp__baseline_run *run);
 } comp__baseline;
 
-extern const comp__baseline comp__baseline_pca, comp__baseline_combat, comp__baseline_harmony, comp__baseline_mnn,
-    comp__baseline_celligner, comp__baseline_scgen, comp__baseline_seurat_cca;
+extern const comp__baseline comp__baseline_pca, comp__baseline_combat, comp__baseline_harmony, comp__baseline_harmony2,
+    comp__baseline_mnn, comp__baseline_celligner, comp__baseline_scgen, comp__baseline_seurat_cca;
 
 /* The groups of an obs column in which no value may be missing. They should be released via comp_groups_release(). */
 comp_status comp__baseline_groups(comp_groups *out, const comp_dataset *dataset, const char *column);

@@ -1,6 +1,12 @@
 /*
- * harmony.c: Harmony (Korsunsky et al. 2019), as harmonypy 0.0.9 computes it: soft k-means on the sphere with a penalty
- * on clusters that lack a level, in turns with a ridge regression on the levels within every cluster.
+ * harmony.c: Harmony (Korsunsky et al. 2019), as harmonypy 0.0.9 computes it, and Harmony 2 (Patikas et al. 2026), as
+ * the R package 2.0 does: soft k-means on the sphere with a penalty on clusters that lack a level, in turns with a
+ * ridge regression on the levels within every cluster.
+ *
+ * Harmony 2 differs in five places, each marked by h->second: the penalty is bounded where a cluster lacks a level; the
+ * ridge penalty grows with the samples that are expected; levels that are nearly absent from a cluster are not
+ * corrected there; centroids come from the regression and stay during a clustering; and a clustering starts without the
+ * penalty.
  *
  * Samples are sorted by their combination of levels, so that everything that depends on levels is a contiguous product.
  * One pass over a block of samples computes distances, assignments, the objective and the block's part of the next
@@ -25,14 +31,21 @@
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 
+static const double FIRST_EPSILON_CLUSTER = 1e-5, FIRST_EPSILON = 1e-4, SECOND_EPSILON_CLUSTER = 1e-3,
+                    SECOND_EPSILON = 1e-2;
+enum { FIRST_CLUSTER = 20, SECOND_CLUSTER = 4, SECOND_FEWEST = 6 };
 enum { CHUNK = 256, SEGMENT = 64 * CHUNK, KMEANS_STARTS = 3, KMEANS_STEPS = 25, KMEANS_SAMPLES = 20000, WINDOW = 3 };
 
 typedef struct harmony {
   comp__baseline_run *run;
   comp_context *context;
   const comp__baseline_options *o;
+  bool second; /* Harmony 2 */
+  double block, epsilon_cluster, epsilon;
+  size_t max_cluster;
   size_t n, d, k;
   size_t vars, levels, combos;
+  size_t *first_level;      /* [vars + 1]: of each column */
   size_t *level_of;         /* [combos, vars]: 0 .. levels - 1 */
   double *share;            /* [levels]: of the samples */
   double *theta;            /* [levels] */
@@ -88,10 +101,12 @@ static comp_status read_levels(harmony *h, int32_t **codes) {
   comp_status status;
   comp_groups groups = {0};
   COMP__TRY(comp__alloc(codes, h->n, h->vars * sizeof **codes));
+  COMP__TRY(comp__calloc(&h->first_level, h->vars + 1, sizeof *h->first_level));
   for (size_t v = 0; v < h->vars; v++) {
     COMP__TRY(comp__baseline_groups(&groups, h->run->dataset, v ? h->o->covariates[v - 1] : h->o->condition));
     for (size_t i = 0; i < h->n; i++) (*codes)[i * h->vars + v] = (int32_t)h->levels + groups.codes[i];
     h->levels += groups.n_levels;
+    h->first_level[v + 1] = h->levels;
     comp_groups_release(&groups);
   }
   COMP__TRY(comp__calloc(&h->share, h->levels, sizeof *h->share));
@@ -210,7 +225,12 @@ static void sum_levels(harmony *h) {
     }
 }
 
-/* log w = log sum over the columns of ((expected + 1) / (observed + 1))^theta. */
+/* What attracts a level to a cluster that has less of it than expected. That of Harmony 2 is at most 2. */
+static double attraction(const harmony *h, double observed, double expected) {
+  return h->second ? (2.0 * expected + 1.0) / (observed + expected + 1.0) : (expected + 1.0) / (observed + 1.0);
+}
+
+/* log w = log sum over the columns of attraction^theta. */
 static void weigh_clusters(harmony *h) {
   sum_levels(h);
   for (size_t c = 0; c < h->k; c++) {
@@ -219,7 +239,7 @@ static void weigh_clusters(harmony *h) {
       for (int pass = 0; pass < 2; pass++)
         for (size_t v = 0; v < h->vars; v++) {
           size_t b = h->level_of[m * h->vars + v];
-          double term = h->theta[b] * log((h->total[c] * h->share[b] + 1.0) / (h->by_level[b * h->k + c] + 1.0));
+          double term = h->theta[b] * log(attraction(h, h->by_level[b * h->k + c], h->total[c] * h->share[b]));
           if (pass == 0)
             most = fmax(most, term);
           else
@@ -256,7 +276,8 @@ static comp_status update_chunk(void *arg, size_t begin, size_t end, int thread)
   }
   for (size_t j = 0; j < h->combos * k; j++) terms += h->o->sigma * mass[j] * h->log_w[j];
   h->part_terms[part] = terms;
-  COMP__TRY(comp__matmul_f32(h->context, h->part_y + part * k * d, d, rows, k, z, d, k, d, count, COMP__TRANS_A));
+  if (!h->second)
+    COMP__TRY(comp__matmul_f32(h->context, h->part_y + part * k * d, d, rows, k, z, d, k, d, count, COMP__TRANS_A));
 done:
   return status;
 }
@@ -270,7 +291,7 @@ static comp_status update_cells(harmony *h, size_t first, size_t count) {
     h->first = first;
     COMP__TRY(comp__parallel_try(h->context, here, CHUNK, update_chunk, h));
     combine_mass(h, parts, 1.0);
-    combine_y(h, parts);
+    if (!h->second) combine_y(h, parts);
     for (size_t p = 0; p < parts; p++) h->sample_terms += h->part_terms[p];
   }
 done:
@@ -293,23 +314,32 @@ static void find_objective(harmony *h) {
   for (size_t b = 0; b < h->levels; b++)
     for (size_t c = 0; c < h->k; c++) {
       double observed = h->by_level[b * h->k + c];
-      cross += observed * h->theta[b] * log((observed + 1.0) / (h->total[c] * h->share[b] + 1.0));
+      cross -= observed * h->theta[b] * log(attraction(h, observed, h->total[c] * h->share[b]));
     }
   h->objective = h->sample_terms + h->o->sigma * cross;
+}
+
+/* The samples of a block: as even as can be, or the rest in the last. */
+static size_t block_size(const harmony *h, size_t block, size_t blocks) {
+  if (!h->second) return h->n / blocks + (block < h->n % blocks);
+  const size_t size = (size_t)((double)h->n * h->block);
+  return block + 1 < blocks ? size : h->n - size * (blocks - 1);
 }
 
 /* One step of clustering; the centroids for the next are in y_sum afterwards. */
 static comp_status cluster_step(harmony *h) {
   comp_status status = COMP_OK;
-  size_t blocks = (size_t)ceil(1.0 / h->o->block), first = 0;
+  size_t blocks = (size_t)ceil(1.0 / h->block), first = 0;
   if (blocks > h->n) blocks = h->n;
-  place_centroids(h);
-  memset(h->y_sum, 0, h->k * h->d * sizeof *h->y_sum);
+  if (!h->second) {
+    place_centroids(h);
+    memset(h->y_sum, 0, h->k * h->d * sizeof *h->y_sum);
+  }
   h->sample_terms = 0.0;
   comp__harmony_order(h->cells, h->n, h->o->seed, h->steps++);
   for (size_t i = 0; i < h->n; i++) h->cells[i] = h->place[h->cells[i]];
   for (size_t b = 0; b < blocks; b++) {
-    size_t count = h->n / blocks + (b < h->n % blocks);
+    size_t count = block_size(h, b, blocks);
     remove_cells(h, first, count);
     weigh_clusters(h);
     COMP__TRY(update_cells(h, first, count));
@@ -320,17 +350,29 @@ done:
   return status;
 }
 
+/* Assigns all samples by their distance from the centroids alone. */
+static comp_status assign_all(harmony *h) {
+  memset(h->log_w, 0, h->combos * h->k * sizeof *h->log_w);
+  memset(h->mass, 0, h->combos * h->k * sizeof *h->mass);
+  for (size_t i = 0; i < h->n; i++) h->cells[i] = i;
+  return update_cells(h, 0, h->n);
+}
+
 static comp_status cluster(harmony *h) {
-  comp_status status;
+  comp_status status = COMP_OK;
   double history[WINDOW + 1] = {h->objective};
-  COMP__TRY(accumulate(h, h->unit, 0, h->n)); /* the samples have moved */
-  for (size_t t = 0; t < h->o->max_cluster; t++) {
+  /* The samples have moved. */
+  if (!h->second)
+    COMP__TRY(accumulate(h, h->unit, 0, h->n));
+  else if (h->steps > 0)
+    COMP__TRY(assign_all(h));
+  for (size_t t = 0; t < h->max_cluster; t++) {
     COMP__TRY(comp__check_interrupt(h->context));
     COMP__TRY(cluster_step(h));
     if (t >= WINDOW) memmove(history, history + 1, WINDOW * sizeof *history);
     history[t < WINDOW ? t + 1 : WINDOW] = h->objective;
     double before = history[0] + history[1] + history[2], after = history[1] + history[2] + history[3];
-    if (t > WINDOW && fabs(before - after) / fabs(before) < h->o->epsilon_cluster) break;
+    if (t > WINDOW && fabs(before - after) / fabs(before) < h->epsilon_cluster) break;
   }
 done:
   return status;
@@ -338,27 +380,64 @@ done:
 
 /* ---- Correction ---- */
 
-/* w [levels + 1, d] of one cluster: the ridge regression of its samples on the levels, with an intercept that is not
- * penalised. s [combos, k, d] are the sums of r z. */
-static comp_status regress(const harmony *h, double *w, double *a, const double *s, size_t c) {
+/* keep [levels + 1], the intercept first: the levels that are corrected in a cluster. In Harmony 2, those that have a
+ * share of their samples in it, unless a column has only one such level. Returns whether there are any. */
+static bool keep_levels(const harmony *h, bool *keep, size_t c) {
+  bool any = false;
+  for (size_t v = 0; v < h->vars; v++) {
+    size_t count = 0;
+    for (size_t b = h->first_level[v]; b < h->first_level[v + 1]; b++) {
+      const double samples = h->share[b] * (double)h->n;
+      keep[b + 1] = !h->second || h->by_level[b * h->k + c] > h->o->prune * samples;
+      count += keep[b + 1];
+    }
+    for (size_t b = h->first_level[v]; h->second && count < 2 && b < h->first_level[v + 1]; b++) keep[b + 1] = false;
+    any = any || !h->second || count > 1;
+  }
+  keep[0] = true;
+  return any;
+}
+
+/* Adds the samples of a combination to the normal equations, unless none of its levels is corrected. */
+static void add_combo(const harmony *h, double *a, double *w, const bool *keep, size_t m, double mass,
+                      const double *sum) {
+  const size_t p = h->levels + 1, d = h->d, *levels = h->level_of + m * h->vars;
+  bool any = false;
+  for (size_t v = 0; v < h->vars; v++) any = any || keep[levels[v] + 1];
+  for (size_t u = 0; any && u <= h->vars; u++) {
+    const size_t row = u ? levels[u - 1] + 1 : 0;
+    if (!keep[row]) continue;
+    for (size_t v = 0; v <= h->vars; v++) {
+      const size_t col = v ? levels[v - 1] + 1 : 0;
+      if (keep[col]) a[row * p + col] += mass;
+    }
+    for (size_t j = 0; j < d; j++) w[row * d + j] += sum[j];
+  }
+}
+
+/* w [levels + 1, d] of one cluster: the ridge regression of its samples on the levels that are kept, with an intercept
+ * that is not penalised. s [combos, k, d] are the sums of r z. All zero: nobody is in this cluster. */
+static comp_status regress(const harmony *h, double *w, double *a, const bool *keep, const double *s, size_t c) {
   size_t p = h->levels + 1, d = h->d;
   memset(a, 0, p * p * sizeof *a);
   memset(w, 0, p * d * sizeof *w);
-  for (size_t m = 0; m < h->combos; m++) {
-    double mass = h->mass[m * h->k + c];
-    const double *sum = s + (m * h->k + c) * d;
-    for (size_t u = 0; u <= h->vars; u++) {
-      size_t row = u ? h->level_of[m * h->vars + u - 1] + 1 : 0;
-      for (size_t v = 0; v <= h->vars; v++) a[row * p + (v ? h->level_of[m * h->vars + v - 1] + 1 : 0)] += mass;
-      for (size_t j = 0; j < d; j++) w[row * d + j] += sum[j];
-    }
+  for (size_t m = 0; m < h->combos; m++) add_combo(h, a, w, keep, m, h->mass[m * h->k + c], s + (m * h->k + c) * d);
+  for (size_t b = 1; b < p; b++) {
+    const double ridge = h->second ? h->o->alpha * h->total[c] * h->share[b - 1] : h->o->lambda;
+    a[b * p + b] += keep[b] ? ridge : 1.0; /* the row of a level that is left out says w = 0 */
   }
-  for (size_t b = 1; b < p; b++) a[b * p + b] += h->o->lambda;
-  if (!(a[0] > 1e-12)) { /* nobody is in this cluster */
+  if (!(a[0] > 1e-12)) {
     memset(w, 0, p * d * sizeof *w);
     return COMP_OK;
   }
   return comp__solve_spd(a, p, w, d);
+}
+
+/* The centroid of a cluster in Harmony 2: the intercept, if there is one. */
+static void take_centroid(harmony *h, const double *intercept, size_t c) {
+  double length = 0.0;
+  for (size_t j = 0; j < h->d; j++) length += intercept[j] * intercept[j];
+  for (size_t j = 0; j < h->d; j++) h->y_sum[c * h->d + j] = length > 0.0 ? intercept[j] : (double)h->y[c * h->d + j];
 }
 
 static void normalise_chunk(void *arg, size_t begin, size_t end, int thread) {
@@ -377,22 +456,29 @@ static comp_status correct(harmony *h) {
   comp_status status;
   size_t p = h->levels + 1, k = h->k, d = h->d;
   double *s = NULL, *w = NULL, *a = NULL;
+  bool *keep = NULL;
   float *shift = NULL; /* [combos, k, d], with the sign turned */
   COMP__TRY(comp__alloc(&s, h->combos, k * d * sizeof *s));
   COMP__TRY(comp__calloc(&shift, h->combos, k * d * sizeof *shift));
   COMP__TRY(comp__alloc(&w, p, d * sizeof *w));
   COMP__TRY(comp__alloc(&a, p, p * sizeof *a));
+  COMP__TRY(comp__alloc(&keep, p, sizeof *keep));
   for (size_t m = 0; m < h->combos; m++) {
     COMP__TRY(accumulate(h, h->z, h->start[m], h->start[m + 1]));
     memcpy(s + m * k * d, h->y_sum, k * d * sizeof *s);
   }
   for (size_t c = 0; c < k; c++) {
-    COMP__TRY(regress(h, w, a, s, c));
+    if (keep_levels(h, keep, c))
+      COMP__TRY(regress(h, w, a, keep, s, c));
+    else
+      memset(w, 0, p * d * sizeof *w);
+    if (h->second) take_centroid(h, w, c);
     for (size_t m = 0; m < h->combos; m++)
       for (size_t v = 0; v < h->vars; v++)
         for (size_t j = 0; j < d; j++)
           shift[(m * k + c) * d + j] -= (float)w[(h->level_of[m * h->vars + v] + 1) * d + j];
   }
+  if (h->second) place_centroids(h);
   memcpy(h->corrected, h->z, h->n * d * sizeof *h->z);
   for (size_t m = 0; m < h->combos; m++)
     COMP__TRY(comp__matmul_f32(h->context, h->corrected + h->start[m] * d, d, h->r + h->start[m] * k, k,
@@ -403,6 +489,7 @@ done:
   comp__free(shift);
   comp__free(w);
   comp__free(a);
+  comp__free(keep);
   return status;
 }
 
@@ -432,9 +519,10 @@ done:
 }
 
 static void release(harmony *h) {
-  void *blocks[] = {h->level_of,  h->share,  h->theta,      h->order,    h->place,     h->start,    h->combo, h->z,
-                    h->unit,      h->r,      h->y,          h->y_sum,    h->corrected, h->mass,     h->log_w, h->cells,
-                    h->part_mass, h->part_y, h->part_terms, h->gathered, h->rows,      h->by_level, h->total};
+  void *blocks[] = {h->first_level, h->level_of,   h->share,    h->theta, h->order,    h->place,
+                    h->start,       h->combo,      h->z,        h->unit,  h->r,        h->y,
+                    h->y_sum,       h->corrected,  h->mass,     h->log_w, h->cells,    h->part_mass,
+                    h->part_y,      h->part_terms, h->gathered, h->rows,  h->by_level, h->total};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) comp__free(blocks[i]);
 }
 
@@ -474,8 +562,7 @@ static comp_status start(harmony *h, const comp_matrix *embedding) {
   comp__parallel_for(h->context, h->n, CHUNK, normalise_chunk, h);
   COMP__TRY(place_start(h, h->o->centroids));
   place_centroids(h);
-  for (size_t i = 0; i < h->n; i++) h->cells[i] = i;
-  COMP__TRY(update_cells(h, 0, h->n));
+  COMP__TRY(assign_all(h));
   find_objective(h);
 done:
   return status;
@@ -484,28 +571,49 @@ done:
 static comp_status iterate(harmony *h) {
   comp_status status = COMP_OK;
   char note[64];
-  bool settled = false;
-  comp__progress_begin(h->context, "harmony", "rounds", h->o->max_iter);
-  for (size_t t = 0; t < h->o->max_iter && !settled; t++) {
+  bool settled = false, rose = false;
+  comp__progress_begin(h->context, (h->second ? "harmony2" : "harmony"), "rounds", h->o->max_iter);
+  for (size_t t = 0; t < h->o->max_iter && !settled && !rose; t++) {
     double before = h->objective;
     COMP__TRY(cluster(h));
     COMP__TRY(correct(h));
-    settled = (before - h->objective) / fabs(before) < h->o->epsilon_harmony;
+    /* A rise is no convergence. harmonypy stops there, and so does what is compared with it. */
+    const double drop = (before - h->objective) / fabs(before);
+    settled = drop >= 0.0 && drop < h->epsilon;
+    rose = drop < 0.0 && !h->second;
     snprintf(note, sizeof note, "objective %.6g", h->objective);
     comp__progress_update(h->context, t + 1, note);
   }
-  comp__info(h->context, "harmony: %zu cluster%s, %zu clustering step%s, objective %.6g%s", h->k, h->k == 1 ? "" : "s",
-             h->steps, h->steps == 1 ? "" : "s", h->objective, settled ? "" : ", not settled after --max-iter rounds");
+  comp__info(h->context, "%s: %zu cluster%s, %zu clustering step%s, objective %.6g%s",
+             (h->second ? "harmony2" : "harmony"), h->k, h->k == 1 ? "" : "s", h->steps, h->steps == 1 ? "" : "s",
+             h->objective,
+             settled ? ""
+             : rose  ? ", stopped because the objective rose"
+                     : ", not settled after --max-iter rounds");
 done:
   comp__progress_end(h->context);
   return status;
 }
 
-static comp_status run_harmony(comp__baseline_run *run) {
+/* What the options and the method say. */
+static comp_status set_up(harmony *h, bool second) {
+  const comp__baseline_options *o = h->o;
+  h->second = second;
+  h->block = second && h->n < 40 ? fmax(o->block, 0.2) : o->block; /* as the R package does */
+  h->epsilon_cluster = second ? SECOND_EPSILON_CLUSTER : FIRST_EPSILON_CLUSTER;
+  h->epsilon = second ? SECOND_EPSILON : FIRST_EPSILON;
+  h->max_cluster = o->max_cluster ? o->max_cluster : second ? SECOND_CLUSTER : FIRST_CLUSTER;
+  if (second && h->n < SECOND_FEWEST)
+    return comp__error(COMP_ERR_DATA, "harmony2: %zu samples; it needs %d", h->n, SECOND_FEWEST);
+  return COMP_OK;
+}
+
+static comp_status run_version(comp__baseline_run *run, bool second) {
   comp_status status;
   comp_matrix *embedding = NULL;
   const comp__baseline_options *o = run->options;
   harmony h = {.run = run, .context = run->context, .o = o, .n = run->dataset->samples, .vars = 1 + o->n_covariates};
+  COMP__TRY(set_up(&h, second));
   h.k = o->clusters ? o->clusters : (size_t)fmin(fmax(nearbyint((double)h.n / 30.0), 1.0), 100.0);
   if (h.k > h.n) COMP__FAIL(COMP_ERR_ARGUMENT, "clusters: %zu are too many for %zu samples", h.k, h.n);
   COMP__TRY(comp__baseline_start(&embedding, run));
@@ -523,6 +631,24 @@ done:
   release(&h);
   return status;
 }
+
+static comp_status run_harmony(comp__baseline_run *run) {
+  return run_version(run, false);
+}
+
+static comp_status run_harmony2(comp__baseline_run *run) {
+  return run_version(run, true);
+}
+
+const comp__baseline comp__baseline_harmony2 = {
+    .method = {.name = "harmony2",
+               .summary = "Harmony 2: corrects less where a condition is rare or missing in a cluster",
+               .takes =
+                   "covariates rep components theta sigma alpha prune tau block clusters max-iter max-cluster seed",
+               .embedding = "X_harmony2",
+               .components = 50},
+    .run = run_harmony2,
+};
 
 const comp__baseline comp__baseline_harmony = {
     .method = {.name = "harmony",

@@ -37,6 +37,12 @@ static const comp_option rows[] = {
      .max = 1e6, .help = "width of soft assignment"},
     {"lambda", .type = COMP_OPTION_REAL, FIELD(lambda), .metavar = "L", .group = "Method", .value = "1", .min = 1e-6,
      .max = 1e9, .help = "ridge penalty: more corrects less"},
+    {"alpha", .type = COMP_OPTION_REAL, FIELD(alpha), .metavar = "A", .group = "Method", .value = "0.2", .min = 1e-6,
+     .max = 1e6,
+     .help = "ridge penalty of harmony2, as a share of the samples of a condition that a cluster would have by chance: "
+             "more corrects less"},
+    {"prune", .type = COMP_OPTION_REAL, FIELD(prune), .metavar = "SHARE", .group = "Method", .value = "1e-5", .max = 1,
+     .help = "harmony2 does not correct a condition in clusters that have less than this share of its samples"},
     {"tau", .type = COMP_OPTION_REAL, FIELD(tau), .metavar = "N", .group = "Method", .value = "0", .max = 1e9,
      .help = "levels with fewer samples a cluster count less for diversity; 0: all count the same"},
     {"block", .type = COMP_OPTION_REAL, FIELD(block), .metavar = "SHARE", .group = "Method", .value = "0.05",
@@ -48,10 +54,8 @@ static const comp_option rows[] = {
          "place of Leiden"},
     {"max-iter", .type = COMP_OPTION_INT, FIELD(max_iter), .metavar = "N", .group = "Method", .value = "10", .min = 1,
      .max = 1e6, .help = "rounds of clustering and correction, at most"},
-    {"max-cluster", .type = COMP_OPTION_INT, FIELD(max_cluster), .metavar = "N", .group = "Method", .value = "20",
-     .min = 1, .max = 1e6, .help = "steps of one clustering, at most"},
-    {"epsilon-cluster", .type = COMP_OPTION_REAL, .internal = true, FIELD(epsilon_cluster), .value = "1e-5", .max = 1},
-    {"epsilon-harmony", .type = COMP_OPTION_REAL, .internal = true, FIELD(epsilon_harmony), .value = "1e-4", .max = 1},
+    {"max-cluster", .type = COMP_OPTION_INT, FIELD(max_cluster), .metavar = "N", .group = "Method", .min = 1,
+     .max = 1e6, .unset = "20; 4 in harmony2", .help = "steps of one clustering, at most"},
     {0},
 };
 

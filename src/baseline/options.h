@@ -28,13 +28,14 @@ typedef struct comp__baseline_options {
   double theta;       /* harmony: weight of diversity */
   double sigma;       /* harmony: width of soft assignment */
   double lambda;      /* harmony: ridge penalty */
+  double alpha;       /* harmony2: ridge penalty, by samples that are expected of a level in a cluster */
+  double prune;       /* harmony2: share of its samples below which a level is not corrected in a cluster */
   double tau;         /* harmony: smaller theta for levels with few samples: expected samples a cluster; 0: off */
   double block;       /* harmony: share of the samples that is updated at once */
   size_t clusters;    /* harmony: 0: the lesser of samples / 30 and 100 */
   size_t max_iter;    /* harmony: rounds of clustering and correction */
-  size_t max_cluster; /* harmony: steps of one clustering */
-  double epsilon_cluster, epsilon_harmony; /* harmony: relative change of the objective that ends them */
-  const comp_matrix *centroids;            /* harmony: [clusters, components], where clustering starts; NULL: k-means */
+  size_t max_cluster; /* harmony: steps of one clustering; 0: the method's default */
+  const comp_matrix *centroids; /* harmony: [clusters, components], where clustering starts; NULL: k-means */
 
   const comp_model *model; /* scgen: a vae that was fitted to the same features; NULL: one is fitted */
 } comp__baseline_options;

@@ -19,7 +19,7 @@ static const char *const kinds[] = {"umap", "history", "counterfactual", "strip"
 static const opt_spec positionals[] = {
     {"KIND", .kind = OPT_CHOICE, .required = true, OPT_FIELD(figure_options, kind), .choices = kinds,
      .help = "umap: samples on a map, coloured by columns; history: training curves; counterfactual: predicted against "
-             "real means; strip: how far off the most differing genes are; metrics: bars of scores"},
+             "real means; strip: the error of the top DE genes; metrics: bars of scores"},
     {0},
 };
 
@@ -115,8 +115,8 @@ const cli_command cli_figure = {
     .group = "Results",
     .summary = "draw a figure for print",
     .description = "Draws one figure at the size of a journal's column or page, as .svg, .pdf or .png: maps before and "
-                   "after, training curves, predicted against real means, what is missed in the genes that differ "
-                   "most, or bars of scores. Colours can be told apart by colour-blind readers.",
+                   "after, training curves, predicted against real means, the error of the top DE genes, or bars of "
+                   "scores. Colour-blind readers can distinguish the colours.",
     .examples = examples,
     .options = options,
     .positionals = positionals,

@@ -10,7 +10,7 @@
 
 typedef struct info_options {
   cli_input input;
-  const char *json;
+  const char *json, *condition;
 } info_options;
 
 static const info_options defaults = {.json = NULL};
@@ -18,6 +18,8 @@ static const info_options defaults = {.json = NULL};
 static const opt_spec options[] = {
     {"json", .kind = OPT_FILE, OPT_FIELD(info_options, json), .metavar = "FILE",
      .help = "also write it to this file, as JSON; '-' writes it to stdout in place of the text"},
+    {"condition", 'c', OPT_STRING, OPT_FIELD(info_options, condition), .metavar = "COL",
+     .help = "look at the values of each condition by itself: are all of them counts, or logarithms?"},
     CLI_INPUT_ROWS(info_options, input),
     {0},
 };
@@ -31,6 +33,7 @@ static const opt_spec positionals[] = {
 static const cli_example examples[] = {
     {"comp info cells.h5ad", "shows its size, columns with their levels, layers, and whether it holds counts or logs"},
     {"comp info cells.h5ad --json -", "the same for a script"},
+    {"comp info cells.h5ad --condition batch", "looks at the values of each batch by itself"},
     {"comp info model.comp", "shows what the model is, how it was trained, and that its file is as it was written"},
     {NULL, NULL},
 };
@@ -74,6 +77,7 @@ static int show(cli_session *session, const char *json, const info_subject *subj
 
 static int run_model(cli_session *session, const info_options *o) {
   const comp_option *option;
+  if (o->condition) return cli_usage_error(session, "--condition: '%s' is a model file, not data", o->input.path);
   for (size_t i = 0; (option = comp_options_at(o->input.read, i)); i++)
     if (comp_options_given(o->input.read, comp_option_name(option)))
       return cli_usage_error(session, "--%s: '%s' is a model file, not data", comp_option_name(option), o->input.path);
@@ -85,6 +89,18 @@ static int run_model(cli_session *session, const info_options *o) {
   return code;
 }
 
+/* What the values look like, by condition if there is one. */
+static comp_status look(comp_data_look *out, cli_session *session, const comp_dataset *dataset, const char *condition) {
+  comp_groups groups = {0};
+  size_t column;
+  if (!condition) return comp_data_look_at(out, session->context, comp_dataset_x(dataset));
+  comp_status status = comp_table_require(&column, comp_dataset_obs(dataset), condition);
+  if (status == COMP_OK) status = comp_table_groups(&groups, comp_dataset_obs(dataset), column);
+  if (status == COMP_OK) status = comp_data_look_by(out, NULL, session->context, comp_dataset_x(dataset), &groups);
+  comp_groups_release(&groups);
+  return status;
+}
+
 static int run(cli_session *session, const void *values) {
   const info_options *o = values;
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
@@ -93,7 +109,7 @@ static int run(cli_session *session, const void *values) {
   describe_subject subject = {.path = o->input.path};
   comp_status status = comp_file_format(&subject.format, o->input.path);
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
-  if (status == COMP_OK) status = comp_data_look_at(&subject.look, session->context, comp_dataset_x(dataset));
+  if (status == COMP_OK) status = look(&subject.look, session, dataset, o->condition);
   subject.dataset = dataset;
   int code = status == COMP_OK ? show(session, o->json, &(info_subject){o->input.path, &subject, NULL})
                                : cli_fail(session, status);

@@ -26,6 +26,7 @@ static const opt_spec options[] = {
      .help = "scores as comp score --json writes them; may be given several times"},
     {.rows = "report", .only = "diagnose condition label before after", FIELD(report)},
     {.rows = "report", .only = "source", FIELD(report), .unset = "the name of IN"},
+    {.rows = "report", .only = "command", FIELD(report), .unset = "this one"},
     {.rows = "report", .only = "title max-samples gene-size top", FIELD(report)},
     CLI_INPUT_ROWS(report_options, input),
     {0},
@@ -56,10 +57,60 @@ static bool replaces_input(const report_options *o) {
   return false;
 }
 
+/* A word as a shell takes it. Folders of absolute paths are left out: they say nothing on another machine. */
+static void put_word(FILE *out, const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+%@";
+  if (word[0] == '/') word = strrchr(word, '/') + 1;
+  bool quoted = strspn(word, plain) != strlen(word) || !*word;
+  fputs(quoted ? " '" : " ", out);
+  for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, out);
+  if (quoted) fputc('\'', out);
+}
+
+/* The options that are set, as a command line takes them. Lists are put elsewhere. */
+static void put_options(FILE *out, const comp_options *set) {
+  const comp_option *option;
+  for (size_t i = 0; (option = comp_options_at(set, i)); i++) {
+    char value[1024];
+    const char *name = comp_option_name(option);
+    comp_option_type type = comp_option_get_type(option);
+    if (!comp_options_given(set, name) || type == COMP_OPTION_TEXTS) continue;
+    const char *text = comp_options_get(set, name, value, sizeof value);
+    if (type == COMP_OPTION_BOOL && strcmp(text, "true") != 0) continue;
+    fprintf(out, " %s%s", name[1] ? "--" : "-", name);
+    if (type != COMP_OPTION_BOOL) put_word(out, text);
+  }
+}
+
+/* What decides on the page, as a command line: neither its name nor the number of threads. */
+static comp_status put_command(const report_options *o) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  comp_status status = COMP_OK;
+  if (!out) return COMP_OK; /* a page without it is better than none */
+  fputs("comp report -i", out);
+  put_word(out, o->input.path);
+  if (o->model) {
+    fputs(" -m", out);
+    put_word(out, o->model);
+  }
+  for (size_t k = 0; k < o->scores.count; k++) {
+    fputs(" --scores", out);
+    put_word(out, o->scores.items[k]);
+  }
+  put_options(out, o->report);
+  put_options(out, o->input.read);
+  if (fclose(out) == 0) status = comp_options_set(o->report, "command", text);
+  free(text);
+  return status;
+}
+
 /* What the command line leaves to the program. */
 static comp_status complete(const report_options *o) {
   char created[64];
-  comp_status status = comp_options_set(o->report, "created", now(created, sizeof created));
+  comp_status status = comp_options_given(o->report, "command") ? COMP_OK : put_command(o);
+  if (status == COMP_OK) status = comp_options_set(o->report, "created", now(created, sizeof created));
   if (status == COMP_OK && !comp_options_given(o->report, "source"))
     status = comp_options_set(o->report, "source", o->input.path);
   if (status == COMP_OK)
@@ -89,10 +140,12 @@ const cli_command cli_report = {
     .group = "Results",
     .summary = "write one page that shows what came out",
     .description =
-        "Writes one HTML page with everything in it, to be opened in a browser, also without a network: a summary in "
-        "words with warnings, maps before and after to explore by column, gene or prediction error, training curves, "
-        "tables of scores, predicted against real means of genes, and where it all came from. It shows what the file "
-        "holds (obsm X_umap and X_umap_before, layers counterfactual_VALUE) and what it is given besides.",
+        "Writes one HTML page with everything in it, to be opened in a browser, also without a network: findings with "
+        "advice, how many samples are in which condition, linked maps before and after by column, gene or prediction "
+        "error, scores, violins and dot plots of genes, predicted against real changes, training curves, and how it "
+        "was "
+        "made. Every table can be saved as CSV, every figure as SVG or PNG. The page shows what the file holds (obsm "
+        "X_umap and X_umap_before, layers counterfactual_VALUE) and the documents that it is given.",
     .examples = examples,
     .options = options,
     .defaults = &defaults,

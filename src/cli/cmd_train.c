@@ -1,4 +1,5 @@
 /* cmd_train.c: `comp train`: fits a model to a data file. What an option leaves open is taken from the preset. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +79,11 @@ static int name_files(train_files *out, cli_session *session, const train_job *j
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 
+/* Surely so: a file that cannot be looked at is not missing. */
+static bool is_missing(const char *path) {
+  return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 /* Trains and saves. A model that a stopped or diverged run left is saved too, unless an earlier one would be lost by
  * it, and the failure told all the same. */
 static int train_and_save(cli_session *session, const train_options *o, const comp_dataset *dataset,
@@ -85,7 +91,7 @@ static int train_and_save(cli_session *session, const train_options *o, const co
   const char *output = files->output;
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, o->train);
-  const bool save = model && (status == COMP_OK || access(output, F_OK) != 0);
+  const bool save = model && (status == COMP_OK || is_missing(output));
   int code = 0;
   if (status == COMP_ERR_NUMERIC && model)
     code = cli_error(session, EXIT_FAILED,
@@ -133,7 +139,7 @@ static int train_all(cli_session *session, const train_job *job, const comp_data
     train_files files;
     code = name_files(&files, session, job, i);
     if (code != 0) break;
-    if (job->count && job->resume && access(files.output, F_OK) == 0 && access(files.checkpoint, F_OK) != 0) continue;
+    if (job->count && job->resume && access(files.output, F_OK) == 0 && is_missing(files.checkpoint)) continue;
     comp_status status = set_files(job->options->train, job, i, &files);
     code = status == COMP_OK ? train_and_save(session, job->options, dataset, &files) : cli_fail(session, status);
   }

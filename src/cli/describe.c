@@ -159,7 +159,7 @@ static double zero_share(const describe_subject *subject) {
   return all > 0 ? (double)subject->look.zeros / all : 0;
 }
 
-static void put_shape(FILE *out, const describe_subject *subject) {
+static void put_shape(FILE *out, const describe_subject *subject, int width) {
   char samples[32], features[32], path[1024];
   snprintf(path, sizeof path, "%s", subject->path);
   fprintf(out, "%s (%s)\n", text_clean(path), subject->format);
@@ -169,8 +169,12 @@ static void put_shape(FILE *out, const describe_subject *subject) {
   fputs("X\n", out);
   put_name(out, "kind");
   fprintf(out, "%s, %.1f %% zeros\n", matrix_kind(comp_dataset_x(subject->dataset)), 100 * zero_share(subject));
-  put_name(out, "looks like");
-  fprintf(out, "%s\n", subject->look.reason);
+  int column = put_name(out, "looks like");
+  char reason[sizeof subject->look.reason];
+  snprintf(reason, sizeof reason, "%s", subject->look.reason);
+  text_flow flow = text_flow_start(out, column, NAME_WIDTH + 2, width);
+  text_flow_add(&flow, text_clean(reason));
+  text_flow_end(&flow);
 }
 
 /* The start of the record: a list of all features may follow in it. */
@@ -189,7 +193,7 @@ static void put_record(FILE *out, const char *record, int width) {
 
 comp_status describe_text(FILE *out, const describe_subject *subject, int width) {
   const comp_dataset *dataset = subject->dataset;
-  put_shape(out, subject);
+  put_shape(out, subject, width);
   comp_status status = put_table(out, "obs", comp_dataset_obs(dataset), width);
   if (status == COMP_OK) status = put_table(out, "var", comp_dataset_var(dataset), width);
   if (status != COMP_OK) return status;
@@ -268,7 +272,12 @@ static void put_json_shape(FILE *out, const describe_subject *subject) {
   put_json_number(out, "zeros", zero_share(subject));
   put_json_number(out, "min", subject->look.min);
   put_json_number(out, "max", subject->look.max);
-  fprintf(out, ", \"looks_like\": \"%s\"}", comp_data_kind_name(subject->look.kind));
+  fprintf(out, ", \"looks_like\": \"%s\"", comp_data_kind_name(subject->look.kind));
+  if (subject->look.log_base > 0.0) put_json_number(out, "log_base", subject->look.log_base);
+  if (subject->look.common_total > 0.0) put_json_number(out, "common_total", subject->look.common_total);
+  fputs(", \"looks_because\": ", out);
+  json_put_string(out, subject->look.reason);
+  fputs("}", out);
 }
 
 comp_status describe_json(FILE *out, const describe_subject *subject) {

@@ -34,6 +34,7 @@ static double loss_of(const json_t *epoch, const char *samples, const char *name
 static comp_status look_at(model_look *look, const comp_model *model) {
   size_t i;
   json_t *epoch;
+  bool marked = false;
   const char *record = comp_model_record(model);
   *look = (model_look){.config = json_loads(comp_model_config(model), 0, NULL),
                        .history = json_loads(comp_model_history(model), 0, NULL),
@@ -42,7 +43,12 @@ static comp_status look_at(model_look *look, const comp_model *model) {
   json_array_foreach(look->history, i, epoch) {
     double loss = loss_of(epoch, "validation", "total");
     look->last = epoch;
-    if (!isnan(loss) && (!look->best || loss < loss_of(look->best, "validation", "total"))) look->best = epoch;
+    if (isnan(loss)) continue;
+    /* Training marks an epoch that is the best so far; models of 0.1 have no marks. */
+    if (json_is_true(json_object_get(epoch, "best")) || !look->best ||
+        (!marked && loss < loss_of(look->best, "validation", "total")))
+      look->best = epoch;
+    marked |= json_is_true(json_object_get(epoch, "best"));
   }
   return look->config ? COMP_OK : COMP_ERR_MEMORY; /* loading has read it before */
 }

@@ -16,7 +16,7 @@
   "Contrastive Mixture of Posteriors (CoMP)."
 
 /* How a run ends. */
-#define CLI_EXIT_CODES "Exit codes: 0 done, 1 failed, 2 wrong usage."
+#define CLI_EXIT_CODES "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."
 
 /* Help for all commands, and for one. */
 void cli_help_overview(FILE *out);

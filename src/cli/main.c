@@ -55,8 +55,15 @@ static int run_parsed(cli_session *session, const void *values) {
   return code;
 }
 
+/* A table without rows for want of memory would make every option unknown. */
+static bool lacks_rows(const opt_spec *table) {
+  return table && (table->name || table->rows) && !cli_rows(table)->name;
+}
+
 static int run_command(cli_session *session, int argc, char **argv) {
   const cli_command *command = session->command;
+  if (lacks_rows(command->options) || lacks_rows(command->positionals) || lacks_rows(cli_common_options))
+    return cli_error(session, EXIT_FAILED, "out of memory");
   void *values = malloc(command->options_size + 1); /* + 1: some have no options of their own */
   if (!values) return cli_error(session, EXIT_FAILED, "out of memory");
   if (command->defaults) memcpy(values, command->defaults, command->options_size);
@@ -108,5 +115,5 @@ int main(int argc, char **argv) {
   cli_streams_guard();
   signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a write that fails, and is told as one */
   signal(SIGPIPE, SIG_IGN); /* a reader that leaves must not keep result files from being completed */
-  return cli_stdout_close(dispatch(argc, argv));
+  return cli_signal_code(cli_stdout_close(dispatch(argc, argv)));
 }

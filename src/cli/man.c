@@ -147,7 +147,10 @@ static void items(FILE *out, const cli_command *command) {
 
 static void ending(FILE *out, const char *see) {
   heading(out, ".SH", "Exit status");
-  fputs("0 when done, 1 when something failed, 2 when the command line is wrong.\n", out);
+  fputs(
+      "0 when done, 1 when something failed, 2 when the command line is wrong, 130 after Ctrl\\-C, 143 after SIGTERM, "
+      "129 after SIGHUP.\n",
+      out);
   heading(out, ".SH", "See also");
   roff_paragraph(out, see);
 }

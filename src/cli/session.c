@@ -121,19 +121,24 @@ static void show_progress(void *user, const comp_progress *report) {
 
 static comp_context *volatile interruptible;
 static volatile sig_atomic_t tell_interrupt;
+static volatile sig_atomic_t caught; /* the first signal; 0: none */
+
+/* What asks a run to stop: Ctrl-C, a batch system, a terminal or connection that is closed. */
+static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOPPING = sizeof stopping / sizeof *stopping };
 
 /* The first signal asks the run to stop, the next one ends the program. */
 static void handle_signal(int number) {
-  (void)number;
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  for (int i = 0; i < STOPPING; i++) signal(stopping[i], SIG_DFL);
+  caught = number;
   if (interruptible) comp_context_interrupt(interruptible);
   static const char text[] = "\nstopping; once more ends it at once\n";
   if (tell_interrupt && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
+/* Without SA_RESTART: a call that waits, for the reader of a pipe say, ends. Calls on regular files do not wait. */
 static void catch_signal(int number) {
-  struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, old;
+  struct sigaction action = {.sa_handler = handle_signal}, old;
   sigemptyset(&action.sa_mask);
   /* under nohup or in the background of a script the signal is ignored, and stays so */
   if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &action, NULL);
@@ -142,8 +147,7 @@ static void catch_signal(int number) {
 static void start_signals(cli_session *session) {
   interruptible = session->context;
   tell_interrupt = !session->common.quiet && isatty(STDERR_FILENO);
-  catch_signal(SIGINT);
-  catch_signal(SIGTERM);
+  for (int i = 0; i < STOPPING; i++) catch_signal(stopping[i]);
 }
 
 static void release_signal(int number) {
@@ -152,9 +156,12 @@ static void release_signal(int number) {
 }
 
 static void end_signals(void) {
-  release_signal(SIGINT);
-  release_signal(SIGTERM);
+  for (int i = 0; i < STOPPING; i++) release_signal(stopping[i]);
   interruptible = NULL;
+}
+
+int cli_signal_code(int code) {
+  return caught && code != 0 ? 128 + caught : code;
 }
 
 /* ---- a run ---- */

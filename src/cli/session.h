@@ -33,12 +33,16 @@ typedef struct cli_session {
   size_t n_warned;
 } cli_session;
 
-/* Creates the context, with messages and progress going to stderr, and lets SIGINT and SIGTERM interrupt it.
+/* Creates the context, with messages and progress going to stderr, and lets SIGINT, SIGTERM and SIGHUP interrupt it.
  * Gives 0 or, after a message, an exit code. The session should be ended via cli_session_end(). */
 int cli_session_start(cli_session *session);
 
 /* Frees the context. When the exit code is 0, says how long it took. */
 void cli_session_end(cli_session *session, int code);
+
+/* The exit code of the program: that of a run which failed after a signal is 128 and the signal's number, as a shell
+ * has it: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP). */
+int cli_signal_code(int code);
 
 /* Prints what the library said about its last failure, naming the command. A field of options that is named first there
  * ("min_dist: ...") is written as the option of that name (--min-dist), if there is one. Returns the exit code. */

@@ -38,13 +38,6 @@ static void put_value(double value, int digits) {
     printf("%*.*f", VALUE, digits, value);
 }
 
-/* What people call an embedding. */
-static const char *title(const char *embedding, const char *model) {
-  if (strcmp(embedding, "X_pca") == 0) return "before";
-  if (strcmp(embedding, "X_comp") == 0) return strcmp(model, "comp") == 0 ? "CoMP" : model;
-  return strncmp(embedding, "X_", 2) == 0 ? embedding + 2 : embedding;
-}
-
 static void put_metric(json_t *embeddings, const char *metric, const char *words) {
   size_t i;
   json_t *e;
@@ -85,7 +78,7 @@ static void put_accuracies(json_t *root, const char *column) {
     }
     putchar('\n');
   }
-  put_name("    by always predicting the most common value", NAME);
+  put_name("    always predicting the most common value", NAME);
   json_array_foreach(json_object_get(root, "predict"), i, item) {
     if (strcmp(json_string_value(json_object_get(item, "column")), column) == 0)
       put_value(number(json_object_get(item, "majority")), 3);
@@ -96,13 +89,13 @@ static void put_accuracies(json_t *root, const char *column) {
 static void put_fairness(json_t *root) {
   static const struct {
     const char *key, *words;
-  } rows[] = {{"parity_gap", "  difference of chances (parity gap)"},
-              {"odds_gap", "  difference of error rates (odds gap)"},
-              {"accuracy_gap", "  difference of accuracies"}};
+  } rows[] = {{"parity_gap", "  demographic parity gap"},
+              {"odds_gap", "  equalised odds gap"},
+              {"accuracy_gap", "  accuracy gap"}};
   json_t *list = json_object_get(root, "fairness"), *item;
   size_t i;
   if (json_array_size(list) == 0) return;
-  puts("Is it fair? (a classifier's largest difference between groups, 0 is best)");
+  puts("Are groups treated alike? (largest difference between groups, 0 is best)");
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     put_name(rows[r].words, NAME);
     json_array_foreach(list, i, item) put_value(number(json_object_get(item, rows[r].key)), 3);
@@ -110,16 +103,16 @@ static void put_fairness(json_t *root) {
   }
 }
 
-/* The three predictions of another condition. */
+/* The predictions of another condition, and the noise ceiling. */
 static void put_change(json_t *change, bool table) {
   static const struct {
     const char *key, *words; /* %s: "genes" */
     int digits;
   } rows[] = {{"r_all", "  r of means, all %s", 3},
-              {"r_change_all", "  r of changes, all %s (the report's r)", 3},
-              {"r_de", "  r of means, the %s that differ most (to 50)", 3},
-              {"r_change_de", "  r of changes, these %s", 3},
-              {"mse_de", "  mean squared error of these %s", 4},
+              {"r_change_all", "  r of changes, all %s", 3},
+              {"r_de", "  r of means, top 50 DE %s (Wilcoxon)", 3},
+              {"r_change_de", "  r of changes, top 50 DE %s", 3},
+              {"mse_de", "  mean squared error, top 50 DE %s", 4},
               {"rmse_truth", "  error of single samples against the truth", 4}};
   char words[160];
   json_t *mean = json_object_get(change, "mean");
@@ -127,7 +120,7 @@ static void put_change(json_t *change, bool table) {
   snprintf(words, sizeof words, "From %s to %s%s", json_string_value(json_object_get(change, "from")),
            json_string_value(json_object_get(change, "to")), labels > 1 ? " (mean over labels)" : "");
   put_name(text_clean(words), NAME);
-  printf("%*s%*s%*s\n", VALUE, "predicted", VALUE, "no change", VALUE, "mean shift");
+  printf("%*s%*s%*s%*s\n", VALUE, "predicted", VALUE, "no change", VALUE, "mean shift", VALUE, "ceiling");
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     double values[COMP_PREDICTORS];
     for (int p = 0; p < COMP_PREDICTORS; p++)
@@ -147,7 +140,7 @@ static void put_label_alone(json_t *root, const comp_verdict *verdict) {
   double majority = number(json_object_get(json_array_get(json_object_get(root, "predict"), 0), "majority"));
   double by_label = finding_number(verdict, "hidden", "label_accuracy");
   if (!(by_label > majority)) return;
-  put_name("    by the label alone", NAME);
+  put_name("    predicted from the label alone", NAME);
   for (size_t e = 0; e < json_array_size(json_object_get(root, "embeddings")); e++) put_value(by_label, 3);
   putchar('\n');
 }
@@ -186,25 +179,25 @@ static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_o
   json_t *e, *embeddings = json_object_get(scores, "embeddings");
   const char *label = comp_options_get(options, "label", NULL, 0),
              *target = comp_options_get(options, "target", NULL, 0);
-  put_name(comp_options_given(options, "protect") ? "Is it hidden?" : "Is it mixed?", NAME);
+  put_name(comp_options_given(options, "protect") ? "Is the condition hidden?" : "Are conditions mixed?", NAME);
   json_array_foreach(embeddings, i, e) {
-    printf(
-        "%*s", VALUE,
-        title(json_string_value(json_object_get(e, "name")), comp_options_get(options, "model", model, sizeof model)));
+    printf("%*s", VALUE,
+           comp_embedding_title(json_string_value(json_object_get(e, "name")),
+                                comp_options_get(options, "model", model, sizeof model)));
   }
   putchar('\n');
   put_metric(embeddings, "kbet", "  kBET: badly mixed neighbourhoods, 0 is best");
   put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, 0 is best");
-  put_metric(embeddings, "s", "  s: own condition nearer, 0 is best");
+  put_metric(embeddings, "s", "  s: local silhouette of the condition, 0 is best");
   put_accuracies(scores, comp_options_get(options, "condition", NULL, 0));
   put_label_alone(scores, verdict);
   if (label) {
-    puts("Are labels kept apart?");
-    put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");
-    put_metric(embeddings, "nmi_kmeans", "  NMI, k-means: clusters are labels, 1 is best");
+    puts("Are labels kept?");
+    put_metric(embeddings, "clisi", "  cLISI: neighbours have the same label, 1 is best");
+    put_metric(embeddings, "nmi_kmeans", "  NMI: k-means clusters match labels, 1 is best");
   }
   if (target) {
-    puts("Is it still useful?");
+    puts("Is the target kept?");
     put_accuracies(scores, target);
     put_fairness(scores);
   }

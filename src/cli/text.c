@@ -55,9 +55,37 @@ int text_columns(int fd, int otherwise) {
   return size.ws_col;
 }
 
+/* How many bytes at `c` a terminal could take for a command: ASCII and C1 controls (also as a byte outside of UTF-8),
+ * and the characters that turn the direction of text: U+202A-U+202E, U+2066-U+2069. *plain gets the length of a
+ * character that it could not. */
+static size_t control_length(const unsigned char *c, size_t *plain) {
+  *plain = 1;
+  if (c[0] < 0x80) return c[0] < 0x20 || c[0] == 0x7f;
+  size_t length = c[0] >= 0xf0 && c[0] < 0xf8   ? 4
+                  : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
+                  : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
+                                                : 0;
+  for (size_t i = 1; i < length; i++)
+    if ((c[i] & 0xc0) != 0x80) length = 0;
+  if (length == 0) return 1; /* not UTF-8 */
+  *plain = length;
+  if (c[0] == 0xc2 && c[1] < 0xa0) return 2;
+  if (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) return 3;
+  if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9) return 3;
+  return 0;
+}
+
 char *text_clean(char *text) {
-  for (char *c = text; *c; c++)
-    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+  char *to = text;
+  for (const char *from = text; *from;) {
+    size_t plain, control = control_length((const unsigned char *)from, &plain);
+    if (control)
+      *to++ = '?';
+    else
+      for (size_t i = 0; i < plain; i++) *to++ = from[i];
+    from += control ? control : plain;
+  }
+  *to = '\0';
   return text;
 }
 

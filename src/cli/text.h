@@ -30,7 +30,8 @@ void text_flow_end(text_flow *flow);
 /* Columns of the terminal behind a file descriptor; `otherwise` when there is none. */
 int text_columns(int fd, int otherwise);
 
-/* Replaces control characters by '?', so that a file name cannot break a line or a terminal. Returns its argument. */
+/* Replaces by "?" what a terminal could obey: control characters (ASCII and C1), bytes that are not UTF-8, and
+ * characters that turn the direction of text. Returns its argument. */
 char *text_clean(char *text);
 
 /* Cuts text after `columns` characters, never within a UTF-8 sequence. Returns its argument. */

@@ -1,7 +1,6 @@
 /* dataset.c: a matrix with the names and tables of its rows and columns. */
 #include "core/dataset.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +93,7 @@ void comp_dataset_free(comp_dataset *dataset) {
     comp__free(dataset->slots[s].entries);
   }
   comp__free(dataset->record);
+  comp_dataset_free(dataset->raw);
   comp__free(dataset);
 }
 
@@ -102,6 +102,9 @@ size_t comp_dataset_sample_count(const comp_dataset *dataset) {
 }
 size_t comp_dataset_feature_count(const comp_dataset *dataset) {
   return dataset->features;
+}
+const comp_dataset *comp_dataset_raw(const comp_dataset *dataset) {
+  return dataset->raw;
 }
 comp_matrix *comp_dataset_x(const comp_dataset *dataset) {
   return dataset->x;
@@ -167,19 +170,24 @@ comp_status comp_dataset_set_x(comp_dataset *dataset, comp_matrix *x) {
   return COMP_OK;
 }
 
+/* Other languages pass any number: one that is no slot holds nothing. */
+static bool is_slot(comp_slot slot) {
+  return slot == COMP_SLOT_LAYERS || slot == COMP_SLOT_OBSM;
+}
+
 size_t comp_dataset_matrix_count(const comp_dataset *dataset, comp_slot slot) {
-  return dataset->slots[slot].count;
+  return is_slot(slot) ? dataset->slots[slot].count : 0;
 }
 
 const char *comp_dataset_matrix_name(const comp_dataset *dataset, comp_slot slot, size_t index) {
-  assert(index < dataset->slots[slot].count);
-  return dataset->slots[slot].entries[index].name;
+  return index < comp_dataset_matrix_count(dataset, slot) ? dataset->slots[slot].entries[index].name : NULL;
 }
 
 static comp__named_matrix *find_entry(const comp_dataset *dataset, comp_slot slot, const char *name) {
-  const comp__slot *s = &dataset->slots[slot];
-  for (size_t i = 0; i < s->count; i++)
-    if (strcmp(s->entries[i].name, name) == 0) return &s->entries[i];
+  for (size_t i = 0; i < comp_dataset_matrix_count(dataset, slot); i++) {
+    comp__named_matrix *entry = &dataset->slots[slot].entries[i];
+    if (strcmp(entry->name, name) == 0) return entry;
+  }
   return NULL;
 }
 
@@ -202,6 +210,7 @@ static comp_status check_shape(const comp_dataset *dataset, comp_slot slot, cons
 
 comp_status comp_dataset_set_matrix(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix) {
   comp_status status;
+  if (!is_slot(slot)) COMP__FAIL(COMP_ERR_ARGUMENT, "%d is no place for matrices of a data set", (int)slot);
   comp__slot *s = &dataset->slots[slot];
   COMP__TRY(check_text(name, "the name of a matrix"));
   COMP__TRY(check_shape(dataset, slot, name, matrix));
@@ -223,9 +232,9 @@ done:
 }
 
 void comp_dataset_remove_matrix(comp_dataset *dataset, comp_slot slot, const char *name) {
-  comp__slot *s = &dataset->slots[slot];
   comp__named_matrix *entry = find_entry(dataset, slot, name);
   if (!entry) return;
+  comp__slot *s = &dataset->slots[slot];
   comp_matrix_free(entry->matrix);
   comp__free(entry->name);
   size_t after = s->count - (size_t)(entry - s->entries) - 1;
@@ -295,6 +304,7 @@ comp_status comp_dataset_select(comp_dataset **out, comp_context *context, const
   COMP__TRY(select_slot(to, COMP_SLOT_LAYERS, context, dataset, rows, n_rows, cols, n_cols));
   COMP__TRY(select_slot(to, COMP_SLOT_OBSM, context, dataset, rows, n_rows, NULL, 0));
   COMP__TRY(comp_dataset_set_record(to, dataset->record));
+  if (dataset->raw) COMP__TRY(comp_dataset_select(&to->raw, context, dataset->raw, rows, n_rows, NULL, 0));
   *out = to;
 done:
   comp__strings_release(&obs);

@@ -27,6 +27,7 @@ struct comp_dataset {
   comp_table *var;
   comp__slot slots[2]; /* by comp_slot */
   char *record;        /* JSON text or NULL */
+  comp_dataset *raw;   /* the same samples with all features: X, var; NULL: none */
 };
 
 /* A data set without X and with empty tables; names are taken over (moved out of the lists) also when it fails. */

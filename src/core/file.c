@@ -1,11 +1,14 @@
 /* file.c: complete files or none. */
 #include "core/file.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +27,7 @@ static comp_status folder_of(char **out, const char *path) {
 /* An existing path without its symbolic links, so that a link survives being written through; a new one as it is. */
 static comp_status resolve(char **out, const char *path) {
   char *real = realpath(path, NULL);
+  if (!real && errno != ENOENT) return comp__error_errno("cannot write '%s'", path);
   comp_status status = comp__strdup(out, real ? real : path);
   free(real);
   return status;
@@ -59,28 +63,88 @@ comp_status comp_file_check_writable(const char *path) {
   return status;
 }
 
+/* ---- Temporary files ---- */
+
+/* "NAME.tmp-comp-" and six characters of mkstemp(). While a process writes such a file it holds a lock on it, which
+ * ends with the process, however it ends. */
+static const char MARK[] = ".tmp-comp-";
+enum { RANDOM = 6 };
+
+/* Whether a name is one of ours: of the output file `base`, or of any when that is NULL. */
+static bool is_temporary(const char *name, const char *base) {
+  size_t length = strlen(name), tail = sizeof MARK - 1 + RANDOM;
+  if (length <= tail || strncmp(name + length - tail, MARK, sizeof MARK - 1) != 0) return false;
+  for (const char *c = name + length - RANDOM; *c; c++)
+    if (!isalnum((unsigned char)*c)) return false;
+  return !base || (strlen(base) == length - tail && strncmp(name, base, length - tail) == 0);
+}
+
+/* Removes a temporary file, unless a process holds its lock or that cannot be found out. */
+static void remove_ended(int folder, const char *name) {
+  struct stat info;
+  int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, fd = openat(folder, name, O_RDWR | flags);
+  if (fd < 0) fd = openat(folder, name, O_RDONLY | flags); /* it had got the permissions of a protected file */
+  if (fd < 0) return;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, name, 0);
+  close(fd);
+}
+
+static void sweep(const char *folder, const char *base) {
+  DIR *list = opendir(folder);
+  if (!list) return;
+  for (struct dirent *entry; (entry = readdir(list));)
+    if (is_temporary(entry->d_name, base)) remove_ended(dirfd(list), entry->d_name);
+  closedir(list);
+}
+
+void comp__output_sweep(const char *folder) {
+  sweep(folder, NULL);
+}
+
+void comp__output_sweep_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *folder = NULL;
+  if (folder_of(&folder, path) == COMP_OK) sweep(folder, slash ? slash + 1 : path);
+  comp__free(folder);
+}
+
+/* A new file under our lock; -1: none. Between its creation and its lock somebody may sweep it away: then another. */
+static int create_locked(char *path) {
+  struct stat info;
+  for (int attempt = 0; attempt < 100; attempt++) {
+    memset(path + strlen(path) - RANDOM, 'X', RANDOM);
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) return -1;
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    /* A file system without locks: nobody can lock it to remove it either. */
+    if (!locked && errno != EWOULDBLOCK) return fd;
+    if (locked && fstat(fd, &info) == 0 && info.st_nlink > 0) return fd;
+    close(fd);
+    errno = EAGAIN;
+  }
+  return -1;
+}
+
 static comp_status create_temporary(comp__output *output) {
-  size_t size = strlen(output->path) + 16;
+  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
   comp_status status = comp__alloc(&output->temporary, size, 1);
   if (status != COMP_OK) return status;
-  snprintf(output->temporary, size, "%s.tmp-XXXXXX", output->path);
-  int fd = mkstemp(output->temporary);
-  if (fd < 0) {
-    status = comp__error_errno("cannot write '%s'", output->path);
-    comp__free(output->temporary);
-    output->temporary = NULL;
-    return status;
-  }
-  close(fd);
-  return COMP_OK;
+  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
+  output->lock = create_locked(output->temporary);
+  if (output->lock >= 0) return COMP_OK;
+  status = comp__error_errno("cannot write '%s'", output->path);
+  comp__free(output->temporary);
+  output->temporary = NULL;
+  return status;
 }
 
 comp_status comp__output_begin(comp__output *output, const char *path) {
-  *output = (comp__output){NULL, NULL};
+  *output = (comp__output){NULL, NULL, -1};
   comp_status status;
   COMP__TRY(comp_file_check_writable(path));
   if (is_special(path)) COMP__FAIL(COMP_ERR_IO, "cannot write '%s': it is not a regular file", path);
   COMP__TRY(resolve(&output->path, path));
+  comp__output_sweep_of(output->path);
   COMP__TRY(create_temporary(output));
 done:
   if (status != COMP_OK) comp__output_abort(output);
@@ -88,16 +152,18 @@ done:
 }
 
 /* The permissions of the file that is replaced, or what a new file gets here. */
-static mode_t final_mode(const char *path) {
+static comp_status final_mode(mode_t *out, const char *path) {
   struct stat info;
-  if (stat(path, &info) == 0) return info.st_mode & 07777;
+  bool exists = stat(path, &info) == 0;
+  if (!exists && errno != ENOENT) return comp__error_errno("cannot write '%s'", path);
   mode_t mask = umask(0);
   umask(mask);
-  return 0666 & ~mask;
+  *out = exists ? info.st_mode & 07777 : 0666 & ~mask;
+  return COMP_OK;
 }
 
-static comp_status sync_path(const char *path, int flags) {
-  int fd = open(path, flags | O_CLOEXEC);
+static comp_status sync_path(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return comp__error_errno("cannot open '%s'", path);
   int failed = fsync(fd);
   int code = errno;
@@ -107,19 +173,29 @@ static comp_status sync_path(const char *path, int flags) {
   return COMP_OK;
 }
 
+/* After a rename. The file is complete either way: a folder that cannot be synced is no failure. */
+static void sync_folder(const char *path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)fsync(fd);
+  close(fd);
+}
+
+/* All that can fail comes before the rename: after it the new file is there, and no error would be true. */
 comp_status comp__output_commit(comp__output *output) {
   char *folder = NULL;
-  comp_status status = sync_path(output->temporary, O_RDONLY);
-  if (status != COMP_OK) goto done;
-  if (chmod(output->temporary, final_mode(output->path)) != 0 || rename(output->temporary, output->path) != 0) {
+  mode_t mode = 0;
+  comp_status status;
+  COMP__TRY(folder_of(&folder, output->path));
+  COMP__TRY(sync_path(output->temporary));
+  COMP__TRY(final_mode(&mode, output->path));
+  if (chmod(output->temporary, mode) != 0 || rename(output->temporary, output->path) != 0) {
     status = comp__error_errno("cannot write '%s'", output->path);
     goto done;
   }
   comp__free(output->temporary);
   output->temporary = NULL;
-  COMP__TRY(folder_of(&folder, output->path));
-  sync_path(folder,
-            O_RDONLY | O_DIRECTORY); /* the file is complete either way: a folder that cannot be synced is no failure */
+  sync_folder(folder);
 done:
   comp__free(folder);
   comp__output_abort(output);
@@ -128,21 +204,27 @@ done:
 
 void comp__output_abort(comp__output *output) {
   if (output->temporary) unlink(output->temporary);
+  if (output->path && output->lock >= 0) close(output->lock);
   comp__free(output->temporary);
   comp__free(output->path);
-  *output = (comp__output){NULL, NULL};
+  *output = (comp__output){NULL, NULL, -1};
+}
+
+/* A signal ends a call that waits, for the reader of a pipe say. A call on a regular file does not wait. */
+static comp_status write_error(const char *name) {
+  if (errno == EINTR) return comp__error(COMP_ERR_INTERRUPTED, "interrupted while writing '%s'", name);
+  return comp__error_errno("cannot write '%s'", name);
 }
 
 /* `name` is the path to speak of. */
 static comp_status write_all(const char *path, const char *name, const char *data, size_t size) {
   int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-  if (fd < 0) return comp__error_errno("cannot write '%s'", name);
+  if (fd < 0) return write_error(name);
   comp_status status = COMP_OK;
   while (size > 0) {
     ssize_t n = write(fd, data, size);
-    if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      status = comp__error_errno("cannot write '%s'", name);
+      status = write_error(name);
       break;
     }
     data += n;

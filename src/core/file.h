@@ -8,14 +8,23 @@
 typedef struct comp__output {
   char *path;      /* the final name, symbolic links resolved */
   char *temporary; /* in the same folder; what the writer opens (it exists and is empty) */
+  int lock;        /* descriptor whose lock says that the temporary file is in use; means nothing while path is NULL */
 } comp__output;
 
-/* Creates the temporary file. It should be ended via comp__output_commit() or comp__output_abort(). */
+/* Creates the temporary file. What a killed process left of the same output is removed first; the temporary file of a
+ * process that still runs is not. It should be ended via comp__output_commit() or comp__output_abort(). */
 comp_status comp__output_begin(comp__output *output, const char *path);
 
 /* Syncs the temporary file (closed by the writer before) and gives it the final name and the older file's permissions.
  * On failure the temporary file is removed. Either way the output is ended. */
 comp_status comp__output_commit(comp__output *output);
+
+/* Removes the temporary files of killed processes from a folder that this process has for itself, whatever their
+ * output. */
+void comp__output_sweep(const char *folder);
+
+/* Removes what killed processes left of one output; comp__output_begin() does that too. */
+void comp__output_sweep_of(const char *path);
 
 /* Removes the temporary file. Does nothing on an output that has ended or never begun. */
 void comp__output_abort(comp__output *output);

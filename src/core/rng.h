@@ -27,7 +27,9 @@ typedef enum comp__purpose {
   COMP__RNG_POSTERIOR = 12,
   COMP__RNG_PCA = 13,
   COMP__RNG_CLASSIFY = 14,
-  COMP__RNG_REPORT = 15
+  COMP__RNG_REPORT = 15,
+  COMP__RNG_CELLS = 16,
+  COMP__RNG_DIRECTIONS = 17
 } comp__purpose;
 
 /* A stream: everything but the column, which counts along it. */

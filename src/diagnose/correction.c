@@ -132,10 +132,10 @@ void comp__fates_release(comp__fates *fates) {
   *fates = (comp__fates){0};
 }
 
-comp_status comp__reconstruction(double *out, comp_context *context, const comp__latent *latent, size_t rows,
-                                 uint64_t seed) {
+comp_status comp__reconstruction(double *out, comp_context *context, const comp__latent *latent,
+                                 const comp__strays *strays, size_t rows, uint64_t seed) {
   comp_status status;
-  size_t genes = latent->features, n = latent->n < rows ? latent->n : rows, *order = NULL;
+  size_t genes = latent->features, n = latent->n < rows ? latent->n : rows, kept = 0, *order = NULL;
   float *decoded = NULL, *seen = NULL;
   double *sum = NULL, *squares = NULL, error = 0, variance = 0;
   COMP__TRY(comp__random_order(&order, latent->n, seed, STEP_RECONSTRUCTION));
@@ -147,6 +147,8 @@ comp_status comp__reconstruction(double *out, comp_context *context, const comp_
     size_t block = n - begin < BLOCK ? n - begin : BLOCK;
     COMP__TRY(comp__latent_decode(decoded, context, latent, order + begin, block, -1));
     for (size_t i = 0; i < block; i++) {
+      if (comp__is_stray(strays, order[begin + i])) continue;
+      kept++;
       comp__latent_observed(seen, latent, order[begin + i]);
       for (size_t g = 0; g < genes; g++) {
         double x = (double)seen[g], d = x - (double)decoded[i * genes + g];
@@ -157,7 +159,7 @@ comp_status comp__reconstruction(double *out, comp_context *context, const comp_
     }
     COMP__TRY(comp__check_interrupt(context));
   }
-  for (size_t g = 0; g < genes; g++) variance += fmax(0, squares[g] - sum[g] * sum[g] / (double)n);
+  for (size_t g = 0; g < genes; g++) variance += fmax(0, squares[g] - sum[g] * sum[g] / (double)kept);
   *out = variance > 0 ? 1 - error / variance : NAN;
 done:
   comp__free(order);

@@ -6,6 +6,7 @@
 #define COMP_DIAGNOSE_CORRECTION_H
 
 #include "diagnose/latent.h"
+#include "diagnose/stray.h"
 
 /* One label. */
 typedef struct comp__label_fate {
@@ -32,8 +33,8 @@ comp_status comp__fates_find(comp__fates *out, comp_context *context, const comp
 void comp__fates_release(comp__fates *fates);
 
 /* The share of the variance of the data (around the mean of each feature) that decoding the posterior means under each
- * sample's own condition explains, on at most `rows` samples. May be below 0. */
-comp_status comp__reconstruction(double *out, comp_context *context, const comp__latent *latent, size_t rows,
-                                 uint64_t seed);
+ * sample's own condition explains, on at most `rows` samples without those that are stray. May be below 0. */
+comp_status comp__reconstruction(double *out, comp_context *context, const comp__latent *latent,
+                                 const comp__strays *strays, size_t rows, uint64_t seed);
 
 #endif

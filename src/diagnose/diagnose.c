@@ -298,10 +298,11 @@ static comp_status run_correction(comp__results *r, comp_context *context, const
   if (r->labels.n_levels)
     COMP__TRY(comp__fates_find(&r->fates, context, l, r->labels.codes, r->labels.n_levels, NEIGHBOR_ROWS, NEIGHBORS,
                                o->seed));
-  COMP__TRY(comp__reconstruction(&r->reconstruction, context, l, o->samples, o->seed));
+  COMP__TRY(comp__strays_find(&r->strays, context, l, dataset, o->samples, o->seed));
+  COMP__TRY(comp__reconstruction(&r->reconstruction, context, l, &r->strays, o->samples, o->seed));
   if (o->against) {
     COMP__TRY(comp__latent_init(&against, context, o->against, dataset));
-    COMP__TRY(comp__reconstruction(&r->reconstruction_against, context, &against, o->samples, o->seed));
+    COMP__TRY(comp__reconstruction(&r->reconstruction_against, context, &against, &r->strays, o->samples, o->seed));
   }
 done:
   comp__latent_release(&against);
@@ -341,6 +342,7 @@ void comp__results_release(comp__results *r) {
   comp__independence_release(&r->independence);
   comp__stability_release(&r->stability);
   comp__fates_release(&r->fates);
+  comp__strays_release(&r->strays);
   comp_groups_release(&r->labels);
   comp__free(r->counts);
 }

@@ -150,9 +150,15 @@ static json_t *kept(const comp__results *r) {
                                     "mixing", number(f->mixing), "same_label", number(f->same), "mostly",
                                     r->labels.levels[f->mostly], "mostly_share", number(f->mostly_share)));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "labels", labels, "label_before", prediction(&r->label_before),
-                   "label_after", prediction(&r->label_after), "explained_variance", number(r->reconstruction),
-                   "explained_variance_without_penalty", number(r->reconstruction_against));
+  json_t *strays = json_array();
+  for (size_t i = 0; i < r->strays.count; i++) {
+    const comp__stray *s = &r->strays.items[i];
+    json_array_append_new(strays, json_pack("{s:s, s:I, s:o, s:o}", "sample", s->name, "row", (json_int_t)s->row,
+                                            "distance", number(s->distance), "error", number(s->error)));
+  }
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "stray_samples", strays, "labels", labels, "label_before",
+                   prediction(&r->label_before), "label_after", prediction(&r->label_after), "explained_variance",
+                   number(r->reconstruction), "explained_variance_without_penalty", number(r->reconstruction_against));
 }
 
 comp_status comp__results_json(char **out, const comp__results *r, json_t *findings, const char *worst) {

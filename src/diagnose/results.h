@@ -35,8 +35,9 @@ typedef struct comp__results {
   comp__settings settings; /* in which the models differ, besides the seed */
   comp__stability stability;
   comp__fates fates;
+  comp__strays strays;
   comp__prediction_check label_before, label_after; /* from principal components of the data, and from z */
-  double reconstruction, reconstruction_against;    /* explained variance; NaN when not asked for */
+  double reconstruction, reconstruction_against;    /* explained variance without the strays; NaN: not asked for */
 } comp__results;
 
 /* Makes all checks. It should be released via comp__results_release(), also when it fails. */

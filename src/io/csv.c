@@ -436,8 +436,9 @@ comp_status comp_table_read(comp_table **out, comp_context *context, const char 
 }
 
 /* The last format to be asked: whatever could be text. */
-static bool probe_csv(const comp__peek *peek) {
-  return !peek->folder && !memchr(peek->head_size ? (const char *)peek->head : "x", '\0', peek->head_size);
+static comp_status probe_csv(bool *is, const comp__peek *peek) {
+  *is = !peek->folder && !memchr(peek->head_size ? (const char *)peek->head : "x", '\0', peek->head_size);
+  return COMP_OK;
 }
 
 const comp__format comp__format_csv = {

@@ -22,17 +22,17 @@ static const comp__format *const formats[] = {
 enum { HEAD_SIZE = 64 << 10 };
 
 /* Gunzips the beginning of a gzip file; a file cut short gives what there is. */
-static size_t gunzip_head(unsigned char *out, size_t out_size, unsigned char *in, size_t in_size) {
+static comp_status gunzip_head(size_t *size, unsigned char *out, size_t out_size, unsigned char *in, size_t in_size) {
   z_stream stream = {0};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK) return 0;
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return comp__error(COMP_ERR_MEMORY, "out of memory");
   stream.next_in = in;
   stream.avail_in = (uInt)in_size;
   stream.next_out = out;
   stream.avail_out = (uInt)out_size;
   inflate(&stream, Z_SYNC_FLUSH);
-  size_t size = out_size - stream.avail_out;
+  *size = out_size - stream.avail_out;
   inflateEnd(&stream);
-  return size;
+  return COMP_OK;
 }
 
 /* `head` has room for 2 x HEAD_SIZE. */
@@ -51,11 +51,9 @@ static comp_status look(comp__peek *peek, unsigned char *head, const char *path)
   fclose(file);
   if (failed) return comp__error_errno("cannot read");
   peek->gzip = peek->head_size > 2 && head[0] == 0x1f && head[1] == 0x8b;
-  if (peek->gzip) {
-    peek->head_size = gunzip_head(head + HEAD_SIZE, HEAD_SIZE, head, peek->head_size);
-    peek->head = head + HEAD_SIZE;
-  }
-  return COMP_OK;
+  if (!peek->gzip) return COMP_OK;
+  peek->head = head + HEAD_SIZE;
+  return gunzip_head(&peek->head_size, head + HEAD_SIZE, HEAD_SIZE, head, peek->head_size);
 }
 
 comp_status comp__format_of_input(const comp__format **out, const char *path) {
@@ -66,8 +64,11 @@ comp_status comp__format_of_input(const comp__format **out, const char *path) {
   COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
   COMP__TRY(look(&peek, head, path));
   if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
-  for (size_t i = 0; formats[i] && !*out; i++)
-    if (formats[i]->probe && formats[i]->probe(&peek)) *out = formats[i];
+  for (size_t i = 0; formats[i] && !*out; i++) {
+    bool is = false;
+    if (formats[i]->probe) COMP__TRY(formats[i]->probe(&is, &peek));
+    if (is) *out = formats[i];
+  }
   if (!*out)
     COMP__FAIL(
         COMP_ERR_FORMAT, "%s",

@@ -19,8 +19,8 @@ typedef struct comp__format {
   const char *name;        /* for messages and comp_file_format(): "h5ad" */
   const char *description; /* "AnnData" */
   const char *extensions;  /* of outputs, separated by spaces: ".csv .csv.gz"; NULL when it cannot be written */
-  /* Whether this looks like such a file. Asked in the order of the table. */
-  bool (*probe)(const comp__peek *peek);
+  /* Whether this looks like such a file. Asked in the order of the table. An error: it could not be found out. */
+  comp_status (*probe)(bool *is, const comp__peek *peek);
   /* Reads it whole. Everything about metadata joins, checks of X and names is done by the caller. */
   comp_status (*read)(comp_dataset **out, comp_context *context, const char *path, const comp__read_options *options);
   /* Writes to a temporary name (`path`); `name` is the final one, for its extension. NULL when it cannot be written. */

@@ -53,10 +53,12 @@ static comp_status list_prefixes(comp__strings *out, const char *folder) {
   comp_status status = COMP_OK;
   DIR *dir = opendir(folder);
   if (!dir) return comp__error_errno("cannot open folder %s", folder);
-  for (struct dirent *item; (item = readdir(dir));) {
+  errno = 0;
+  for (struct dirent *item; (item = readdir(dir)); errno = 0) {
     size_t length;
     if (ends_with(item->d_name, MATRIX_NAMES, &length)) COMP__TRY(add_prefix(out, item->d_name, length));
   }
+  if (errno != 0) status = comp__error_errno("cannot read folder %s", folder);
 done:
   closedir(dir);
   return status;
@@ -119,8 +121,10 @@ static comp_status find_file(char **out, const char *stem, const char *const *na
     comp_status status = join(out, stem, names[i]);
     if (status != COMP_OK) return status;
     if (access(*out, F_OK) == 0) return COMP_OK;
+    if (errno != ENOENT) status = comp__error_errno("cannot open %s", *out);
     comp__free(*out);
     *out = NULL;
+    if (status != COMP_OK) return status;
   }
   return comp__error(COMP_ERR_DATA, "the %s of the matrix are missing: there is no %s%s (or %s)", what, stem, names[0],
                      names[1]);
@@ -331,15 +335,16 @@ done:
   return status;
 }
 
-static bool probe_mex(const comp__peek *peek) {
+static comp_status probe_mex(bool *is, const comp__peek *peek) {
   static const char banner[] = "%%MatrixMarket";
-  if (!peek->folder)
-    return peek->head_size >= sizeof banner - 1 &&
-           strncasecmp((const char *)peek->head, banner, sizeof banner - 1) == 0;
+  *is = !peek->folder && peek->head_size >= sizeof banner - 1 &&
+        strncasecmp((const char *)peek->head, banner, sizeof banner - 1) == 0;
+  if (!peek->folder) return COMP_OK;
   comp__strings prefixes = {0};
-  bool found = list_prefixes(&prefixes, peek->path) == COMP_OK && prefixes.count > 0;
+  comp_status status = list_prefixes(&prefixes, peek->path);
+  *is = prefixes.count > 0;
   comp__strings_release(&prefixes);
-  return found;
+  return status;
 }
 
 const comp__format comp__format_mex = {

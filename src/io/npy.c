@@ -80,9 +80,10 @@ done:
   return status;
 }
 
-static bool probe_npy(const comp__peek *peek) {
+static comp_status probe_npy(bool *is, const comp__peek *peek) {
   (void)peek;
-  return false;
+  *is = false;
+  return COMP_OK;
 }
 
 const comp__format comp__format_npy = {

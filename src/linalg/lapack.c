@@ -10,7 +10,9 @@
 #include <assert.h>
 #include <math.h>
 #include <omp.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
@@ -19,10 +21,42 @@
 /* LAPACK counts its workspace in 32-bit integers: some 2 n^2 for n columns. */
 enum { MOST = 30000 };
 
-static int threads_one(void) {
-  const int host = omp_get_max_threads();
+/* OpenBLAS takes a buffer of 128 MB for every call that runs beside others, keeps it, and tries for ever when there is
+ * none to be had. Under a limit of address space (ulimit -v) one call runs at a time, and takes the buffer that
+ * take_buffer() has made OpenBLAS get while there was room. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_limited(void) {
+  struct rlimit space;
+  return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+}
+
+typedef struct call {
+  int host; /* OpenMP's number of threads outside of it */
+  bool limited;
+} call;
+
+static call call_begin(void) {
+  call c = {.limited = is_limited()};
+  if (c.limited) pthread_mutex_lock(&turn);
+  c.host = omp_get_max_threads();
   omp_set_num_threads(1);
-  return host;
+  return c;
+}
+
+static void call_end(call c) {
+  omp_set_num_threads(c.host);
+  if (c.limited) pthread_mutex_unlock(&turn);
+}
+
+/* When the library is loaded, before data fills the space. */
+__attribute__((constructor)) static void take_buffer(void) {
+  enum { SIZE = 64 };
+  static double a[SIZE * SIZE], b[SIZE * SIZE];
+  if (!is_limited()) return;
+  const call c = call_begin();
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1.0, a, SIZE, a, SIZE, 0.0, b, SIZE);
+  call_end(c);
 }
 
 static comp_status check_finite(const double *a, size_t count, const char *what) {
@@ -74,9 +108,9 @@ comp_status comp__eigen_symmetric(double *a, size_t n, double *values) {
   if (status != COMP_OK || n == 0) return status;
   /* A symmetric matrix is its transpose, and the columns that LAPACK writes are our rows: no copy is needed. */
   const lapack_int size = (lapack_int)n;
-  const int host = threads_one();
+  const call c = call_begin();
   const lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, a, size, values);
-  omp_set_num_threads(host);
+  call_end(c);
   if (info != 0) return lapack_failed(info, what);
   for (size_t i = 0; i < n / 2; i++) { /* LAPACK has the smallest first */
     const double kept = values[i];
@@ -95,9 +129,9 @@ comp_status comp__svd(double *a, size_t m, size_t n, double *u, double *s, doubl
   if (status != COMP_OK || r == 0) return status;
   /* Read by columns, `a` is its transpose: a' = vt' diag(s) u', so that LAPACK's left and right change places. */
   const lapack_int rows = (lapack_int)n, cols = (lapack_int)m, rank = (lapack_int)r;
-  const int host = threads_one();
+  const call c = call_begin();
   const lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', rows, cols, a, rows, s, vt, rows, u, rank);
-  omp_set_num_threads(host);
+  call_end(c);
   if (info != 0) return lapack_failed(info, what);
   for (size_t k = 0; k < r; k++) {
     double *v = vt + k * n;
@@ -111,10 +145,10 @@ comp_status comp__svd(double *a, size_t m, size_t n, double *u, double *s, doubl
 void comp__multiply(double *c, size_t ldc, const double *a, size_t lda, const double *b, size_t ldb, size_t m, size_t n,
                     size_t k, unsigned flags) {
   const double alpha = flags & COMP__SUBTRACT ? -1.0 : 1.0, beta = flags & COMP__SUBTRACT ? 1.0 : 0.0;
-  const int host = threads_one();
+  const call here = call_begin();
   cblas_dgemm(CblasRowMajor, CblasNoTrans, flags & COMP__SECOND_TRANSPOSED ? CblasTrans : CblasNoTrans, (int)m, (int)n,
               (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
-  omp_set_num_threads(host);
+  call_end(here);
 }
 
 /* One step towards orthonormal rows of a [k, n] by the triangular factor of gram [k, k], their products; false: the
@@ -155,11 +189,11 @@ comp_status comp__orthonormalize(double *a, size_t k, size_t n) {
   COMP__TRY(comp__alloc(&tau, k, sizeof *tau));
   COMP__TRY(comp__alloc(&diagonal, k, sizeof *diagonal));
   lapack_int info = 0;
-  const int host = threads_one();
+  const call c = call_begin();
   /* The second time takes away what the first one's rounding left. */
   if (!orthonormalize_by_products(a, k, n, gram) || !orthonormalize_by_products(a, k, n, gram))
     info = orthonormalize_by_reflections(a, k, n, tau, diagonal);
-  omp_set_num_threads(host);
+  call_end(c);
   if (info != 0) status = lapack_failed(info, what);
 done:
   comp__free(diagonal);
@@ -174,10 +208,10 @@ comp_status comp__solve_spd(double *a, size_t n, double *b, size_t columns) {
   if (status == COMP_OK) status = check_finite(b, n * columns, what);
   if (status != COMP_OK || n == 0 || columns == 0) return status;
   if (columns > INT32_MAX) return comp__error(COMP_ERR_ARGUMENT, "%s: too many right-hand sides", what);
-  const int host = threads_one();
+  const call c = call_begin();
   const lapack_int info = LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', (lapack_int)n, (lapack_int)columns, a, (lapack_int)n, b,
                                         (lapack_int)columns);
-  omp_set_num_threads(host);
+  call_end(c);
   if (info > 0)
     return comp__error(COMP_ERR_ARGUMENT, "%s: the matrix is not positive definite (its leading %d x %d part is not)",
                        what, (int)info, (int)info);
@@ -202,10 +236,10 @@ comp_status comp__least_squares(double *x, double *a, size_t m, size_t n, double
   memcpy(both, b, m * columns * sizeof *both);
   lapack_int rank;
   const double tolerance = 2.220446049250313e-16 * (double)longer; /* of the largest singular value, as numpy has it */
-  const int host = threads_one();
+  const call c = call_begin();
   const lapack_int info = LAPACKE_dgelsd(LAPACK_ROW_MAJOR, (lapack_int)m, (lapack_int)n, (lapack_int)columns, a,
                                          (lapack_int)n, both, (lapack_int)columns, s, tolerance, &rank);
-  omp_set_num_threads(host);
+  call_end(c);
   if (info != 0)
     status = lapack_failed(info, what);
   else

@@ -151,6 +151,7 @@ static void sums_release(sums *s) {
   comp__free(s->scratch);
   comp__free(s->left);
   comp__free(s->product);
+  *s = (sums){0}; /* a failed sums_init() releases, and its caller does so again */
 }
 
 /* For sums of up to k rows; `projects`: of products with rows that are given. As many pieces as fit into memory, each

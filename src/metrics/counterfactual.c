@@ -14,8 +14,8 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "core/table.h"
-#include "core/threads.h"
 #include "metrics/options.h"
+#include "metrics/prediction.h"
 #include "prep/options.h"
 
 struct comp_counterfactual_score {
@@ -26,13 +26,13 @@ struct comp_counterfactual_score {
   comp_counterfactual_label mean;
 };
 
-/* ---- The three predictions ---- */
+/* ---- The predictions ---- */
 
-static const char *const predictor_names[] = {"prediction", "no change", "mean shift", NULL};
+static const char *const predictor_names[] = {"prediction", "no change", "mean shift", "ceiling", NULL};
 COMP__ENUM_NAMES(comp_predictor, predictor_names, "predictor")
 
 const char *comp_predictor_key(comp_predictor predictor) {
-  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift"};
+  static const char *const keys[COMP_PREDICTORS] = {"prediction", "no_change", "mean_shift", "ceiling"};
   return (unsigned)predictor < COMP_PREDICTORS ? keys[predictor] : NULL;
 }
 
@@ -84,12 +84,23 @@ static const measure_row measures[] = {
     {{"r_change_de", "r of the change, genes that differ most", "r of the change, most differing", FAMILY,
       "as r_change_all, over the genes that differ most", CHANGE_HELP,
       HIGHER, -1, 1, false}, AT(r_change_de)},
+    {{"r_change_top", "r of the change, top DE genes", "r of the change, top DE", FAMILY,
+      "as r_change_all, over the top DE genes (Wilcoxon, up or down)", CHANGE_HELP,
+      HIGHER, -1, 1, false}, AT(r_change_top)},
     {{"e_distance", "energy distance", NULL, FAMILY,
       "energy distance of predicted and real samples, all genes: twice the mean distance between the two, less the mean "
       "distances within each; 0 when they spread alike, and lower is better",
       "Energy distance between predicted and real samples: 0 when their distributions are the same. Predictions vary "
       "less than real samples do, which counts against them here.",
       LOWER, 0, INFINITY, false}, AT(e_distance)},
+    {{"wasserstein", "Wasserstein distance, mean over genes", "Wasserstein distance", FAMILY,
+      "mean over genes of the Wasserstein-1 distance of predicted and real values of the gene",
+      "How far predicted values of a gene are from real ones, as distributions, in the mean over genes.",
+      LOWER, 0, INFINITY, false}, AT(wasserstein)},
+    {{"common_de", "common DE genes", NULL, FAMILY,
+      "share of the top DE genes of real samples that are top DE genes of predicted ones, each against control",
+      "Share of the top DE genes (Wilcoxon, real samples against control) that are also found with predicted samples.",
+      HIGHER, 0, 1, false}, AT(common_de)},
     {{"rmse_truth", "error of single samples against the truth", "error of single samples, truth", FAMILY,
       "error of single samples against the truth layer", SINGLE_HELP,
       LOWER, 0, INFINITY, false}, AT(rmse_truth)},
@@ -210,61 +221,32 @@ static double squared_error(double *r2, const double *p, const double *t, genes 
   return error / (double)over.n;
 }
 
-static void score_means(comp_counterfactual_values *v, const double *p, const double *t, const double *c, genes all,
-                        genes de) {
+/* Over which genes a label is scored. */
+typedef struct genes_of {
+  genes all, de, top;
+} genes_of;
+
+static void score_means(comp_counterfactual_values *v, const double *p, const double *t, const double *c, genes_of of) {
+  const genes all = of.all, de = of.de;
   v->r_all = pearson(p, t, NULL, all);
   v->r_de = pearson(p, t, NULL, de);
   v->mse_all = squared_error(&v->r2_all, p, t, all);
   v->mse_de = squared_error(&v->r2_de, p, t, de);
   v->r_change_all = pearson(p, t, c, all);
   v->r_change_de = pearson(p, t, c, de);
+  v->r_change_top = pearson(p, t, c, of.top);
 }
 
-/* ---- Energy distance ---- */
+/* ---- Cells ---- */
 
 /* Dense rows [n, genes] of a way. */
-static comp_status fill_rows(float **out, way w, const size_t *rows, size_t n, double *row) {
-  size_t genes_n = w.matrix->cols;
-  comp_status status = comp__alloc(out, n, genes_n * sizeof(float));
+static comp_status fill_rows(comp__samples *out, way w, const size_t *rows, size_t n, double *row) {
+  *out = (comp__samples){NULL, n, w.matrix->cols};
+  comp_status status = comp__alloc(&out->rows, n, out->genes * sizeof(float));
   for (size_t i = 0; status == COMP_OK && i < n; i++) {
     way_row(row, w, rows[i]);
-    for (size_t g = 0; g < genes_n; g++) (*out)[i * genes_n + g] = (float)row[g];
+    for (size_t g = 0; g < out->genes; g++) out->rows[i * out->genes + g] = (float)row[g];
   }
-  return status;
-}
-
-static double distance(const float *a, const float *b, size_t n) {
-  double lanes[8] = {0}, sum = 0.0;
-  size_t g = 0;
-  for (; g + 8 <= n; g += 8)
-    for (size_t l = 0; l < 8; l++) {
-      double d = (double)a[g + l] - (double)b[g + l];
-      lanes[l] += d * d;
-    }
-  for (; g < n; g++) sum += ((double)a[g] - (double)b[g]) * ((double)a[g] - (double)b[g]);
-  for (size_t l = 0; l < 8; l++) sum += lanes[l];
-  return sqrt(sum);
-}
-
-typedef struct distance_job {
-  const float *a, *b; /* equal: one set with itself, of which half the pairs are enough */
-  size_t n, m, genes_n;
-} distance_job;
-
-static double sum_distances(void *arg, size_t begin, size_t end) {
-  const distance_job *job = arg;
-  double sum = 0.0;
-  for (size_t i = begin; i < end; i++)
-    for (size_t j = job->a == job->b ? i + 1 : 0; j < job->m; j++)
-      sum += distance(job->a + i * job->genes_n, job->b + j * job->genes_n, job->genes_n);
-  return job->a == job->b ? 2.0 * sum : sum;
-}
-
-static comp_status mean_distance(double *out, comp_context *context, const float *a, size_t n, const float *b, size_t m,
-                                 size_t genes_n) {
-  distance_job job = {a, b, n, m, genes_n};
-  comp_status status = comp__parallel_sum(out, context, n, 16, sum_distances, &job);
-  *out /= (double)n * (double)m;
   return status;
 }
 
@@ -288,29 +270,93 @@ done:
   return status;
 }
 
-static comp_status score_distances(const task *t, comp_counterfactual_label *l, size_t label, double *row) {
-  size_t genes_n = t->x->cols, *control = NULL, *target = NULL, n, m;
-  float *real = NULL, *rows = NULL;
-  double within_real, within, between;
+/* The share of the label's top genes that the samples have, too. */
+static comp_status score_common(double *out, const task *t, comp__samples samples, comp__samples control,
+                                const size_t *top, size_t n_top) {
+  double *scores = NULL;
+  size_t *found = NULL;
   comp_status status;
-  COMP__TRY(draw_cells(&control, &n, t->control[label], l->n_from, t, label, 0));
-  COMP__TRY(draw_cells(&target, &m, t->target[label], l->n_to, t, label, 1));
-  COMP__TRY(fill_rows(&real, (way){t->x, NULL}, target, m, row));
-  COMP__TRY(mean_distance(&within_real, t->context, real, m, real, m, genes_n));
-  for (int p = 0; p < COMP_PREDICTORS; p++) {
-    COMP__TRY(comp__check_interrupt(t->context));
-    COMP__TRY(fill_rows(&rows, way_of(t, p), control, n, row));
-    COMP__TRY(mean_distance(&within, t->context, rows, n, rows, n, genes_n));
-    COMP__TRY(mean_distance(&between, t->context, rows, n, real, m, genes_n));
-    l->values[p].e_distance = 2.0 * between - within - within_real;
-    comp__free(rows);
-    rows = NULL;
+  COMP__TRY(comp__alloc(&scores, samples.genes, sizeof *scores));
+  COMP__TRY(comp__alloc(&found, n_top, sizeof *found));
+  COMP__TRY(comp__samples_de(scores, t->context, samples, control));
+  COMP__TRY(comp__top_genes(found, n_top, scores, samples.genes));
+  *out = comp__share_common(found, top, n_top);
+done:
+  comp__free(scores);
+  comp__free(found);
+  return status;
+}
+
+/* Samples that stand for the real ones of `to`. */
+static comp_status score_samples(comp_counterfactual_values *v, const task *t, comp__samples samples,
+                                 comp__samples real, comp__samples control, const size_t *top, size_t n_top) {
+  comp_status status;
+  COMP__TRY(comp__check_interrupt(t->context));
+  COMP__TRY(comp__energy_distance(&v->e_distance, t->context, samples, real));
+  COMP__TRY(comp__wasserstein(&v->wasserstein, t->context, samples, real));
+  COMP__TRY(score_common(&v->common_de, t, samples, control, top, n_top));
+done:
+  return status;
+}
+
+/* Drawn rows of a way, dense. */
+static comp_status draw_rows(comp__samples *out, const task *t, way w, const size_t *rows, size_t n, size_t label,
+                             uint64_t side, double *row) {
+  size_t *drawn = NULL, count;
+  comp_status status = draw_cells(&drawn, &count, rows, n, t, label, side);
+  if (status == COMP_OK) status = fill_rows(out, w, drawn, count, row);
+  comp__free(drawn);
+  return status;
+}
+
+static comp_status score_cells(const task *t, comp_counterfactual_label *l, size_t label, const size_t *top,
+                               size_t n_top, double *row) {
+  comp__samples control = {0}, real = {0}, samples = {0};
+  comp_status status;
+  COMP__TRY(draw_rows(&control, t, (way){t->x, NULL}, t->control[label], l->n_from, label, 0, row));
+  COMP__TRY(draw_rows(&real, t, (way){t->x, NULL}, t->target[label], l->n_to, label, 1, row));
+  for (int p = 0; p < COMP_PREDICTOR_CEILING; p++) {
+    COMP__TRY(draw_rows(&samples, t, way_of(t, p), t->control[label], l->n_from, label, 0, row));
+    COMP__TRY(score_samples(&l->values[p], t, samples, real, control, top, n_top));
+    if (p == COMP_PREDICTOR_NO_CHANGE) l->values[p].common_de = 0.0; /* all scores are 0: no gene is DE */
+    comp__free(samples.rows);
+    samples.rows = NULL;
   }
 done:
-  comp__free(control);
-  comp__free(target);
-  comp__free(real);
-  comp__free(rows);
+  comp__free(control.rows);
+  comp__free(real.rows);
+  comp__free(samples.rows);
+  return status;
+}
+
+/* ---- The noise ceiling ---- */
+
+/* Half of the target's samples against the other half. buffers: [3, genes]; c the mean of the controls. */
+static comp_status score_ceiling(const task *t, comp_counterfactual_label *l, size_t label, const double *c,
+                                 genes_of of, double *buffers) {
+  size_t n = l->n_to, first = n / 2, genes_n = t->x->cols, *order = NULL;
+  comp_counterfactual_values *v = &l->values[COMP_PREDICTOR_CEILING];
+  comp__samples control = {0}, half = {0}, other = {0};
+  double *p = buffers, *real = p + genes_n, *row = real + genes_n;
+  const way x = {t->x, NULL};
+  comp_status status;
+  for (size_t m = 0; m < MEASURES; m++) *member(v, m) = (double)NAN;
+  if (n < 4) return COMP_OK;
+  COMP__TRY(comp__alloc(&order, n, sizeof *order));
+  comp__rng_permutation(order, n, comp__rng_at(t->options->seed, COMP__RNG_METRICS, 2, label));
+  for (size_t i = 0; i < n; i++) order[i] = t->target[label][order[i]];
+  row_mean(p, t->x, order, first);
+  row_mean(real, t->x, order + first, n - first);
+  score_means(v, p, real, c, of);
+  COMP__TRY(draw_rows(&control, t, x, t->control[label], l->n_from, label, 0, row));
+  COMP__TRY(draw_rows(&half, t, x, order, first, label, 3, row));
+  COMP__TRY(draw_rows(&other, t, x, order + first, n - first, label, 4, row));
+  COMP__TRY(score_samples(v, t, half, other, control, of.top.list, of.top.n));
+done:
+  comp__free(control.rows);
+  comp__free(half.rows);
+  comp__free(other.rows);
+  comp__free(order);
   return status;
 }
 
@@ -318,7 +364,7 @@ done:
 
 static void score_truth(const task *t, comp_counterfactual_label *l, size_t label, double *row, double *truth) {
   size_t genes_n = t->x->cols;
-  for (int p = 0; p < COMP_PREDICTORS; p++) {
+  for (int p = 0; p < COMP_PREDICTOR_CEILING; p++) {
     double squares = 0.0;
     for (size_t i = 0; i < l->n_from; i++) {
       way_row(row, way_of(t, p), t->control[label][i]);
@@ -356,37 +402,42 @@ static void score_pairs(const task *t, comp_counterfactual_label *l, size_t labe
     if (!pair_mean(real, row, (way){t->x, NULL}, t->target[label], l->n_to, codes, (int32_t)k)) continue;
     if (!pair_mean(mean, row, way_of(t, 0), t->control[label], l->n_from, codes, (int32_t)k)) continue;
     l->n_pairs++;
-    for (int p = 0; p < COMP_PREDICTORS; p++) {
+    for (int p = 0; p < COMP_PREDICTOR_CEILING; p++) {
       if (p > 0) pair_mean(mean, row, way_of(t, p), t->control[label], l->n_from, codes, (int32_t)k);
       for (size_t g = 0; g < genes_n; g++) squares[p] += (mean[g] - real[g]) * (mean[g] - real[g]);
     }
   }
-  for (int p = 0; l->n_pairs && p < COMP_PREDICTORS; p++)
+  for (int p = 0; l->n_pairs && p < COMP_PREDICTOR_CEILING; p++)
     l->values[p].rmse_pair = sqrt(squares[p] / ((double)l->n_pairs * (double)genes_n));
 }
 
 /* ---- A label ---- */
 
-static comp_status score_label(const task *t, size_t label, size_t de_label) {
+static comp_status score_label(const task *t, size_t label) {
   comp_counterfactual_label *l = &t->score->labels[label];
   size_t genes_n = t->x->cols, n_de = t->options->n_de < genes_n ? t->options->n_de : genes_n;
-  genes all = {NULL, genes_n}, de = {comp_de_order(t->de, de_label), n_de};
+  size_t n_top = t->options->n_top < genes_n ? t->options->n_top : genes_n, *top = NULL;
   double *buffers = NULL;
   comp_status status;
   COMP__TRY(comp__alloc(&buffers, 4 * genes_n, sizeof *buffers));
+  COMP__TRY(comp__alloc(&top, n_top, sizeof *top));
+  COMP__TRY(comp__top_genes(top, n_top, comp_de_scores(t->de, label), genes_n));
+  const genes_of of = {{NULL, genes_n}, {comp_de_order(t->de, label), n_de}, {top, n_top}};
   double *c = buffers, *real = c + genes_n, *p = real + genes_n, *row = p + genes_n;
   row_mean(c, t->x, t->control[label], l->n_from);
   row_mean(real, t->x, t->target[label], l->n_to);
-  for (int k = 0; k < COMP_PREDICTORS; k++) {
+  for (int k = 0; k < COMP_PREDICTOR_CEILING; k++) {
     way w = way_of(t, k);
     row_mean(p, w.matrix, t->control[label], l->n_from);
     for (size_t g = 0; w.shift && g < genes_n; g++) p[g] += w.shift[g];
-    score_means(&l->values[k], p, real, c, all, de);
+    score_means(&l->values[k], p, real, c, of);
   }
-  COMP__TRY(score_distances(t, l, label, row));
+  COMP__TRY(score_cells(t, l, label, top, n_top, row));
   if (t->truth) score_truth(t, l, label, row, p);
   if (t->pairs) score_pairs(t, l, label, row, p, real);
+  COMP__TRY(score_ceiling(t, l, label, c, of, real));
 done:
+  comp__free(top);
   comp__free(buffers);
   return status;
 }
@@ -564,7 +615,7 @@ static comp_status run(task *t, const comp_dataset *d, const comp_groups *condit
   comp__progress_begin(t->context, "scoring counterfactuals", "labels", t->score->n_labels);
   for (size_t l = 0; l < t->score->n_labels; l++) {
     comp__progress_update(t->context, l, t->score->labels[l].label);
-    COMP__TRY(score_label(t, l, l));
+    COMP__TRY(score_label(t, l));
   }
   comp__progress_update(t->context, t->score->n_labels, NULL);
   take_mean(t->score);

@@ -68,7 +68,8 @@ typedef struct comp__counterfactual_score_options {
   const char *truth;  /* a layer; NULL: truth_TO if it is there */
   size_t n_de;        /* genes that differ most */
   size_t min_samples; /* labels with fewer samples on either side are left out, with a warning */
-  size_t max_cells;   /* on a side, for e_distance; 0: no limit */
+  size_t n_top;       /* genes whose scores are farthest from 0: r_change_top, common_de */
+  size_t max_cells;   /* on a side, for e_distance, wasserstein and common_de; 0: no limit */
   uint64_t seed;      /* of the choice of these cells */
 } comp__counterfactual_score_options;
 
@@ -86,8 +87,8 @@ comp_status comp__counterfactual_score_run(comp_counterfactual_score **out, comp
 void comp__counterfactual_score_free(comp_counterfactual_score *score);
 
 /* As JSON text: {"from", "to", "layer", "labels": [{"label", "n_from", "n_to", "n_pairs", "prediction": {...},
- * "no_change": {...}, "mean_shift": {...}}], "mean": {...}}, undefined values as null. It should be freed via
- * comp__free(). */
+ * "no_change": {...}, "mean_shift": {...}, "ceiling": {...}}], "mean": {...}}, undefined values as null. It should be
+ * freed via comp__free(). */
 comp_status comp__counterfactual_score_json(char **out, const comp_counterfactual_score *score);
 
 #endif

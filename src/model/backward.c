@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "model/bound.h"
 #include "model/dense.h"
 #include "nn/matmul.h"
 
@@ -178,6 +179,18 @@ static void latent_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
+/* What the bound on lengths adds to the gradients by the means of some rows. */
+static void bound_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const comp__work *w = p->work;
+  const size_t latent = p->network->options.latent;
+  for (size_t i = begin; i < end; i++) {
+    const float slope = comp__bound_slope(w->lengths[i], w->length_limit) / (float)p->batch->rows;
+    for (size_t d = i * latent; slope > 0.0f && d < (i + 1) * latent; d++) w->d_mean[d] += slope * w->mean[d];
+  }
+}
+
 /* The first layer's weights in f32 from rows that lie apart: panel by panel, in order. */
 static comp_status first_weight_panels(comp_context *context, pass *p, const float *d) {
   const comp__dense *dense = &p->network->encoder[0].dense;
@@ -274,6 +287,7 @@ comp_status comp__network_step(comp__losses *out, comp_context *context, const c
   COMP__TRY(comp__forward(out, context, network, state, batch, work, pull, seed, step, true));
   COMP__TRY(decoder_backward(context, &p));
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, latent_rows, &p);
+  if (work->lengths) comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, bound_rows, &p);
   comp__work_clock(work, COMP__PHASE_LATENT);
   COMP__TRY(encoder_backward(context, &p));
 done:

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "model/bound.h"
 #include "model/dense.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
@@ -351,7 +352,8 @@ static comp_status run_penalty(double *out, comp_context *context, const pass *p
                                .values = hidden ? w->decoder[0].act : w->z,
                                .mean = hidden ? NULL : w->mean,
                                .scale = hidden ? NULL : w->scale,
-                               .fixed_scale = o->scale};
+                               .fixed_scale = o->scale,
+                               .weight = p->batch->weight};
   w->blur = w->penalty->needs_posteriors ? pull.blur : 0.0;
   if (w->blur > 0.0) {
     comp__parallel_for(context, input.rows, COMP__ROW_CHUNK, blur_rows, (void *)p);
@@ -363,6 +365,16 @@ static comp_status run_penalty(double *out, comp_context *context, const pass *p
   if (p->training)
     gradient = (comp__penalty_gradient){w->pen_values, hidden ? NULL : w->pen_mean, hidden ? NULL : w->pen_scale};
   return w->penalty->run(out, context, o, &input, &gradient, (float)pull.gamma, w->penalty_scratch);
+}
+
+/* What the bound on lengths adds to the loss of a step. Validation has none: it compares models, and moves none. */
+static double bound_loss(const pass *p) {
+  comp__work *w = p->work;
+  const size_t rows = p->batch->rows;
+  if (!p->training || !w->lengths) return 0.0;
+  comp__bound_lengths(w->lengths, w->mean, rows, p->network->options.latent);
+  w->length_limit = (float)p->network->options.bound * comp__bound_quantile(w->spare_lengths, w->lengths, rows);
+  return comp__bound_loss(w->lengths, rows, (double)w->length_limit) / (double)rows;
 }
 
 comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
@@ -390,7 +402,7 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
   comp__work_clock(work, COMP__PHASE_PENALTY);
   out->likelihood = mean_of(work->row_likelihood, batch->rows) * weight * (double)batch->rows;
   out->kl = mean_of(work->row_kl, batch->rows);
-  out->total = out->likelihood + o->beta * out->kl + pull.gamma * out->penalty;
+  out->total = out->likelihood + o->beta * out->kl + pull.gamma * out->penalty + bound_loss(&p);
 done:
   return status;
 }

@@ -70,6 +70,7 @@ typedef struct comp__batch {
   const size_t *start;        /* [conditions + 1]: block k holds rows start[k] .. start[k + 1] - 1 */
   const uint64_t *ids;        /* [rows]: what the noise of a sample depends on */
   const float *library;       /* [rows]: total counts; only of counts */
+  const float *weight;        /* [rows]: how much samples count in the penalty, 0 .. 1; NULL: all 1 */
   const size_t *take;         /* [rows]: row i of the batch is row take[i] of x; NULL: x holds just the batch, in order.
                                * Dense x alone, and input is x */
 } comp__batch;

@@ -46,6 +46,8 @@ typedef struct comp__model_options {
   comp_reduction reduction;
   double beta;  /* weight of KL(posterior || prior) */
   double gamma; /* weight of the penalty */
+  double bound; /* lengths of posterior means beyond this multiple of their 95 % quantile are pulled back; 0: none.
+                   bound.h */
   comp_penalty_kind penalty;
   comp_penalty_place place; /* where an MMD attaches */
   bool include_self;        /* CoMP: a sample's own posterior is part of its own mixture */

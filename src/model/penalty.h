@@ -17,6 +17,7 @@ typedef struct comp__penalty_input {
   const float *mean;   /* [rows, dims] of the posteriors; only at z */
   const float *scale;  /* [rows, dims] standard deviations; NULL when they are all alike: */
   double fixed_scale;
+  const float *weight; /* [rows]: how much each sample counts; NULL: all the same. Only of penalties with the option */
 } comp__penalty_input;
 
 /* Gradients of weight * penalty, written (not added). NULL: not wanted; without `values` only the value is computed. */

@@ -22,6 +22,9 @@ static size_t stripes_of(size_t rows) {
   return rows < 4096 ? 8 : 16;
 }
 
+/* A sample of less weight stays in the mixtures with this one, so that no mixture is empty; its own row counts 0. */
+static const float LEAST_WEIGHT = 1e-6f;
+
 typedef struct comp_job {
   const comp__kernels *kernels;
   const comp__penalty_input *input;
@@ -83,6 +86,7 @@ static void pack_posteriors(void *arg, size_t begin, size_t end, int thread) {
       job->half_inv_t[d * padded + j] = 0.5f / (scale * scale);
       offset -= logf(scale);
     }
+    if (real && in->weight) offset += logf(fmaxf(in->weight[j], LEAST_WEIGHT));
     job->offset[j] = real ? offset : -3.0e38f;
   }
 }
@@ -98,27 +102,38 @@ static void forward_chunk(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
+/* How many samples rows begin .. end - 1 count for. */
+static double count_of(const comp__penalty_input *in, size_t begin, size_t end) {
+  if (!in->weight) return (double)(end - begin);
+  double sum = 0.0;
+  for (size_t i = begin; i < end; i++) sum += (double)fmaxf(in->weight[i], LEAST_WEIGHT);
+  return sum;
+}
+
 /* Sums the rows and turns them into weights: the derivative of weight x P by each log sum exp. */
 static double finish_forward(comp_job *job, float weight) {
   const comp__penalty_input *in = job->input;
   /* log q has the constant -D (log sigma + log(2 pi) / 2), which cancels between the mixtures; P0 keeps it. */
-  double constant = -0.5 * (double)in->dims * log(2.0 * M_PI);
+  double constant = -0.5 * (double)in->dims * log(2.0 * M_PI), total = 0.0;
+  const double all = count_of(in, 0, in->rows);
   if (!job->learned) constant -= (double)in->dims * log(in->fixed_scale);
-  double total = 0.0;
   for (size_t k = 0; k < in->conditions; k++) {
-    size_t own = in->start[k + 1] - in->start[k], other = in->rows - own;
-    if (!job->options->include_self && own > 0) own--;
-    bool usable = other > 0 && (own > 0 || !job->contrast);
-    double log_other = usable ? log((double)other) : 0.0, log_own = usable && job->contrast ? log((double)own) : 0.0;
+    const size_t own_rows = in->start[k + 1] - in->start[k];
+    const bool alone = own_rows == (job->options->include_self ? 0 : 1);
+    const bool usable = own_rows < in->rows && !(job->contrast && alone);
+    const double own = count_of(in, in->start[k], in->start[k + 1]), log_other = usable ? log(all - own) : 0.0;
     for (size_t i = in->start[k]; i < in->start[k + 1]; i++) {
-      job->weight_own[i] = usable && job->contrast ? weight / (float)in->rows : 0.0f;
-      job->weight_other[i] = usable ? -weight / (float)in->rows : 0.0f;
-      if (!usable) continue;
-      total -= job->lse_other[i] - log_other;
+      const float share = in->weight && in->weight[i] < LEAST_WEIGHT ? 0.0f : in->weight ? in->weight[i] : 1.0f;
+      const float pull = usable ? share * weight / (float)in->rows : 0.0f;
+      job->weight_own[i] = job->contrast ? pull : 0.0f;
+      job->weight_other[i] = -pull;
+      if (!usable || share == 0.0f) continue;
+      double row = -(job->lse_other[i] - log_other);
       if (job->contrast)
-        total += job->lse_own[i] - log_own;
+        row += job->lse_own[i] - log(job->options->include_self ? own : own - count_of(in, i, i + 1));
       else
-        total -= constant;
+        row -= constant;
+      total += (double)share * row;
     }
   }
   return total / (double)in->rows;
@@ -215,7 +230,7 @@ const comp__penalty comp__penalty_comp = {
     .name = "comp",
     .help = "(contrastive mixture of posteriors: log q(z | c) - log q(z | not c))",
     .needs_posteriors = true,
-    .options = (const char *const[]){"blur", "leave-self-out", NULL},
+    .options = (const char *const[]){"align", "blur", "leave-self-out", NULL},
     .scratch = scratch_size,
     .run = run_comp,
 };
@@ -224,7 +239,7 @@ const comp__penalty comp__penalty_comp_p0 = {
     .name = "comp-p0",
     .help = "(the second part of comp alone: -log q(z | not c))",
     .needs_posteriors = true,
-    .options = (const char *const[]){"blur", NULL},
+    .options = (const char *const[]){"align", "blur", NULL},
     .scratch = scratch_size,
     .run = run_p0,
 };

@@ -32,8 +32,10 @@ struct comp__work {
   uint16_t *output_half;               /* the gradient in bf16 */
   float *d_sample;                     /* [rows]: gradient by what the likelihood's sample_layer gives */
   double *row_likelihood, *row_kl;     /* [rows] */
-  float *d_a, *d_b;                    /* [rows, widest layer], with room for blocks: gradients on their way back */
-  uint16_t *d_half;                    /* [rows, widest layer] */
+  float *lengths, *spare_lengths; /* [rows] of the posterior means, where they have a bound; NULL: they have none */
+  float length_limit;             /* of this batch */
+  float *d_a, *d_b;               /* [rows, widest layer], with room for blocks: gradients on their way back */
+  uint16_t *d_half;               /* [rows, widest layer] */
   float *d_z, *pen_values, *pen_mean, *pen_scale, *d_mean, *d_raw; /* [rows, latent]; pen_values: the penalty's place */
   float *d_vector; /* [row chunks, features]: gradient by the likelihood's feature_vector, a part a chunk */
   void *penalty_scratch;

@@ -1,256 +1,317 @@
 /*
- * approximate.c: search by a graph (HNSW).
+ * approximate.c: most of the neighbours, for less than all of them cost.
  *
- * The graph is built by one thread, in the order of the points, so that it is the same at any number of threads;
- * searching it is parallel. What it finds is computed in f64 and sorted as in exact search. A sample of the queries is
- * searched exactly too; while too few of its neighbours are found, more effort is spent.
+ * A few groups of queries are searched exactly first. They tell how many tiles around a query hold enough of its
+ * neighbours. Then the cheapest way is taken: so many tiles; fewer tiles, and rounds in which points look at the
+ * neighbours of their neighbours (rounds.c); or exact search. The choice counts tiles, not seconds, so it is the same
+ * on every machine. When rounds do not find enough, all the tiles are searched that it takes.
  */
 #include <math.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "neighbors/hnsw.h"
+#include "neighbors/order.h"
+#include "neighbors/rounds.h"
 #include "neighbors/search.h"
-#include "neighbors/topk.h"
-#include "nn/kernels.h"
 
-enum { LINKS = 24, BUILD_EFFORT = 200, SAMPLE = 1000, CHUNK = 32, RAISES = 3 };
+enum {
+  FEWEST = 8192, /* fewer points are searched exactly */
+  GROUPS = 64,   /* in the sample */
+  SHORTEST = 32, /* near points a round needs of each point */
+  LONGEST = 256, /* more neighbours are not found by rounds: too much would be stored */
+  MOST_ROUNDS = 8,
+  AUTO_FROM = 50000 /* points: below, `auto` is exact */
+};
 
-static const double WANTED_RECALL = 0.985;
+static const double WANTED_RECALL = 0.987, ENOUGH_RECALL = 0.983, START_RECALL = 0.92;
 
-typedef struct approximate {
-  const comp__question *question;
-  comp__hnsw *graph;
-  size_t padded;        /* dims, padded for the kernel */
-  const float *rows;    /* [queries, padded] */
-  const size_t *chosen; /* queries to search; NULL: all */
-  size_t first;
-  int32_t *indices;
-  float *distances;
-  int32_t *labels;       /* [threads, k + 1] */
-  comp__candidate *list; /* [threads, k + 1] */
-  bool *lacking;         /* [queries]: fewer than k were found */
-} approximate;
+/* Points in the order of their places. */
+typedef struct placed {
+  comp__points points;
+  int32_t *order; /* [n]: row at a place */
+  float *x;       /* [n, dims] */
+  double *inverse;
+} placed;
 
-static comp_status graph_error(int why) {
-  if (why == COMP__HNSW_MEMORY) return comp__error(COMP_ERR_MEMORY, "no memory for the graph of neighbours");
-  return comp__error(COMP_ERR_NUMERIC, "the graph of neighbours failed; ask for exact search");
-}
-
-static comp_status search_rows(void *arg, size_t begin, size_t end, int thread) {
-  const approximate *a = arg;
-  const comp__question *q = a->question;
-  const size_t k = q->k;
-  int32_t *labels = a->labels + (size_t)thread * (k + 1);
-  comp__candidate *list = a->list + (size_t)thread * (k + 1);
-  for (size_t i = a->first + begin; i < a->first + end; i++) {
-    const size_t query = a->chosen ? a->chosen[i] : i;
-    size_t found = 0, count = 0;
-    int why = comp__hnsw_search(a->graph, labels, &found, a->rows + query * a->padded, k + (q->own ? 1 : 0));
-    if (why) return graph_error(why);
-    for (size_t j = 0; j < found; j++)
-      if (!q->own || labels[j] != q->own[query])
-        list[count++] =
-            (comp__candidate){comp__points_distance(&q->queries, query, &q->points, (size_t)labels[j]), labels[j]};
-    a->lacking[i] = count < k;
-    if (count < k) continue;
-    comp__candidates_sort(list, count);
-    for (size_t j = 0; j < k; j++) {
-      a->indices[i * k + j] = list[j].index;
-      a->distances[i * k + j] = (float)(q->points.inverse ? list[j].distance : sqrt(list[j].distance));
-    }
-  }
-  return COMP_OK;
-}
-
-/* Rows as the kernel wants them: padded with zeros; directions for cosine. It should be freed via comp__free(). */
-static comp_status pad_rows(float **out, const comp__points *points, size_t padded) {
-  comp_status status = comp__calloc(out, points->n, padded * sizeof **out);
-  if (status != COMP_OK) return status;
-  for (size_t i = 0; i < points->n; i++)
-    for (size_t d = 0; d < points->dims; d++) {
-      float x = points->x[i * points->dims + d];
-      (*out)[i * padded + d] = points->inverse ? (float)((double)x * points->inverse[i]) : x;
-    }
-  return COMP_OK;
-}
-
-static comp_status build(approximate *a, comp_context *context, const float *rows) {
-  const size_t n = a->question->points.n;
-  int why = comp__hnsw_new(&a->graph, comp__kernels_get()->squared, a->padded, n, LINKS, BUILD_EFFORT);
-  if (why) return graph_error(why);
-  comp__progress_begin(context, "building the graph of neighbours", "points", n);
-  for (size_t i = 0; i < n; i++) {
-    if (i % 256 == 0) {
-      comp_status status = comp__check_interrupt(context);
-      if (status != COMP_OK) return status;
-      comp__progress_update(context, i, NULL);
-    }
-    why = comp__hnsw_add(a->graph, rows + i * a->padded, (int32_t)i);
-    if (why) return graph_error(why);
-  }
-  comp__progress_end(context);
-  return COMP_OK;
-}
-
-static comp_status search_all(approximate *a, comp_context *context, size_t n) {
-  const size_t piece = 65536;
-  for (a->first = 0; a->first < n; a->first += piece) {
-    comp_status status = comp__check_interrupt(context);
-    size_t count = n - a->first < piece ? n - a->first : piece;
-    if (status == COMP_OK) status = comp__parallel_try(context, count, CHUNK, search_rows, a);
-    if (status != COMP_OK) return status;
-    comp__progress_update(context, a->first + count, NULL);
-  }
-  return COMP_OK;
-}
-
-/* Some of the queries, as a question of its own. It should be released via release_part(). */
-typedef struct part {
-  comp__question question;
+/* Some groups of queries, with their true neighbours. */
+typedef struct sample {
+  size_t n;       /* queries */
+  size_t *chosen; /* [n]: their places */
   float *x;
   double *inverse;
   int32_t *own;
-  int32_t *indices;
-  float *distances;
-} part;
+  int32_t *indices; /* [n, k] places */
+  float *truth;     /* [n, k] distances */
+} sample;
 
-static void release_part(part *p) {
-  comp__free(p->x);
-  comp__free(p->inverse);
-  comp__free(p->own);
-  comp__free(p->indices);
-  comp__free(p->distances);
+/* What the sample says: tiles for the wanted recall, and tiles before rounds. Costs are in tiles that are looked at;
+ * that of the start includes the rounds. */
+typedef struct search_plan {
+  size_t enough, start;
+  double cost_enough, cost_start, cost_exact;
+} search_plan;
+
+typedef struct approximate {
+  comp__question question; /* of places */
+  comp_context *context;
+  placed points, queries; /* queries are empty when they are the points */
+  sample sample;
+  size_t length;    /* of the lists: k or more */
+  int32_t *lists;   /* [queries, length] */
+  float *distances; /* [queries, length] */
+} approximate;
+
+/* ---- Points in order ---- */
+
+static comp_status place(placed *out, const comp__points *points) {
+  const size_t n = points->n, dims = points->dims;
+  comp_status status;
+  COMP__TRY(comp__alloc(&out->order, n, sizeof *out->order));
+  COMP__TRY(comp__alloc(&out->x, n, dims * sizeof *out->x));
+  if (points->inverse) COMP__TRY(comp__alloc(&out->inverse, n, sizeof *out->inverse));
+  for (size_t i = 0; i < n * dims; i++)
+    out->x[i] = points->inverse ? (float)((double)points->x[i] * points->inverse[i / dims]) : points->x[i];
+  COMP__TRY(comp__order_points(out->order, out->x, n, dims, COMP__TILE, COMP__TILE_ROWS));
+  for (size_t i = 0; i < n; i++) {
+    const size_t row = (size_t)out->order[i];
+    memcpy(out->x + i * dims, points->x + row * dims, dims * sizeof *out->x);
+    if (points->inverse) out->inverse[i] = points->inverse[row];
+  }
+  out->points = (comp__points){out->x, out->inverse, n, dims, true};
+done:
+  return status;
 }
 
-/* Exact answers for some queries. */
-static comp_status search_part(part *out, comp_context *context, const comp__question *q, const size_t *chosen,
-                               size_t n) {
-  const size_t dims = q->points.dims;
+static void release_placed(placed *p) {
+  comp__free(p->order);
+  comp__free(p->x);
+  comp__free(p->inverse);
+}
+
+/* ---- The sample ---- */
+
+static void release_sample(sample *s) {
+  comp__free(s->chosen);
+  comp__free(s->x);
+  comp__free(s->inverse);
+  comp__free(s->own);
+  comp__free(s->indices);
+  comp__free(s->truth);
+}
+
+/* Whole groups, as they are searched together. */
+static comp_status choose_groups(sample *out, size_t m) {
+  const size_t groups = m / COMP__TILE_ROWS, wanted = groups < GROUPS ? groups : GROUPS;
+  size_t *order = NULL;
   comp_status status;
-  *out = (part){.question = *q};
-  COMP__TRY(comp__alloc(&out->x, n, dims * sizeof *out->x));
-  COMP__TRY(comp__alloc(&out->inverse, n, sizeof *out->inverse));
-  COMP__TRY(comp__alloc(&out->own, n, sizeof *out->own));
-  COMP__TRY(comp__alloc(&out->indices, n, q->k * sizeof *out->indices));
-  COMP__TRY(comp__alloc(&out->distances, n, q->k * sizeof *out->distances));
+  COMP__TRY(comp__alloc(&order, groups, sizeof *order));
+  COMP__TRY(comp__alloc(&out->chosen, wanted, COMP__TILE_ROWS * sizeof *out->chosen));
+  comp__rng_permutation(order, groups, comp__rng_at(0, COMP__RNG_NEIGHBORS, 0, 0));
+  out->n = wanted * COMP__TILE_ROWS;
+  for (size_t i = 0; i < out->n; i++)
+    out->chosen[i] = order[i / COMP__TILE_ROWS] * COMP__TILE_ROWS + i % COMP__TILE_ROWS;
+done:
+  comp__free(order);
+  return status;
+}
+
+static comp_status copy_sample(comp__question *part, sample *s, const comp__question *q) {
+  const size_t dims = q->points.dims, n = s->n;
+  comp_status status;
+  COMP__TRY(comp__alloc(&s->x, n, dims * sizeof *s->x));
+  COMP__TRY(comp__alloc(&s->inverse, n, sizeof *s->inverse));
+  COMP__TRY(comp__alloc(&s->own, n, sizeof *s->own));
+  COMP__TRY(comp__alloc(&s->indices, n, q->k * sizeof *s->indices));
+  COMP__TRY(comp__alloc(&s->truth, n, q->k * sizeof *s->truth));
   for (size_t i = 0; i < n; i++) {
-    for (size_t d = 0; d < dims; d++) out->x[i * dims + d] = q->queries.x[chosen[i] * dims + d];
-    out->inverse[i] = q->queries.inverse ? q->queries.inverse[chosen[i]] : 0.0;
-    out->own[i] = q->own ? q->own[chosen[i]] : -1;
+    memcpy(s->x + i * dims, q->queries.x + s->chosen[i] * dims, dims * sizeof *s->x);
+    s->inverse[i] = q->queries.inverse ? q->queries.inverse[s->chosen[i]] : 0.0;
+    s->own[i] = (int32_t)s->chosen[i];
   }
-  out->question.queries = (comp__points){out->x, q->queries.inverse ? out->inverse : NULL, n, dims};
-  if (q->own) out->question.own = out->own;
-  COMP__TRY(comp__search_exact(out->indices, out->distances, context, &out->question));
+  *part = *q;
+  part->queries = (comp__points){s->x, q->queries.inverse ? s->inverse : NULL, n, dims, true};
+  part->own = q->own ? s->own : NULL;
 done:
   return status;
 }
 
 /* The share of the sample's neighbours that are found: those not farther than the k-th true one. */
-static comp_status measure(double *recall, approximate *a, comp_context *context, const part *truth,
-                           const size_t *sample, size_t n) {
-  const size_t k = a->question->k;
-  approximate trial = *a;
-  comp_status status;
-  trial.chosen = sample;
-  trial.indices = NULL;
-  trial.distances = NULL;
-  COMP__TRY(comp__alloc(&trial.indices, n, k * sizeof *trial.indices));
-  COMP__TRY(comp__alloc(&trial.distances, n, k * sizeof *trial.distances));
-  COMP__TRY(search_all(&trial, context, n));
+static double measure(const approximate *a) {
+  const sample *s = &a->sample;
+  const size_t k = a->question.k;
   size_t found = 0;
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < k && !trial.lacking[i]; j++)
-      found += trial.distances[i * k + j] <= truth->distances[i * k + k - 1];
-  *recall = (double)found / (double)(n * k);
+  for (size_t i = 0; i < s->n; i++)
+    for (size_t j = 0; j < k; j++) found += a->distances[s->chosen[i] * a->length + j] <= s->truth[i * k + k - 1];
+  return (double)found / (double)(s->n * k);
+}
+
+/* ---- The plan ---- */
+
+/* found[t], looked[t]: neighbours in the t-th nearest tile of the sample's groups, and how many groups look at it. A
+ * tile is left out when it is farther than the k-th neighbour of all. */
+static void count_tiles(double *found, double *looked, const comp__tiles *tiles, const approximate *a, size_t *rank,
+                        double *least, size_t n_tiles) {
+  const sample *s = &a->sample;
+  const size_t k = a->question.k;
+  for (size_t group = 0; group < s->n / COMP__TILE_ROWS; group++) {
+    double farthest = 0.0;
+    comp__tiles_rank(tiles, rank, least, group);
+    for (size_t i = group * COMP__TILE_ROWS; i < (group + 1) * COMP__TILE_ROWS; i++) {
+      const double d = (double)s->truth[i * k + k - 1];
+      farthest = fmax(farthest, a->question.points.inverse ? 2.0 * d : d * d);
+      for (size_t j = 0; j < k; j++) found[rank[s->indices[i * k + j] / COMP__TILE]] += 1.0;
+    }
+    for (size_t t = 0; t < n_tiles; t++) looked[rank[t]] += least[t] <= farthest;
+  }
+}
+
+/* What rounds cost, in tiles, that begin with this recall. From measurements: a round leaves less than a third of the
+ * misses, and costs as much as 85 tiles for 15 neighbours, and 170 for 100. */
+static double cost_of_rounds(double recall, size_t k) {
+  const double misses = fmax((1.0 - recall) / (1.0 - WANTED_RECALL), 1.0);
+  return (70.0 + (double)k) * log(misses) / log(3.5);
+}
+
+static comp_status make_plan(search_plan *out, approximate *a) {
+  const size_t n_tiles = (a->question.points.n + COMP__TILE - 1) / COMP__TILE;
+  const size_t n_groups = a->sample.n / COMP__TILE_ROWS;
+  const double all = (double)(a->sample.n * a->question.k), groups = (double)n_groups;
+  comp__question part;
+  comp__tiles *tiles = NULL;
+  double *found = NULL, sum = 0.0, cost = 0.0;
+  size_t *rank = NULL;
+  comp_status status;
+  *out = (search_plan){0};
+  COMP__TRY(comp__calloc(&found, n_tiles, 3 * sizeof *found));
+  COMP__TRY(comp__alloc(&rank, n_tiles, sizeof *rank));
+  COMP__TRY(copy_sample(&part, &a->sample, &a->question));
+  COMP__TRY(comp__tiles_new(&tiles, a->context, &part));
+  COMP__TRY(comp__tiles_search(tiles, a->sample.indices, a->sample.truth, &(comp__where){0}));
+  count_tiles(found, found + n_tiles, tiles, a, rank, found + 2 * n_tiles, n_tiles);
+  for (size_t t = 0; t < n_tiles; t++) {
+    sum += found[t];
+    cost += found[n_tiles + t] / groups;
+    const double total = cost + cost_of_rounds(sum / all, a->question.k);
+    if (sum >= START_RECALL * all && (out->start == 0 || total < out->cost_start))
+      out->start = t + 1, out->cost_start = total;
+    if (out->enough == 0 && sum >= WANTED_RECALL * all) out->enough = t + 1, out->cost_enough = cost;
+  }
+  out->cost_exact = cost;
 done:
-  comp__free(trial.indices);
-  comp__free(trial.distances);
+  comp__tiles_free(tiles);
+  comp__free(found);
+  comp__free(rank);
   return status;
 }
 
-/* Raises the effort until a sample is found well enough. */
-static comp_status tune(double *recall, approximate *a, comp_context *context) {
-  const comp__question *q = a->question;
-  const size_t n = q->queries.n < SAMPLE ? q->queries.n : SAMPLE;
-  size_t *sample = NULL, effort = 2 * q->k > 120 ? 2 * q->k : 120;
-  part truth = {0};
+static bool prefers_rounds(const approximate *a, const search_plan *plan) {
+  return a->question.own && a->question.k <= LONGEST && plan->cost_start < plan->cost_enough;
+}
+
+/* ---- Searches ---- */
+
+static comp_status search_tiles(approximate *a, size_t count) {
+  comp__question question = a->question;
+  comp__tiles *tiles;
+  question.k = a->length;
+  comp_status status = comp__tiles_new(&tiles, a->context, &question);
+  if (status == COMP_OK) status = comp__tiles_search(tiles, a->lists, a->distances, &(comp__where){.tiles = count});
+  comp__tiles_free(tiles);
+  return status;
+}
+
+/* Rounds until enough is found. Each finds less than the one before: when even as much again would not do, rounds end.
+ */
+static comp_status search_rounds(double *recall, approximate *a, size_t start) {
+  comp__question question = a->question;
+  comp__tiles *tiles = NULL;
+  comp__rounds rounds = {0};
   comp_status status;
-  COMP__TRY(comp__alloc(&sample, q->queries.n, sizeof *sample));
-  comp__rng_permutation(sample, q->queries.n, comp__rng_at(0, COMP__RNG_NEIGHBORS, 0, 0));
-  COMP__TRY(search_part(&truth, context, q, sample, n));
-  for (int raise = 0;; raise++, effort *= 2) {
-    comp__hnsw_set_effort(a->graph, effort);
-    COMP__TRY(measure(recall, a, context, &truth, sample, n));
-    comp__debug(context, "graph of neighbours: recall %.4f with %zu candidates", *recall, effort);
-    if (*recall >= WANTED_RECALL || raise == RAISES) break;
+  question.k = a->length;
+  COMP__TRY(comp__tiles_new(&tiles, a->context, &question));
+  COMP__TRY(comp__tiles_search(tiles, a->lists, a->distances, &(comp__where){.tiles = start}));
+  COMP__TRY(comp__rounds_init(&rounds, a->context, a->lists, question.points.n, a->length));
+  double before = 0.0, now = measure(a);
+  for (int round = 0; round < MOST_ROUNDS && now < WANTED_RECALL && now + (now - before) > WANTED_RECALL; round++) {
+    before = now;
+    COMP__TRY(comp__rounds_next(&rounds, tiles, a->distances));
+    now = measure(a);
+    comp__debug(a->context, "approximate neighbours: round %d, recall %.4f", round + 1, now);
+  }
+  *recall = now;
+done:
+  comp__tiles_free(tiles);
+  comp__rounds_release(&rounds);
+  return status;
+}
+
+/* From places to rows. Where distances are equal, the lower row comes first. */
+static void give_results(const approximate *a, int32_t *indices, float *distances) {
+  const size_t k = a->question.k;
+  const int32_t *from = a->points.order, *to = a->queries.order ? a->queries.order : from;
+  for (size_t i = 0; i < a->question.queries.n; i++) {
+    int32_t *index = indices + (size_t)to[i] * k;
+    float *distance = distances + (size_t)to[i] * k;
+    for (size_t j = 0; j < k; j++) {
+      const int32_t row = from[a->lists[i * a->length + j]];
+      size_t at = j;
+      distance[j] = a->distances[i * a->length + j];
+      for (; at > 0 && distance[at - 1] == distance[j] && index[at - 1] > row; at--) index[at] = index[at - 1];
+      index[at] = row;
+    }
+  }
+}
+
+static comp_status run(approximate *a, double *recall) {
+  const size_t m = a->question.queries.n, k = a->question.k;
+  search_plan plan;
+  comp_status status;
+  COMP__TRY(choose_groups(&a->sample, m));
+  COMP__TRY(make_plan(&plan, a));
+  const bool rounds = prefers_rounds(a, &plan);
+  comp__debug(a->context, "approximate neighbours: %zu of %zu tiles (cost %.0f of %.0f)%s",
+              rounds ? plan.start : plan.enough, (a->question.points.n + COMP__TILE - 1) / COMP__TILE,
+              rounds ? plan.cost_start : plan.cost_enough, plan.cost_exact, rounds ? ", then rounds" : "");
+  a->length = rounds && k < SHORTEST ? SHORTEST : k;
+  COMP__TRY(comp__alloc(&a->lists, m, a->length * sizeof *a->lists));
+  COMP__TRY(comp__alloc(&a->distances, m, a->length * sizeof *a->distances));
+  if (rounds) COMP__TRY(search_rounds(recall, a, plan.start));
+  if (!rounds || *recall < ENOUGH_RECALL) {
+    /* What is left out saves little: then all of it can as well be had. */
+    COMP__TRY(search_tiles(a, plan.cost_enough < 0.8 * plan.cost_exact ? plan.enough : 0));
+    *recall = measure(a);
   }
 done:
-  comp__free(sample);
-  release_part(&truth);
-  return status;
-}
-
-/* Exact answers where the graph gave too few: parts of it may not be reachable. */
-static comp_status fill_lacking(approximate *a, comp_context *context) {
-  const size_t k = a->question->k, m = a->question->queries.n;
-  size_t *chosen = NULL, n = 0;
-  part rest = {0};
-  comp_status status;
-  COMP__TRY(comp__alloc(&chosen, m, sizeof *chosen));
-  for (size_t i = 0; i < m; i++)
-    if (a->lacking[i]) chosen[n++] = i;
-  if (n == 0) goto done;
-  COMP__TRY(search_part(&rest, context, a->question, chosen, n));
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < k; j++) {
-      a->indices[chosen[i] * k + j] = rest.indices[i * k + j];
-      a->distances[chosen[i] * k + j] = rest.distances[i * k + j];
-    }
-done:
-  comp__free(chosen);
-  release_part(&rest);
   return status;
 }
 
 comp_status comp__search_approximate(int32_t *indices, float *distances, double *recall, comp_context *context,
                                      const comp__question *question) {
-  const size_t m = question->queries.n, threads = (size_t)comp_context_thread_count(context);
-  approximate a = {.question = question, .indices = indices, .distances = distances};
-  float *points = NULL, *queries = NULL;
+  approximate a = {.question = *question, .context = context};
   comp_status status;
   *recall = 1.0;
-  a.padded = (question->points.dims + COMP__NEAR_PAD - 1) / COMP__NEAR_PAD * COMP__NEAR_PAD;
-  COMP__TRY(pad_rows(&points, &question->points, a.padded));
-  if (question->queries.x != question->points.x) COMP__TRY(pad_rows(&queries, &question->queries, a.padded));
-  a.rows = queries ? queries : points;
-  COMP__TRY(comp__alloc(&a.labels, threads, (question->k + 1) * sizeof *a.labels));
-  COMP__TRY(comp__alloc(&a.list, threads, (question->k + 1) * sizeof *a.list));
-  COMP__TRY(comp__calloc(&a.lacking, m, sizeof *a.lacking));
-  COMP__TRY(build(&a, context, points));
-  if (m == 0) goto done;
-  COMP__TRY(tune(recall, &a, context));
-  comp__progress_begin(context, "finding neighbours", "points", m);
-  COMP__TRY(search_all(&a, context, m));
-  comp__progress_end(context);
-  COMP__TRY(fill_lacking(&a, context));
+  if (question->points.n < FEWEST || question->queries.n < COMP__TILE_ROWS)
+    return comp__search_exact(indices, distances, context, question);
+  COMP__TRY(place(&a.points, &question->points));
+  a.question.points = a.question.queries = a.points.points;
+  if (question->queries.x != question->points.x) {
+    COMP__TRY(place(&a.queries, &question->queries));
+    a.question.queries = a.queries.points;
+  }
+  COMP__TRY(run(&a, recall));
+  give_results(&a, indices, distances);
 done:
-  comp__hnsw_free(a.graph);
-  comp__free(points);
-  comp__free(queries);
-  comp__free(a.labels);
-  comp__free(a.list);
-  comp__free(a.lacking);
+  release_placed(&a.points);
+  release_placed(&a.queries);
+  release_sample(&a.sample);
+  comp__free(a.lists);
+  comp__free(a.distances);
   return status;
 }
 
-bool comp__search_prefers_graph(const comp__question *question) {
-  /* From measured costs: a pair costs exact search 0.03 ns a dimension, a link of the graph some 1000 pairs' worth. The
-   * choice must not depend on threads, as the result does not: two are assumed. */
-  const double n = (double)question->points.n, m = (double)question->queries.n, dims = (double)question->points.dims;
-  const double exact = n * m * (dims + 8.0) * 0.03e-9 / 2.0;
-  const double graph = (n + m * (double)question->k / 15.0 / 2.0) * log2(n + 2.0) * (dims + 40.0) * 0.15e-6;
-  return exact > graph;
+bool comp__search_prefers_approximate(const comp__question *question) {
+  return question->points.n >= AUTO_FROM && question->queries.n >= AUTO_FROM / 10;
 }

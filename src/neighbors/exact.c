@@ -22,7 +22,7 @@
 #include "nn/kernels.h"
 #include "nn/matmul.h"
 
-enum { ROWS = 32, TILE = 256, DIRECT_DIMS = 64 };
+enum { ROWS = COMP__TILE_ROWS, TILE = COMP__TILE, STRIP = 16, DIRECT_DIMS = 64 };
 
 static const double ULP = 0x1p-24; /* relative error of one rounding to f32 */
 
@@ -66,10 +66,19 @@ typedef struct ordered {
   comp__places places;
 } ordered;
 
-/* One search, and scratch memory for each thread. */
-typedef struct exact {
+/* Points that are looked at together. */
+typedef struct looked {
+  size_t n;
+  const int32_t *rows;  /* [n]: the row of each in the question */
+  const float *values;  /* direct: [dims, TILE]; else [n, dims] */
+  const float *lengths; /* product: [TILE] */
+} looked;
+
+/* Searches, and scratch memory for each thread. */
+struct comp__tiles {
   const comp__question *question;
   comp_context *context;
+  const comp__where *where;
   const comp__kernels *kernels;
   int32_t *indices;
   float *distances;
@@ -81,10 +90,14 @@ typedef struct exact {
   uint64_t *lists;        /* [threads, ROWS, room] */
   comp__candidate *best;  /* [threads, room] */
   comp__candidate *turns; /* [threads, tiles]: the tiles in the order of their turn */
-  double *least;          /* [threads, tiles] */
   float *products;        /* [threads, ROWS, TILE] */
   uint64_t *hits;         /* [threads, ROWS, TILE] */
-} exact;
+  float *packed;          /* [threads, TILE, dims]: a tile of points from here and there */
+  float *packed_lengths;  /* product: [threads, TILE] */
+  int32_t *packed_rows;   /* [threads, TILE] */
+};
+
+typedef comp__tiles exact;
 
 /* State of one query. Candidates are keys: the bits of a squared distance in f32, which order distances, above the
  * index. */
@@ -155,14 +168,23 @@ static void cut(const exact *e, listing *l, comp__candidate *best) {
   l->count = k;
 }
 
-/* Offers the hits of the tile that starts at the place `first` to the list of a query. */
-static void offer(const exact *e, listing *l, const uint64_t *hits, size_t n, size_t first, comp__candidate *best) {
+/* Whether the results have this point for the query already. No early end: so it becomes a few vector instructions. */
+static bool is_known(const exact *e, size_t query, int32_t index) {
+  const int32_t *known = e->indices + query * e->question->k;
+  int found = 0;
+  for (size_t j = 0; j < e->question->k; j++) found |= known[j] == index;
+  return found != 0;
+}
+
+/* Offers the hits of a tile to the list of a query. */
+static void offer(const exact *e, listing *l, const uint64_t *hits, size_t n, const looked *tile,
+                  comp__candidate *best) {
   const comp__question *q = e->question;
   const int32_t own = q->own ? q->own[l->query] : -1;
   const bool exactly = !e->direct || q->points.inverse;
   for (size_t h = 0; h < n; h++) {
-    const int32_t index = e->points.order[first + (hits[h] & UINT32_MAX)];
-    if (index == own) continue;
+    const int32_t index = tile->rows[hits[h] & UINT32_MAX];
+    if (index == own || (e->where->gather && is_known(e, l->query, index))) continue;
     uint64_t key = (hits[h] & ~(uint64_t)UINT32_MAX) | (uint32_t)index;
     if (exactly) { /* products give only bounds, and points without a direction are not where tiles have them */
       double distance = comp__points_distance(&q->queries, l->query, &q->points, (size_t)index);
@@ -179,6 +201,8 @@ static void finish(const exact *e, listing *l, comp__candidate *best) {
   const size_t k = e->question->k;
   cut(e, l, best);
   resolve(e, best, l);
+  for (size_t j = 0; e->where->gather && j < k; j++)
+    e->where->fresh[l->query * k + j] = !is_known(e, l->query, best[j].index);
   for (size_t j = 0; j < k; j++) {
     e->indices[l->query * k + j] = best[j].index;
     e->distances[l->query * k + j] = (float)(e->question->points.inverse ? best[j].distance : sqrt(best[j].distance));
@@ -187,38 +211,46 @@ static void finish(const exact *e, listing *l, comp__candidate *best) {
 
 /* The points of a tile that may be near to each of the rows. */
 static comp_status find_hits(const exact *e, uint64_t *hits, size_t *counts, float *products, const listing *lists,
-                             size_t place, size_t rows, size_t first) {
-  const size_t n = e->question->points.n - first < TILE ? e->question->points.n - first : TILE;
+                             size_t place, size_t rows, const looked *tile) {
   const size_t dims = e->question->points.dims;
   const float *queries = e->queries.rows + place * dims;
   float limits[ROWS];
   if (e->direct) {
     for (size_t i = 0; i < rows; i++) limits[i] = lists[i].limit;
-    e->kernels->near(hits, counts, queries, rows, e->tiles + first * dims, TILE, dims, limits);
+    e->kernels->near(hits, counts, queries, rows, tile->values, TILE, dims, limits);
   } else {
-    comp_status status = comp__matmul_f32(e->context, products, TILE, queries, dims, e->points.rows + first * dims,
-                                          dims, rows, n, dims, COMP__TRANS_B);
+    comp_status status = comp__matmul_f32(e->context, products, TILE, queries, dims, tile->values, dims, rows, tile->n,
+                                          dims, COMP__TRANS_B);
     if (status != COMP_OK) return status;
     for (size_t i = 0; i < rows; i++) {
       double limit = (double)lists[i].limit - (double)e->queries.lengths[place + i];
       limit += fabs(limit) * 4.0 * ULP;
-      counts[i] = e->kernels->near_products(hits + i * TILE, products + i * TILE, e->points.lengths + first, TILE,
-                                            (float)limit);
+      counts[i] = e->kernels->near_products(hits + i * TILE, products + i * TILE, tile->lengths, TILE, (float)limit);
     }
   }
-  for (size_t i = 0; n < TILE && i < rows; i++) /* what pads the last tile is no point; hits ascend */
-    while (counts[i] && (hits[i * TILE + counts[i] - 1] & UINT32_MAX) >= n) counts[i]--;
+  for (size_t i = 0; tile->n < TILE && i < rows; i++) /* what pads the last tile is no point; hits ascend */
+    while (counts[i] && (hits[i * TILE + counts[i] - 1] & UINT32_MAX) >= tile->n) counts[i]--;
   return COMP_OK;
 }
 
-/* Tiles in the order of their turn for the queries of a piece: by the distance of centres. */
-static void take_turns(const exact *e, comp__candidate *turns, double *least, size_t piece) {
+/* The `wanted` first tiles in the order of their turn for the queries of a piece: by the distance of centres. */
+static void take_turns(const exact *e, comp__candidate *turns, size_t piece, size_t wanted) {
   const size_t tiles = e->points.places.count;
   for (size_t t = 0; t < tiles; t++) {
-    turns[t].distance = comp__places_between(&least[t], &e->queries.places, piece, &e->points.places, t);
+    turns[t].distance = comp__places_apart(&e->queries.places, piece, &e->points.places, t);
     turns[t].index = (int32_t)t;
   }
-  comp__candidates_sort(turns, tiles);
+  if (wanted < tiles) comp__candidates_select(turns, tiles, wanted);
+  comp__candidates_sort(turns, wanted);
+}
+
+void comp__tiles_rank(const comp__tiles *tiles, size_t *rank, double *least, size_t group) {
+  const size_t n = tiles->points.places.count;
+  take_turns(tiles, tiles->turns, group, n);
+  for (size_t t = 0; t < n; t++) {
+    rank[tiles->turns[t].index] = t;
+    least[t] = comp__places_least(&tiles->queries.places, group, &tiles->points.places, t);
+  }
 }
 
 static float farthest(const listing *lists, size_t rows) {
@@ -227,29 +259,110 @@ static float farthest(const listing *lists, size_t rows) {
   return high;
 }
 
+/* A group of queries that are searched together. */
+typedef struct group {
+  listing lists[ROWS];
+  size_t place, rows; /* its first query, and how many */
+  size_t thread;
+} group;
+
+static comp_status look(const exact *e, group *g, const looked *tile) {
+  uint64_t *hits = e->hits + g->thread * ROWS * TILE;
+  comp__candidate *best = e->best + g->thread * e->room;
+  size_t counts[ROWS] = {0};
+  comp_status status =
+      find_hits(e, hits, counts, e->products + g->thread * ROWS * TILE, g->lists, g->place, g->rows, tile);
+  if (status != COMP_OK) return status;
+  for (size_t i = 0; i < g->rows; i++) offer(e, &g->lists[i], hits + i * TILE, counts[i], tile, best);
+  return COMP_OK;
+}
+
+static comp_status look_around(const exact *e, group *g) {
+  const size_t tiles = e->points.places.count, n = e->question->points.n, dims = e->question->points.dims;
+  size_t wanted = e->where->tiles + e->question->k / TILE + 2; /* the last may not be full, and one is the query */
+  if (e->where->tiles == 0 || wanted > tiles) wanted = tiles;
+  comp__candidate *turns = e->turns + g->thread * tiles;
+  take_turns(e, turns, g->place / ROWS, wanted);
+  for (size_t turn = 0, seen = 0; turn < wanted; turn++) {
+    if (e->where->tiles && turn >= e->where->tiles && seen > e->question->k) break;
+    const size_t number = (size_t)turns[turn].index, first = number * TILE;
+    looked tile = {.n = n - first < TILE ? n - first : TILE, .rows = e->points.order + first};
+    seen += tile.n;
+    const double least = comp__places_least(&e->queries.places, g->place / ROWS, &e->points.places, number);
+    if (least > (double)farthest(g->lists, g->rows)) continue;
+    tile.values = (e->direct ? e->tiles : e->points.rows) + first * dims;
+    tile.lengths = e->direct ? NULL : e->points.lengths + first;
+    comp_status status = look(e, g, &tile);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
+/* Asks for the next points of a strip: they are anywhere in memory. */
+static void prefetch(const exact *e, const int32_t *places, size_t n) {
+  const size_t dims = e->question->points.dims, line = 64 / sizeof(float);
+  for (size_t j = 0; j < n && j < STRIP; j++)
+    for (size_t d = 0; d < dims; d += line) __builtin_prefetch(e->points.rows + (size_t)places[j] * dims + d);
+}
+
+/* A tile of points from here and there. */
+static looked pack(const exact *e, const int32_t *places, size_t n, size_t thread) {
+  const size_t dims = e->question->points.dims;
+  float *values = e->packed + thread * TILE * dims, *lengths = NULL;
+  int32_t *rows = e->packed_rows + thread * TILE;
+  for (size_t j = 0; j < n; j++) rows[j] = e->points.order[places[j]];
+  if (e->direct) {
+    for (size_t first = 0; first < n; first += STRIP) {
+      const float *from[STRIP];
+      prefetch(e, places + first + STRIP, n > first + STRIP ? n - first - STRIP : 0);
+      for (size_t j = 0; j < STRIP; j++)
+        from[j] = e->points.rows + (size_t)places[first + j < n ? first + j : n - 1] * dims;
+      for (size_t d = 0; d < dims; d++)
+        for (size_t j = 0; j < STRIP; j++) values[d * TILE + first + j] = from[j][d];
+    }
+  } else {
+    lengths = e->packed_lengths + thread * TILE;
+    for (size_t j = 0; j < n; j++) {
+      memcpy(values + j * dims, e->points.rows + (size_t)places[j] * dims, dims * sizeof *values);
+      lengths[j] = e->points.lengths[places[j]];
+    }
+  }
+  return (looked){n, rows, values, lengths};
+}
+
+/* Starts a list with the results so far. */
+static void take_known(const exact *e, listing *l) {
+  const size_t k = e->question->k;
+  for (size_t j = 0; j < k; j++) {
+    const double d = (double)e->distances[l->query * k + j];
+    l->keys[j] = make_key((float)squared_of(e, e->question->points.inverse ? d : d * d), e->indices[l->query * k + j]);
+  }
+  l->count = k;
+  l->limit = widen(e, key_squared(l->keys[k - 1]));
+}
+
+static comp_status look_at(const exact *e, group *g) {
+  const int32_t *places;
+  const size_t n = e->where->gather(e->where->user, &places, g->place, g->rows, (int)g->thread);
+  for (size_t i = 0; i < g->rows; i++) take_known(e, &g->lists[i]);
+  for (size_t first = 0; first < n; first += TILE) {
+    const looked tile = pack(e, places + first, n - first < TILE ? n - first : TILE, g->thread);
+    comp_status status = look(e, g, &tile);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
+}
+
 static comp_status search_rows(void *arg, size_t begin, size_t end, int thread) {
   const exact *e = arg;
-  const size_t rows = end - begin, place = e->first + begin, tiles = e->points.places.count, t = (size_t)thread;
-  comp__candidate *turns = e->turns + t * tiles;
-  double *least = e->least + t * tiles;
-  uint64_t *hits = e->hits + t * ROWS * TILE;
-  comp__candidate *best = e->best + t * e->room;
-  listing lists[ROWS];
-  size_t counts[ROWS];
-  for (size_t i = 0; i < rows; i++) {
-    size_t query = (size_t)e->queries.order[place + i];
-    lists[i] = (listing){e->lists + (t * ROWS + i) * e->room, 0, query, INFINITY};
+  group g = {.place = e->first + begin, .rows = end - begin, .thread = (size_t)thread};
+  for (size_t i = 0; i < g.rows; i++) {
+    size_t query = (size_t)e->queries.order[g.place + i];
+    g.lists[i] = (listing){e->lists + (g.thread * ROWS + i) * e->room, 0, query, INFINITY};
   }
-  take_turns(e, turns, least, place / ROWS);
-  for (size_t turn = 0; turn < tiles; turn++) {
-    const size_t tile = (size_t)turns[turn].index;
-    if (least[tile] > (double)farthest(lists, rows)) continue;
-    comp_status status = find_hits(e, hits, counts, e->products + t * ROWS * TILE, lists, place, rows, tile * TILE);
-    if (status != COMP_OK) return status;
-    for (size_t i = 0; i < rows; i++) offer(e, &lists[i], hits + i * TILE, counts[i], tile * TILE, best);
-  }
-  for (size_t i = 0; i < rows; i++) finish(e, &lists[i], best);
-  return COMP_OK;
+  comp_status status = e->where->gather ? look_at(e, &g) : look_around(e, &g);
+  for (size_t i = 0; status == COMP_OK && i < g.rows; i++) finish(e, &g.lists[i], e->best + g.thread * e->room);
+  return status;
 }
 
 /* Points as f32 for the tiles, in the order of the places when there is one: directions for cosine. */
@@ -269,8 +382,12 @@ static comp_status put_in_order(ordered *out, const comp__points *points, size_t
   COMP__TRY(comp__alloc(&out->order, points->n, sizeof *out->order));
   COMP__TRY(comp__alloc(&out->rows, points->n, points->dims * sizeof *out->rows));
   copy_points(out->rows, points, NULL);
-  COMP__TRY(comp__order_points(out->order, out->rows, points->n, points->dims, TILE, ROWS));
-  copy_points(out->rows, points, out->order);
+  if (points->ordered) {
+    for (size_t i = 0; i < points->n; i++) out->order[i] = (int32_t)i;
+  } else {
+    COMP__TRY(comp__order_points(out->order, out->rows, points->n, points->dims, TILE, ROWS));
+    copy_points(out->rows, points, out->order);
+  }
   COMP__TRY(comp__places_init(&out->places, out->rows, points->n, points->dims, piece));
 done:
   return status;
@@ -339,9 +456,11 @@ static comp_status make_scratch(exact *e) {
   COMP__TRY(comp__alloc(&e->lists, threads * ROWS, e->room * sizeof *e->lists));
   COMP__TRY(comp__alloc(&e->best, threads, e->room * sizeof *e->best));
   COMP__TRY(comp__alloc(&e->turns, threads, tiles * sizeof *e->turns));
-  COMP__TRY(comp__alloc(&e->least, threads, tiles * sizeof *e->least));
   COMP__TRY(comp__calloc(&e->products, threads * ROWS * TILE, sizeof *e->products));
   COMP__TRY(comp__alloc(&e->hits, threads * ROWS * TILE, sizeof *e->hits));
+  COMP__TRY(comp__calloc(&e->packed, threads * TILE, e->question->points.dims * sizeof *e->packed));
+  COMP__TRY(comp__calloc(&e->packed_lengths, threads * TILE, sizeof *e->packed_lengths));
+  COMP__TRY(comp__alloc(&e->packed_rows, threads * TILE, sizeof *e->packed_rows));
 done:
   return status;
 }
@@ -353,38 +472,60 @@ static void release_ordered(ordered *o) {
   comp__places_release(&o->places);
 }
 
+comp_status comp__tiles_new(comp__tiles **out, comp_context *context, const comp__question *question) {
+  exact *e;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(comp__calloc(&e, 1, sizeof *e));
+  e->question = question;
+  e->context = context;
+  e->kernels = comp__kernels_get();
+  e->direct = question->points.dims <= DIRECT_DIMS;
+  COMP__TRY(prepare(e));
+  COMP__TRY(make_scratch(e));
+  *out = e;
+done:
+  if (!*out) comp__tiles_free(e);
+  return status;
+}
+
+void comp__tiles_free(comp__tiles *e) {
+  if (!e) return;
+  release_ordered(&e->points);
+  release_ordered(&e->queries);
+  void *blocks[] = {e->tiles, e->lists,  e->best,           e->turns,      e->products,
+                    e->hits,  e->packed, e->packed_lengths, e->packed_rows};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) comp__free(blocks[i]);
+  comp__free(e);
+}
+
+comp_status comp__tiles_search(comp__tiles *e, int32_t *indices, float *distances, const comp__where *where) {
+  const size_t n = e->question->points.n, m = e->question->queries.n, dims = e->question->points.dims;
+  comp_status status = COMP_OK;
+  e->indices = indices;
+  e->distances = distances;
+  e->where = where;
+  comp__progress_begin(e->context, "finding neighbours", "points", m);
+  /* Pieces small enough to report and to stop in between. */
+  const size_t points = where->gather ? 4096 : where->tiles ? where->tiles * TILE : n;
+  const size_t piece =
+      (((size_t)1 << 32) / (points + 1) / dims / ROWS + 8 * (size_t)comp_context_thread_count(e->context)) * ROWS;
+  for (e->first = 0; e->first < m; e->first += piece) {
+    COMP__TRY(comp__check_interrupt(e->context));
+    size_t count = m - e->first < piece ? m - e->first : piece;
+    COMP__TRY(comp__parallel_try(e->context, count, ROWS, search_rows, e));
+    comp__progress_update(e->context, e->first + count, NULL);
+  }
+  comp__progress_end(e->context);
+done:
+  return status;
+}
+
 comp_status comp__search_exact(int32_t *indices, float *distances, comp_context *context,
                                const comp__question *question) {
-  const size_t n = question->points.n, m = question->queries.n, dims = question->points.dims;
-  exact e = {.question = question,
-             .context = context,
-             .kernels = comp__kernels_get(),
-             .indices = indices,
-             .distances = distances,
-             .direct = dims <= DIRECT_DIMS};
-  comp_status status;
-  COMP__TRY(prepare(&e));
-  COMP__TRY(make_scratch(&e));
-  comp__progress_begin(context, "finding neighbours", "points", m);
-  /* Pieces small enough to report and to stop in between. */
-  const size_t piece =
-      (((size_t)1 << 32) / (n + 1) / dims / ROWS + 8 * (size_t)comp_context_thread_count(context)) * ROWS;
-  for (; e.first < m; e.first += piece) {
-    COMP__TRY(comp__check_interrupt(context));
-    size_t count = m - e.first < piece ? m - e.first : piece;
-    COMP__TRY(comp__parallel_try(context, count, ROWS, search_rows, &e));
-    comp__progress_update(context, e.first + count, NULL);
-  }
-  comp__progress_end(context);
-done:
-  release_ordered(&e.points);
-  release_ordered(&e.queries);
-  comp__free(e.tiles);
-  comp__free(e.lists);
-  comp__free(e.best);
-  comp__free(e.turns);
-  comp__free(e.least);
-  comp__free(e.products);
-  comp__free(e.hits);
+  comp__tiles *tiles;
+  comp_status status = comp__tiles_new(&tiles, context, question);
+  if (status == COMP_OK) status = comp__tiles_search(tiles, indices, distances, &(comp__where){0});
+  comp__tiles_free(tiles);
   return status;
 }

@@ -42,7 +42,7 @@ static comp_status check_matrix(comp_context *context, const comp_matrix *matrix
 
 /* A view of a matrix; for cosine with the inverse lengths, in `inverse`, which the caller frees. */
 static comp_status view(comp__points *out, double **inverse, const comp_matrix *matrix, comp_distance metric) {
-  *out = (comp__points){matrix->values, NULL, matrix->rows, matrix->cols};
+  *out = (comp__points){.x = matrix->values, .n = matrix->rows, .dims = matrix->cols};
   if (metric == COMP_DISTANCE_EUCLIDEAN) return COMP_OK;
   comp_status status = comp__alloc(inverse, matrix->rows, sizeof **inverse);
   if (status != COMP_OK) return status;
@@ -76,9 +76,9 @@ static comp_status search(comp_neighbors **out, comp_context *context, const com
     COMP__FAIL(COMP_ERR_MEMORY, "%zu neighbours do not fit in memory", options->k);
   COMP__TRY(comp__alloc(&result->indices, result->rows, row_bytes));
   COMP__TRY(comp__alloc(&result->distances, result->rows, row_bytes));
-  bool graph = options->search == COMP_SEARCH_APPROXIMATE ||
-               (options->search == COMP_SEARCH_AUTO && comp__search_prefers_graph(&question));
-  if (graph)
+  const bool most = options->search == COMP_SEARCH_APPROXIMATE ||
+                    (options->search == COMP_SEARCH_AUTO && comp__search_prefers_approximate(&question));
+  if (most)
     COMP__TRY(comp__search_approximate(result->indices, result->distances, &result->recall, context, &question));
   else
     COMP__TRY(comp__search_exact(result->indices, result->distances, context, &question));

@@ -13,7 +13,7 @@ static const comp_option rows[] = {
     {"metric", .type = COMP_OPTION_CHOICE, FIELD(metric), .metavar = "M", .value = "euclidean",
      .choices = comp__distance_names, .help = "the distance between points"},
     {"search", .type = COMP_OPTION_CHOICE, FIELD(search), .metavar = "S", .value = "auto",
-     .choices = comp__search_names, .help = "for neighbours; auto: exact, unless an approximate search costs less"},
+     .choices = comp__search_names, .help = "for neighbours; auto: exact below 50,000 points, else approximate"},
     {0},
 };
 

@@ -23,8 +23,10 @@ typedef struct comp__places {
 comp_status comp__places_init(comp__places *out, const float *x, size_t n, size_t dims, size_t size);
 void comp__places_release(comp__places *places);
 
-/* The squared distance between the centres of two pieces, and a squared distance that no two of their points fall
- * below. */
-double comp__places_between(double *least, const comp__places *a, size_t i, const comp__places *b, size_t j);
+/* The squared distance between the centres of two pieces, roughly: to put pieces in order. */
+double comp__places_apart(const comp__places *a, size_t i, const comp__places *b, size_t j);
+
+/* A squared distance that no two of their points fall below. */
+double comp__places_least(const comp__places *a, size_t i, const comp__places *b, size_t j);
 
 #endif

@@ -140,8 +140,6 @@ typedef struct comp__kernels {
                const float *limits);
   /* The same for one row by its products with the points: lengths[j] - 2 products[j] <= limit. Returns how many. */
   size_t (*near_products)(uint64_t *hits, const float *products, const float *lengths, size_t tile, float limit);
-  /* The squared distance of two points; dims is a multiple of COMP__NEAR_PAD. */
-  float (*squared)(const float *a, const float *b, size_t dims);
 } comp__kernels;
 
 enum { COMP__NEAR_PAD = 32 };

@@ -39,6 +39,5 @@ float KERNEL(rbf)(float *d2, const float *inverse, size_t scales, float weight, 
 void KERNEL(near)(uint64_t *hits, size_t *counts, const float *x, size_t rows, const float *x_t, size_t tile,
                   size_t dims, const float *limits);
 size_t KERNEL(near_products)(uint64_t *hits, const float *products, const float *lengths, size_t tile, float limit);
-float KERNEL(squared)(const float *a, const float *b, size_t dims);
 
 #endif

@@ -105,15 +105,3 @@ size_t KERNEL(near_products)(uint64_t *hits, const float *products, const float 
   }
   return count;
 }
-
-float KERNEL(squared)(const float *a, const float *b, size_t dims) {
-  vf sum[2] = {vf_splat(0.0f), vf_splat(0.0f)};
-  for (size_t d = 0; d < dims; d += COMP__NEAR_PAD)
-    for (size_t j = 0; j < COMP__NEAR_PAD; j += 2 * SIMD_WIDTH)
-      for (size_t w = 0; w < 2; w++) {
-        const size_t at = d + j + w * SIMD_WIDTH;
-        const vf difference = vf_load(a + at) - vf_load(b + at);
-        sum[w] += difference * difference;
-      }
-  return vf_sum(sum[0] + sum[1]);
-}

@@ -1,4 +1,5 @@
 /* draw.c: the last steps of a run: figures and the page. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -83,12 +84,41 @@ comp_status comp__figure_step(comp__job *job, const comp__plan *plan) {
 
 /* ---- The page -------------------------------------------------------------------------------------------------- */
 
+/* The command line of the run, as far as it decides on the result. Folders of absolute paths are left out: they say
+ * nothing on another machine. */
+static comp_status put_command(comp_options *page, const comp_options *options) {
+  comp_options *own = NULL;
+  comp__words words = {0};
+  const comp_option *option;
+  comp_status status;
+  COMP__TRY(comp_options_copy(&own, options));
+  for (size_t i = 0; (option = comp_options_at(own, i)); i++) {
+    const char *path = option->type == COMP_OPTION_FILE ? comp_options_get(own, option->name, NULL, 0) : NULL;
+    if (path && path[0] == '/') {
+      char name[4096];
+      snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);
+      COMP__TRY(comp_options_set(own, option->name, name));
+    }
+  }
+  COMP__TRY(comp_options_set(own, "output", NULL));
+  COMP__TRY(comp_options_set(own, "fresh", NULL));
+  comp__words_start(&words, "run");
+  COMP__TRY(comp__words_add_options(&words, own));
+  COMP__TRY(comp__words_end(&words));
+  COMP__TRY(comp_options_set(page, "command", words.shown_text));
+done:
+  comp__words_release(&words);
+  comp_options_free(own);
+  return status;
+}
+
 comp_status comp__page_plan(comp__plan *plan, comp__job *job) {
   comp_status status = comp_options_new(&plan->options, "report");
   comp_options *r = plan->options;
   if (status == COMP_OK) status = comp_options_set(r, "condition", job->o.train.condition);
   if (status == COMP_OK) status = comp_options_set(r, "label", job->o.label);
   if (status == COMP_OK) status = comp_options_set(r, "source", job->source);
+  if (status == COMP_OK) status = put_command(r, job->options);
   if (status == COMP_OK) status = comp_options_set(r, "before", job->o.no_umap ? "X_pca" : NULL);
   return status == COMP_OK ? comp_options_set(r, "after", job->o.no_umap ? "X_comp" : NULL) : status;
 }
@@ -102,8 +132,8 @@ static const char *now(char *buffer, size_t size) {
   return buffer;
 }
 
-/* The options with what does not decide on the page: where the documents are, and when it is made. *out should be freed
- * via comp_options_free(). */
+/* The options with what does not decide on the page: where the documents are, and when it is made. *out should be
+ * freed via comp_options_free(). */
 static comp_status page_options(comp_options **out, const comp__job *job, const comp_options *options) {
   char created[64];
   comp__path scores = comp__path_at_work(job, "scores.json"), diagnosis = comp__path_at_work(job, "diagnose.json");

@@ -1,4 +1,5 @@
 /* fit.c: steps of a run: the model, embeddings and maps, other methods, predictions; then data.h5ad. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,7 +69,7 @@ static comp_status train(comp__job *job, const comp_options *options, const char
 
 comp_status comp__train_step(comp__job *job, const comp__plan *plan) {
   comp__path checkpoint = comp__path_at_work(job, "model.checkpoint");
-  const bool resume = access(checkpoint.text, F_OK) == 0;
+  const bool resume = access(checkpoint.text, F_OK) == 0 || errno != ENOENT; /* reading it tells what is wrong */
   comp_status status = train(job, plan->options, checkpoint.text, resume);
   if (resume && (status == COMP_ERR_DATA || status == COMP_ERR_FORMAT)) {
     /* a checkpoint of other options or other data is of no use here */
@@ -230,8 +231,13 @@ void comp__predict_name(comp__plan *plan, const comp__job *job) {
 }
 
 comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
+  static const char *const how[] = {[COMP__PREDICT_CELLS] = "cells", [COMP__PREDICT_RESIDUAL] = "residual"};
   comp_status status = comp_options_new(&plan->options, "counterfactual");
-  return status == COMP_OK ? comp_options_set(plan->options, "to", predicted(job, plan->i)) : status;
+  if (status == COMP_OK) status = comp_options_set(plan->options, "to", predicted(job, plan->i));
+  if (status == COMP_OK && job->o.predict == COMP__PREDICT_CELLS)
+    status = comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed);
+  if (status != COMP_OK || job->o.predict == COMP__PREDICT_DECODED) return status;
+  return comp_options_set_bool(plan->options, how[job->o.predict], true);
 }
 
 size_t comp__correct_count(comp__job *job) {

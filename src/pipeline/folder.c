@@ -12,6 +12,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "pipeline/job.h"
 
 comp__path comp__path_in(const char *folder, const char *name) {
@@ -153,6 +154,8 @@ comp_status comp__folder_open(comp__job *job) {
   COMP__TRY(make_folder(job->work));
   COMP__TRY(make_folder(comp__path_at_work(job, "figures").text));
   COMP__TRY(lock_folder(job));
+  comp__output_sweep(job->work);
+  comp__output_sweep(comp__path_at_work(job, "figures").text);
   job->old = read_record(job->work);
   if (!job->old && earlier) {
     link_earlier(job, earlier);
@@ -189,7 +192,8 @@ bool comp__run_made(const comp__job *job, const char *name) {
 static comp_status list_file(json_t *files, const comp__job *job, const char *name) {
   struct stat info;
   comp__path path = comp__path_at_work(job, name);
-  if (json_object_get(files, name) || stat(path.text, &info) != 0) return COMP_OK;
+  if (json_object_get(files, name)) return COMP_OK;
+  if (stat(path.text, &info) != 0) return errno == ENOENT ? COMP_OK : comp__error_errno("cannot read '%s'", path.text);
   json_t *entry = json_pack("{s:I, s:I}", "bytes", (json_int_t)info.st_size, "modified",
                             (json_int_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec);
   if (strcmp(name, "data.h5ad") != 0) /* whose content is listed */
@@ -274,8 +278,8 @@ comp_status comp__folder_publish(comp__job *job) {
 static void clear_work(comp__job *job) {
   const char *name;
   json_t *file;
-  if (access(comp__path_at_work(job, "run.json").text, F_OK) == 0) return;
-  if (access(comp__path_at_work(job, "model.checkpoint").text, F_OK) == 0) return;
+  if (access(comp__path_at_work(job, "run.json").text, F_OK) == 0 || errno != ENOENT) return;
+  if (access(comp__path_at_work(job, "model.checkpoint").text, F_OK) == 0 || errno != ENOENT) return;
   json_object_foreach(json_object_get(job->old, "files"), name, file) unlink(comp__path_at_work(job, name).text);
   unlink(comp__path_at_work(job, "data.h5ad").text);
   unlink(comp__path_at_work(job, "lock").text);

@@ -74,6 +74,7 @@ typedef struct comp__job {
   bool old_data_read;
   bool stopped;     /* the last run did not come to its end, and nothing of it was taken over yet */
   uint64_t request; /* what was asked of the preparation */
+  bool saved;       /* data.h5ad holds what was prepared, and what was carried over from the input */
   bool reused;      /* the data set was read from data.h5ad, with the results of the earlier run in it */
 
   /* The data. */

@@ -183,13 +183,14 @@ comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
 
 /* Whether the data is a table of numbers and names; options that are for the other kind are an error. */
 static comp_status choose_kind(comp__job *job) {
-  static const char *const for_tables[] = {"drop", "drop-missing"}, *const for_genes[] = {"hvg", "no-hvg", "keep"};
+  static const char *const for_tables[] = {"drop", "drop-missing"}, *const for_genes[] = {"hvg", "no-hvg", "keep",
+                                                                                          "values"};
   const comp__run_options *o = &job->o;
   bool text = strcmp(job->format, "csv") == 0;
   job->table = o->as == COMP__AS_TABLE || (o->as == COMP__AS_AUTO && text && !o->read.metadata && !o->read.transpose);
   if (job->table && !text)
     return comp__error(COMP_ERR_DATA, "%s: not a text table: --as table is for .csv and .tsv", job->source);
-  for (size_t i = 0; i < 3 && job->table; i++)
+  for (size_t i = 0; i < 4 && job->table; i++)
     if (comp_options_given(job->options, for_genes[i]))
       return comp__error(COMP_ERR_ARGUMENT, "--%s is not for tables", for_genes[i]);
   for (size_t i = 0; i < 2 && !job->table; i++)

@@ -10,6 +10,8 @@
 #include "core/error.h"
 
 static const char *const as_names[] = {"auto", "omics", "table", NULL};
+static const char *const values_names[] = {"auto", "counts", "log", "normalized", "centered", NULL};
+static const char *const predict_names[] = {"cells", "residual", "decoded", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
 
 /* Options of the training that the run itself decides on. */
@@ -40,11 +42,14 @@ static const comp_option table[] = {
      .group = "Preparation",
      .help =
          "what the data is: measurements of genes, or a table of numbers and names; auto: a .csv or .tsv is a table"},
+    {"values", .type = COMP_OPTION_CHOICE, FIELD(values), .metavar = "KIND", .choices = values_names, .value = "auto",
+     .group = "Preparation",
+     .help = "what the values are: counts, logarithms, normalised but not logged, centred; auto: looks at them"},
     {.rows = &comp__prep_kind, .only = "keep", .group = "Preparation", FIELD(prep)},
     {.rows = &comp__prep_kind,
      .only = "hvg",
      .group = "Preparation",
-     .unset = "seurat:2000, of more than 2000 features",
+     .unset = "auto:2000, of more than 2000 features",
      FIELD(prep)},
     {"no-hvg", .type = COMP_OPTION_BOOL, FIELD(no_hvg), .group = "Preparation", .help = "all features, however many"},
     {.rows = &comp__tabular_kind, .only = "drop drop-missing", .group = "Preparation", FIELD(tabular)},
@@ -59,6 +64,10 @@ static const comp_option table[] = {
      .unset = "100; fewer for less than 1000 samples", .help = "neighbours of the metrics of the paper"},
     {"alpha", 'a', COMP_OPTION_REAL, FIELD(alpha), .metavar = "A", .min = 1e-300, .max = 0.999999, .value = "0.1",
      .group = "Results", .help = "a neighbourhood fails kBET's test when its p is below this"},
+    {"predict", .type = COMP_OPTION_CHOICE, FIELD(predict), .metavar = "HOW", .choices = predict_names,
+     .value = "cells", .group = "Results",
+     .help = "predictions of another condition: cells that vary as measured ones do (comp counterfactual --cells); "
+             "residual: the sample plus its change; decoded: the decoder's own means, which vary little"},
     {"no-umap", .type = COMP_OPTION_BOOL, FIELD(no_umap), .group = "Results", .help = "no maps"},
     {"no-correct", .type = COMP_OPTION_BOOL, FIELD(no_correct), .group = "Results", .help = "no corrected values"},
     {"no-diagnose", .type = COMP_OPTION_BOOL, FIELD(no_diagnose), .group = "Results",

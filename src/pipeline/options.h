@@ -9,15 +9,19 @@
 
 typedef enum comp__data_as { COMP__AS_AUTO, COMP__AS_OMICS, COMP__AS_TABLE } comp__data_as;
 
+typedef enum comp__predict_how { COMP__PREDICT_CELLS, COMP__PREDICT_RESIDUAL, COMP__PREDICT_DECODED } comp__predict_how;
+
 typedef struct comp__run_options {
   const char *input, *output;
   const char *label, *target, *from, *to;
   const char *compare; /* names of methods, commas between */
   bool protect, fresh;
   comp__data_as as;
+  const char *values; /* "auto", or a name of comp_data_kind */
   bool no_hvg;
   size_t k; /* 0: by the number of samples */
   double alpha;
+  comp__predict_how predict;
   bool no_umap, no_correct, no_diagnose;
   const char *figures; /* "svg", "png", "pdf" */
   comp__read_options read;

@@ -6,13 +6,21 @@
 #include "comp/io.h"
 #include "comp/machine.h"
 #include "comp/prep.h"
+#include "core/alloc.h"
 #include "core/context.h"
+#include "core/dataset.h"
 #include "core/error.h"
 #include "pipeline/job.h"
+#include "prep/plan.h"
 
 enum { VARIABLE_GENES = 2000 };
 
 /* ---- What it depends on ---------------------------------------------------------------------------------------- */
+
+/* Whether genes are chosen by condition and label. */
+static bool chooses_by_label(const comp__run_options *o) {
+  return !o->no_hvg && (o->prep.hvg.flavor == COMP_HVG_NONE || o->prep.hvg.flavor == COMP_HVG_AUTO);
+}
 
 /* Everything that the preparation depends on, as one number. */
 static comp_status take_request(comp__job *job) {
@@ -26,7 +34,7 @@ static comp_status take_request(comp__job *job) {
                          job->format,
                          job->table ? "table" : "omics",
                          o->train.condition,
-                         job->table ? o->label : NULL,
+                         job->table || chooses_by_label(o) ? o->label : NULL,
                          job->table ? o->target : NULL,
                          job->keep_known,
                          options};
@@ -140,58 +148,117 @@ static comp_status encode_table(comp__job *job, const comp_options *options) {
 
 /* ---- Measurements ---------------------------------------------------------------------------------------------- */
 
-/* What to do with values that look like this, and why. */
-static comp_status prep_options(comp_options *p, comp__job *job, const comp_data_look *look) {
+/* What the values are, by condition, in the samples that --keep leaves. */
+static comp_status look_at_data(comp_data_look *out, comp__job *job) {
+  comp_status status;
+  comp_groups groups = {0};
+  const comp_dataset *d = job->dataset;
+  bool *kept = NULL;
+  size_t column;
+  COMP__TRY(comp__alloc(&kept, comp_dataset_sample_count(d), sizeof *kept));
+  COMP__TRY(comp__filter_kept(kept, d, &job->o.prep.filter));
+  COMP__TRY(comp_table_require(&column, comp_dataset_obs(d), job->o.train.condition));
+  COMP__TRY(comp_table_groups(&groups, comp_dataset_obs(d), column));
+  for (size_t i = 0; i < groups.rows; i++)
+    if (!kept[i]) groups.codes[i] = -1;
+  COMP__TRY(comp_data_look_by(out, NULL, job->context, comp_dataset_x(d), &groups));
+done:
+  comp__free(kept);
+  comp_groups_release(&groups);
+  return status;
+}
+
+/* The user knows better than a look does (--values). */
+static comp_status override_look(comp_options *p, comp_data_look *look, const char *values) {
+  comp_status status;
+  if (strcmp(values, "auto") == 0) return COMP_OK;
+  COMP__TRY(comp_data_kind_parse(&look->kind, values));
+  if (look->negatives > 0 && look->kind != COMP_DATA_CENTERED)
+    COMP__FAIL(COMP_ERR_DATA, "--values %s: some values are negative (%zu, the lowest %g)", values, look->negatives,
+               look->min);
+  look->common_total = 0.0;
+  look->binary = false;
+  snprintf(look->reason, sizeof look->reason, "values from %g to %g, which --values %s says are so", look->min,
+           look->max, values);
+  COMP__TRY(comp_options_set_bool(p, "force", true));
+done:
+  return status;
+}
+
+/* Genes: those of the user, or the default of many features; all of them stay in raw. */
+static comp_status choose_genes(comp_options *p, comp__job *job, const comp_data_look *look) {
+  const comp__run_options *o = &job->o;
   size_t features = comp_dataset_feature_count(job->dataset);
+  bool given = o->prep.hvg.flavor != COMP_HVG_NONE;
+  bool automatic = given ? o->prep.hvg.flavor == COMP_HVG_AUTO
+                         : !o->no_hvg && look->kind != COMP_DATA_CENTERED && features > VARIABLE_GENES;
   comp_status status = COMP_OK;
-  const char *why = NULL;
-  switch (look->kind) {
-  case COMP_DATA_COUNTS:
-    status = comp_options_set(p, "normalize-total", "median");
-    if (status == COMP_OK) status = comp_options_set_bool(p, "log1p", true);
-    if (status == COMP_OK) status = comp_options_set_bool(p, "keep-counts", true);
-    why = "samples are scaled to the same total, and logarithms taken";
-    break;
-  case COMP_DATA_NORMALIZED:
-    status = comp_options_set_bool(p, "log1p", true);
-    why = "logarithms are taken";
-    break;
-  case COMP_DATA_LOG:
-    why = "taken as they are";
-    break;
-  case COMP_DATA_CENTERED:
-    why = "taken as they are, with all features";
-    break;
-  }
+  char text[32];
+  snprintf(text, sizeof text, "auto:%d", VARIABLE_GENES);
+  if (!given && automatic) COMP__TRY(comp_options_set(p, "hvg", text));
+  if (automatic) COMP__TRY(comp_options_set(p, "condition", o->train.condition));
+  if (automatic && o->label) COMP__TRY(comp_options_set(p, "label", o->label));
+  if (given || automatic) COMP__TRY(comp_options_set_bool(p, "keep-raw", true));
+  if (!given && automatic)
+    comp__info(
+        job->context,
+        "%zu features: the %d that vary most within conditions are kept, and those that differ most between them; "
+        "raw holds all (--no-hvg keeps all)",
+        features, VARIABLE_GENES);
+done:
+  return status;
+}
+
+/* What to do with values that look like this, and why. */
+static comp_status prep_options(comp_options *p, comp__job *job, comp_data_look *look) {
+  comp_status status;
+  const char *why = "";
+  COMP__TRY(override_look(p, look, job->o.values));
+  COMP__TRY(comp__prep_plan(p, &why, look, job->o.train.condition));
   comp__info(job->context, "%s: %s", look->reason, why);
-  if (!comp_options_given(p, "hvg") && !job->o.no_hvg && look->kind != COMP_DATA_CENTERED &&
-      features > VARIABLE_GENES) {
-    char text[32];
-    snprintf(text, sizeof text, "seurat:%d", VARIABLE_GENES);
-    if (status == COMP_OK) status = comp_options_set(p, "hvg", text);
-    comp__info(job->context, "%zu features: the %d most variable ones are kept (--no-hvg keeps all)", features,
-               VARIABLE_GENES);
-  }
-  if (status == COMP_OK && job->keep_known) status = comp_options_add(p, "keep", job->keep_known);
-  return status == COMP_OK ? comp_options_check(p) : status;
+  COMP__TRY(choose_genes(p, job, look));
+  if (job->keep_known) COMP__TRY(comp_options_add(p, "keep", job->keep_known));
+  COMP__TRY(comp_options_check(p));
+done:
+  return status;
 }
 
 /* Where no option does anything, the command that does the same only converts. */
 static void choose_command(comp__plan *plan) {
-  static const char *const names[] = {"normalize-total", "log1p", "hvg", "keep"};
+  static const char *const names[] = {"to-counts", "normalize-total", "log1p", "hvg", "keep"};
   bool nothing = true;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     nothing = nothing && !comp_options_given(plan->options, names[i]);
   if (nothing) snprintf(plan->command, sizeof plan->command, "convert");
 }
 
-/* Results that would replace something of the user's. */
-static void tell_replaced(comp__job *job) {
-  static const char *const names[] = {"X_comp", "X_umap", "X_umap_before", "X_pca"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (comp_dataset_matrix(job->dataset, COMP_SLOT_OBSM, names[i]))
-      comp__info(job->context, "obsm/%s of the input gets a new value in %s/data.h5ad; the input itself stays as it is",
-                 names[i], job->folder);
+/* Whether this run makes a matrix of that name. */
+static bool is_made(comp__job *job, comp_slot slot, const char *name) {
+  char output[512];
+  snprintf(output, sizeof output, "%s/%s", comp_slot_name(slot), name);
+  return comp__steps_make(job, output);
+}
+
+/* Results whose names something of the user's has: an embedding is overwritten, which is said; a layer is kept under
+ * another name. Layers that are set aside move to the end of the list. */
+static comp_status tell_replaced(comp__job *job) {
+  comp_dataset *d = job->dataset;
+  comp_status status = COMP_OK;
+  for (size_t i = 0; i < comp_dataset_matrix_count(d, COMP_SLOT_OBSM); i++) {
+    const char *name = comp_dataset_matrix_name(d, COMP_SLOT_OBSM, i);
+    if (is_made(job, COMP_SLOT_OBSM, name))
+      comp__info(job->context, "obsm/%s of the input is overwritten in %s/data.h5ad; the input itself stays as it is",
+                 name, job->folder);
+  }
+  for (size_t i = 0; i < comp_dataset_matrix_count(d, COMP_SLOT_LAYERS) && status == COMP_OK;) {
+    char name[512];
+    snprintf(name, sizeof name, "%s", comp_dataset_matrix_name(d, COMP_SLOT_LAYERS, i));
+    if (is_made(job, COMP_SLOT_LAYERS, name))
+      status = comp__set_layer_aside(job->context, d, name, NULL);
+    else
+      i++;
+  }
+  return status;
 }
 
 /* 12,345 */
@@ -221,11 +288,11 @@ static comp_status read_measurements(comp__job *job) {
 static comp_status plan_measurements(comp__plan *plan, comp__job *job) {
   comp_data_look look;
   comp_status status = read_measurements(job);
-  if (status == COMP_OK) status = comp_data_look_at(&look, job->context, comp_dataset_x(job->dataset));
+  if (status == COMP_OK) status = look_at_data(&look, job);
   if (status == COMP_OK) status = comp__options_part(&plan->options, job->options, &comp__prep_kind);
   if (status == COMP_OK) status = prep_options(plan->options, job, &look);
+  if (status == COMP_OK) status = tell_replaced(job);
   if (status != COMP_OK) return comp__error_in_data(job, status);
-  tell_replaced(job);
   choose_command(plan);
   return COMP_OK;
 }
@@ -244,7 +311,12 @@ comp_status comp__prepare(comp__job *job, const comp__plan *plan) {
                                   : comp__error_in_data(job, comp_prep(&job->dataset, job->context, plan->options));
   if (status != COMP_OK) return status;
   comp__old_data(job);
-  return comp__save_data(job);
+  status = comp__save_data(job);
+  if (status != COMP_OK) return status;
+  comp_dataset_free(job->dataset->raw); /* the file has it now, and later steps carry it on */
+  job->dataset->raw = NULL;
+  job->saved = true;
+  return COMP_OK;
 }
 
 /* Whether all matrices that steps of the earlier run made are made by this one, too. */
@@ -335,7 +407,7 @@ comp_status comp__prepare_finish(comp__job *job) {
 comp_status comp__save_data(comp__job *job) {
   comp__write_options write = comp__write_defaults();
   comp__path path = comp__path_at_work(job, "data.h5ad");
-  if (job->reused)
+  if (job->reused || job->saved)
     write.carry_from = path.text;
   else if (strcmp(job->format, "h5ad") == 0 && !job->o.read.raw)
     write.carry_from = job->o.input;

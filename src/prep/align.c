@@ -79,6 +79,8 @@ static comp_status widen_dataset(comp_dataset **out, comp_dataset *part, const p
   memset(part->slots, 0, sizeof part->slots);
   d->record = part->record;
   part->record = NULL;
+  d->raw = part->raw;
+  part->raw = NULL;
   *out = d;
   d = NULL;
 done:

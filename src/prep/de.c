@@ -327,7 +327,8 @@ done:
 static comp_status check_data(comp_context *context, const comp_dataset *d) {
   comp_data_look look;
   comp_status status = comp_data_look_at(&look, context, d->x);
-  if (status == COMP_OK && (look.kind == COMP_DATA_COUNTS || look.kind == COMP_DATA_NORMALIZED))
+  bool logged = look.kind == COMP_DATA_LOG || look.negatives > 0 || look.binary;
+  if (status == COMP_OK && !logged)
     comp__warn(context, "X does not look logged (%s): scores depend on library sizes, and fold changes mean nothing",
                look.reason);
   return status;

@@ -205,6 +205,15 @@ done:
   return status;
 }
 
+comp_status comp__filter_kept(bool *out, const comp_dataset *dataset, const comp__filter_options *options) {
+  comp_status status = comp__filter_check(options);
+  masks m = {.rows = out};
+  memset(out, 1, dataset->samples * sizeof *out);
+  for (size_t i = 0; i < options->n_keep && status == COMP_OK; i++)
+    status = keep_samples(&m, dataset, options->keep[i]);
+  return status;
+}
+
 comp_status comp__filter(comp_dataset **dataset, comp_context *context, const comp__filter_options *options) {
   comp_status status;
   comp_dataset *d = *dataset, *left = NULL;

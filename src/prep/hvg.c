@@ -29,6 +29,7 @@ static const flavor flavors[] = {
     [COMP_HVG_SEURAT] = {"seurat", comp__hvg_seurat, false, "dispersions", "dispersions_norm", NULL},
     [COMP_HVG_VST] = {"vst", comp__hvg_vst, true, "variances", "variances_norm", "highly_variable_rank"},
     [COMP_HVG_VARIANCE] = {"variance", comp__hvg_variance, false, "variances", NULL, NULL},
+    [COMP_HVG_AUTO] = {"auto", comp__hvg_auto, false, "variances", "variances_norm", "highly_variable_rank"},
 };
 enum { FLAVORS = sizeof flavors / sizeof flavors[0] };
 
@@ -63,7 +64,7 @@ comp_status comp__hvg_parse(comp__hvg_options *out, const char *text) {
     out->flavor = (comp_hvg_flavor)f;
     return COMP_OK;
   }
-  return comp__error(COMP_ERR_ARGUMENT, "'%s' is not seurat, vst or variance, with :N or without", text);
+  return comp__error(COMP_ERR_ARGUMENT, "'%s' is not seurat, vst, variance or auto, with :N or without", text);
 }
 
 typedef struct ranked {
@@ -104,7 +105,7 @@ void comp__sort_candidates(comp__candidate *candidates, size_t n) {
   qsort(candidates, n, sizeof *candidates, compare_candidates);
 }
 
-static void release_batches(comp__batches *b) {
+void comp__batches_release(comp__batches *b) {
   comp__free(b->samples);
   comp__free(b->rows);
   *b = (comp__batches){0};
@@ -126,7 +127,7 @@ done:
   return status;
 }
 
-static comp_status find_batches(comp__batches *out, comp_context *context, const comp_dataset *d, const char *column) {
+comp_status comp__batches_find(comp__batches *out, comp_context *context, const comp_dataset *d, const char *column) {
   comp_status status;
   comp_groups groups = {0};
   if (!column) {
@@ -161,7 +162,7 @@ static comp_status check_data(comp_context *context, const comp_dataset *d, cons
   comp_status status = comp_data_look_at(&look, context, d->x);
   if (status != COMP_OK || o->force) return status;
   const char *name = flavors[o->flavor].name;
-  if (flavors[o->flavor].wants_counts && look.kind != COMP_DATA_COUNTS)
+  if (flavors[o->flavor].wants_counts && look.kind != COMP_DATA_COUNTS && look.kind != COMP_DATA_ESTIMATED)
     return comp__error(COMP_ERR_DATA,
                        "variable genes: flavor %s needs counts, and X does not look like it (%s); --force does "
                        "it nevertheless",
@@ -170,6 +171,9 @@ static comp_status check_data(comp_context *context, const comp_dataset *d, cons
     return comp__error(COMP_ERR_DATA,
                        "variable genes: flavor %s needs log data, and X does not look like it (%s); use normalize "
                        "and log1p first, or force to do it nevertheless",
+                       name, look.reason);
+  if (o->flavor == COMP_HVG_AUTO && look.negatives > 0)
+    return comp__error(COMP_ERR_DATA, "variable genes: flavor %s needs counts, normalised values or logarithms (%s)",
                        name, look.reason);
   if (o->flavor == COMP_HVG_VARIANCE && look.kind == COMP_DATA_COUNTS)
     comp__warn(context,
@@ -222,23 +226,33 @@ comp_status comp__hvg_run(comp_context *context, comp_dataset *dataset, const co
   comp__batches batches = {0};
   comp__hvg h = {0};
   COMP__TRY(check_data(context, dataset, options));
-  COMP__TRY(find_batches(&batches, context, dataset, options->batch));
+  const char *by = options->flavor == COMP_HVG_AUTO && !options->batch ? options->condition : options->batch;
+  COMP__TRY(comp__batches_find(&batches, context, dataset, by));
   COMP__TRY(init(&h, dataset->features, f));
   COMP__TRY(f->run(&h, context, dataset, &batches, options));
-  COMP__TRY(write_columns(dataset->var, &h, f, options->batch));
+  COMP__TRY(write_columns(dataset->var, &h, f, by));
   size_t chosen = 0;
   for (size_t j = 0; j < h.genes; j++) chosen += h.chosen[j];
   if (chosen == 0) COMP__FAIL(COMP_ERR_DATA, "variable genes: no gene varies at all");
   if (chosen < options->n)
     comp__warn(context, "variable genes: %zu genes were asked for, but only %zu vary", options->n, chosen);
-  comp__info(context, "chose %zu of %zu genes (%s)", chosen, h.genes, f->name);
+  bool more = options->flavor == COMP_HVG_AUTO && options->condition; /* the message comes with what is added */
+  if (!more) comp__info(context, "chose %zu of %zu genes (%s)", chosen, h.genes, f->name);
 done:
   release(&h);
-  release_batches(&batches);
+  comp__batches_release(&batches);
   return status;
 }
 
-comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context) {
+/* Makes the raw part of `left` of what is no longer needed. */
+static void keep_raw(comp_dataset *left, comp_dataset *d) {
+  for (int slot = 0; slot < 2; slot++)
+    while (d->slots[slot].count > 0) comp_dataset_remove_matrix(d, (comp_slot)slot, d->slots[slot].entries[0].name);
+  comp_dataset_free(left->raw);
+  left->raw = d;
+}
+
+comp_status comp__hvg_subset(comp_dataset **dataset, comp_context *context, bool raw) {
   comp_status status;
   comp_dataset *d = *dataset, *left = NULL;
   size_t *cols = NULL, c, n = 0;
@@ -250,11 +264,18 @@ comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context) {
     if (comp_table_bool(d->var, c, j) == 1) cols[n++] = j;
   if (n == 0) COMP__FAIL(COMP_ERR_DATA, "no gene is marked as highly variable");
   COMP__TRY(comp_dataset_select(&left, context, d, NULL, 0, cols, n));
-  comp_dataset_free(d);
+  if (raw && n < d->features)
+    keep_raw(left, d);
+  else
+    comp_dataset_free(d);
   *dataset = left;
 done:
   comp__free(cols);
   return status;
+}
+
+comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context) {
+  return comp__hvg_subset(dataset, context, false);
 }
 
 comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_options *options) {

@@ -17,9 +17,13 @@
 #include "prep/loess.h"
 #include "prep/options.h"
 
-/* Standard deviations expected by the mean; 0 for genes that are constant. */
+static bool takes_part(const bool *use, double variance, size_t gene) {
+  return variance > 0.0 && (!use || use[gene]);
+}
+
+/* Standard deviations expected by the mean; 0 for genes that are constant or have no part in it. */
 static comp_status expected_deviations(double *sd, const double *mean, const double *variance, size_t genes,
-                                       double span) {
+                                       const bool *use, double span) {
   comp_status status;
   double *x = NULL, *y = NULL, *fitted = NULL;
   size_t n = 0;
@@ -27,13 +31,14 @@ static comp_status expected_deviations(double *sd, const double *mean, const dou
   COMP__TRY(comp__alloc(&y, genes, sizeof *y));
   COMP__TRY(comp__alloc(&fitted, genes, sizeof *fitted));
   for (size_t j = 0; j < genes; j++) {
-    if (!(variance[j] > 0.0)) continue;
+    if (!takes_part(use, variance[j], j)) continue;
     if (!(mean[j] > 0.0))
       COMP__FAIL(COMP_ERR_DATA, "hvg: flavor vst needs counts, and a gene has the mean %g", mean[j]);
     x[n] = log10(mean[j]);
     y[n++] = log10(variance[j]);
   }
   status = comp__loess(fitted, x, y, n, span);
+  if (status == COMP_ERR_DATA && use) status = comp__trend_in_bins(fitted, x, y, n);
   if (status != COMP_OK) {
     status = comp__error_context(status,
                                  "hvg: flavor vst, %zu genes that vary; leave out genes seen in few samples, or "
@@ -42,7 +47,7 @@ static comp_status expected_deviations(double *sd, const double *mean, const dou
     goto done;
   }
   n = 0;
-  for (size_t j = 0; j < genes; j++) sd[j] = variance[j] > 0.0 ? sqrt(pow(10.0, fitted[n++])) : 0.0;
+  for (size_t j = 0; j < genes; j++) sd[j] = takes_part(use, variance[j], j) ? sqrt(pow(10.0, fitted[n++])) : 0.0;
 done:
   comp__free(x);
   comp__free(y);
@@ -53,10 +58,15 @@ done:
 typedef struct standard {
   const double *mean, *sd;
   double largest;
+  comp__transform_fn undo;
 } standard;
 
+static double linear(const standard *s, double value) {
+  return s->undo ? s->undo(value) : value;
+}
+
 static bool is_clipped(const standard *s, double value, size_t gene) {
-  return s->sd[gene] > 0.0 && (value - s->mean[gene]) / s->sd[gene] > s->largest;
+  return s->sd[gene] > 0.0 && (linear(s, value) - s->mean[gene]) / s->sd[gene] > s->largest;
 }
 
 static double term_clipped(const void *arg, double value, size_t gene) {
@@ -64,11 +74,11 @@ static double term_clipped(const void *arg, double value, size_t gene) {
 }
 
 static double term_value(const void *arg, double value, size_t gene) {
-  return is_clipped(arg, value, gene) ? 0.0 : value;
+  return is_clipped(arg, value, gene) ? 0.0 : linear(arg, value);
 }
 
 static double term_square(const void *arg, double value, size_t gene) {
-  return is_clipped(arg, value, gene) ? 0.0 : value * value;
+  return is_clipped(arg, value, gene) ? 0.0 : linear(arg, value) * linear(arg, value);
 }
 
 /* Room for one batch, [genes] each. */
@@ -88,13 +98,14 @@ static comp_status scores_init(scores *s, size_t genes) {
 /* The variance of clipped standardised counts, for one batch. Sums are of counts and of their squares, whole numbers
  * and so exact: genes with the same counts in other samples tie exactly, as they do in Seurat, and then keep their
  * order. */
-static comp_status score_batch(scores *s, comp_context *context, comp__samples samples, double span) {
+static comp_status score_batch(scores *s, comp_context *context, comp__samples samples, const comp__hvg *how,
+                               double span) {
   comp_status status;
   size_t genes = samples.matrix->cols;
   double n = (double)samples.n;
-  standard by = {s->mean, s->sd, sqrt(n)};
-  COMP__TRY(comp__feature_moments(s->mean, s->variance, NULL, context, samples, NULL));
-  COMP__TRY(expected_deviations(s->sd, s->mean, s->variance, genes, span));
+  standard by = {s->mean, s->sd, sqrt(n), how->undo};
+  COMP__TRY(comp__feature_moments(s->mean, s->variance, NULL, context, samples, how->undo));
+  COMP__TRY(expected_deviations(s->sd, s->mean, s->variance, genes, how->use, span));
   COMP__TRY(comp__feature_sums(s->clipped, context, samples, term_clipped, &by));
   COMP__TRY(comp__feature_sums(s->sum, context, samples, term_value, &by));
   COMP__TRY(comp__feature_sums(s->squares, context, samples, term_square, &by));
@@ -162,12 +173,14 @@ comp_status comp__hvg_vst(comp__hvg *out, comp_context *context, const comp_data
   COMP__TRY(comp__alloc(&ranks, n_ranks, sizeof *ranks));
   for (size_t b = 0; b < n_batches; b++) {
     COMP__TRY(comp__check_interrupt(context));
-    COMP__TRY(score_batch(&s, context, batches->samples[b], options->span));
+    COMP__TRY(score_batch(&s, context, batches->samples[b], out, options->span));
+    for (size_t j = 0; j < genes && out->use; j++)
+      if (!out->use[j]) s.mean[j] = 0.0; /* as if it was not seen */
     COMP__TRY(rank_batch(ranks + b, n_batches, s.norm, s.mean, genes, options->n, order));
     for (size_t j = 0; j < genes; j++) out->norm[j] += s.norm[j] / (double)n_batches;
   }
   comp__samples all = {dataset->x, NULL, dataset->samples};
-  COMP__TRY(comp__feature_moments(out->mean, out->spread, NULL, context, all, NULL));
+  COMP__TRY(comp__feature_moments(out->mean, out->spread, NULL, context, all, out->undo));
   COMP__TRY(merge(out, dataset, ranks, n_batches, options->n));
 done:
   comp__free(s.room);

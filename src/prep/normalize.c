@@ -66,17 +66,24 @@ static void scale_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-/* Counts can be normalised. What is below 0 never can: a total of differences means nothing. */
+/* Counts can be normalised, with fractions or without, and whatever factor a sample has; shares of a total of 1, too.
+ * What is below 0 never can: a total of differences means nothing. */
+static bool can_normalize(const comp_data_look *look) {
+  bool shares = look->kind == COMP_DATA_NORMALIZED && look->common_total > 0.0 && look->common_total < 100.0;
+  return look->kind == COMP_DATA_COUNTS || look->kind == COMP_DATA_ESTIMATED || look->kind == COMP_DATA_SCALED ||
+         shares;
+}
+
 static comp_status check_counts(comp_context *context, const comp_dataset *dataset, bool force) {
   comp_data_look look;
   comp_status status = comp_data_look_at(&look, context, dataset->x);
   if (status != COMP_OK) return status;
-  if (look.kind == COMP_DATA_CENTERED)
+  if (look.negatives > 0)
     return comp__error(COMP_ERR_DATA, "cannot normalise totals: X is not counts (%s)", look.reason);
-  if (force) return COMP_OK;
+  if (force || comp__record_last_is(dataset, "to_counts")) return COMP_OK;
   if (comp__record_has(dataset, "normalize_total"))
     return comp__error(COMP_ERR_DATA, "X has been normalised already, as its record says; --force does it again");
-  if (look.kind != COMP_DATA_COUNTS)
+  if (!can_normalize(&look))
     return comp__error(COMP_ERR_DATA,
                        "cannot normalise totals: X does not look like counts (%s); --force does it nevertheless",
                        look.reason);
@@ -117,7 +124,7 @@ static comp_status check_not_logged(comp_context *context, const comp_dataset *d
     return comp__error(COMP_ERR_DATA, "X has been logged already, as its record says; --force does it again");
   /* Counts normalised to a small total look like logs: what we normalised ourselves is known not to be. */
   bool ours = comp__record_has(dataset, "normalize_total");
-  if (look.kind == COMP_DATA_CENTERED || (look.kind == COMP_DATA_LOG && !ours))
+  if (look.negatives > 0 || (look.kind == COMP_DATA_LOG && !ours))
     return comp__error(COMP_ERR_DATA, "X looks logged already (%s); --force logs it nevertheless", look.reason);
   return COMP_OK;
 }

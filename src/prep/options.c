@@ -30,6 +30,10 @@ static comp_status store_hvg(void *values, const char *text) {
 static const comp_option prep_rows[] = {
     {"force", .type = COMP_OPTION_BOOL, FIELD(force),
      .help = "normalise, log or choose genes even when the data does not look right for it"},
+    {"condition", .type = COMP_OPTION_TEXT, FIELD(condition), .metavar = "COL",
+     .help = "the column of the conditions: --to-counts looks at each by itself, and --hvg auto compares them"},
+    {"label", .type = COMP_OPTION_TEXT, FIELD(label), .metavar = "COL",
+     .help = "the column of cell types or the like: --hvg auto also compares conditions within each of them"},
     {"keep", .type = COMP_OPTION_TEXTS, LIST(filter.keep, filter.n_keep), .metavar = "COL=VALUE", .group = "Filters",
      .help = "keep only samples whose column COL has this value, or one of several: COL=A,B"},
     {"drop-genes", .type = COMP_OPTION_TEXTS, LIST(filter.drop_genes, filter.n_drop_genes), .metavar = "REGEX",
@@ -44,6 +48,8 @@ static const comp_option prep_rows[] = {
      .value = "0", .max = 1e30, .help = "drop samples with a smaller total"},
     {"min-cell-genes", .type = COMP_OPTION_INT, FIELD(filter.min_cell_genes), .metavar = "N", .group = "Filters",
      .value = "0", .max = 1e15, .help = "drop samples with fewer genes that are not 0"},
+    {"to-counts", .type = COMP_OPTION_BOOL, FIELD(to_counts), .group = "Counts",
+     .help = "first undo logarithms and factors of samples, where they can be known, so that X is counts again"},
     {"normalize-total", .type = COMP_OPTION_TEXT, .store = store_total, .metavar = "median|N", .group = "Counts",
      .help = "scale every sample to the same total: the median of the totals, or a number"},
     {"log1p", .type = COMP_OPTION_BOOL, FIELD(log1p), .group = "Counts", .help = "take log(1 + x)"},
@@ -51,7 +57,7 @@ static const comp_option prep_rows[] = {
      .help = "keep the counts in layers/counts"},
     {"hvg", .type = COMP_OPTION_TEXT, .store = store_hvg, .metavar = "FLAVOR[:N]", .group = "Counts",
      .help = "leave the N (2000) most variable genes: seurat (as scanpy, on log data), vst (as Seurat v3, on counts), "
-             "variance (on log data)"},
+             "variance (on log data), auto (vst in each condition, and genes that differ between conditions)"},
     {"hvg-batch", .type = COMP_OPTION_TEXT, FIELD(hvg.batch), .metavar = "COL", .group = "Counts",
      .help = "choose them in each batch and merge: by number of batches and rank; variance: N of each, all of them"},
     {"hvg-bins", .type = COMP_OPTION_INT, FIELD(hvg.bins), .metavar = "N", .group = "Counts", .value = "20", .min = 1,
@@ -60,14 +66,24 @@ static const comp_option prep_rows[] = {
      .min = 1e-6, .max = 1, .help = "vst: share of the genes in a loess neighbourhood"},
     {"all-genes", .type = COMP_OPTION_BOOL, FIELD(keep_all_genes), .group = "Counts",
      .help = "mark the variable genes in var, but leave the others in"},
+    {"keep-raw", .type = COMP_OPTION_BOOL, FIELD(keep_raw), .group = "Counts",
+     .help = "keep all genes in raw when variable genes are chosen"},
     {0},
 };
 #undef FIELD
 #undef LIST
 
 static comp_status finish_prep(void *out, const comp_options *options) {
-  const comp__prep_options *o = out;
+  comp__prep_options *o = out;
+  bool automatic = o->hvg.flavor == COMP_HVG_AUTO;
+  o->hvg.condition = o->condition;
+  o->hvg.label = o->label;
+  if (options && o->condition && !automatic && !o->to_counts)
+    return comp__error(COMP_ERR_ARGUMENT, "condition: it goes with to-counts or with hvg auto");
+  if (options && o->label && !(automatic && o->condition))
+    return comp__error(COMP_ERR_ARGUMENT, "label: it goes with hvg auto and a condition");
   if (!options || o->hvg.flavor != COMP_HVG_NONE) return COMP_OK;
+  if (o->keep_raw) return comp__error(COMP_ERR_ARGUMENT, "keep-raw: it needs hvg");
   if (o->hvg.batch) return comp__error(COMP_ERR_ARGUMENT, "hvg-batch: it needs hvg");
   return o->keep_all_genes ? comp__error(COMP_ERR_ARGUMENT, "all-genes: it needs hvg") : COMP_OK;
 }

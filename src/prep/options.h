@@ -19,28 +19,34 @@ typedef struct comp__filter_options {
 
 typedef enum comp_hvg_flavor {
   COMP_HVG_NONE,
-  COMP_HVG_SEURAT,  /* scanpy's flavor "seurat", on log data: normalised dispersion within bins of the mean */
-  COMP_HVG_VST,     /* Seurat v3, on counts: variance of standardised counts, expected variance by loess */
-  COMP_HVG_VARIANCE /* the variance; with a batch column the union of each batch's best */
+  COMP_HVG_SEURAT,   /* scanpy's flavor "seurat", on log data: normalised dispersion within bins of the mean */
+  COMP_HVG_VST,      /* Seurat v3, on counts: variance of standardised counts, expected variance by loess */
+  COMP_HVG_VARIANCE, /* the variance; with a batch column the union of each batch's best */
+  COMP_HVG_AUTO      /* genes seen in enough samples: vst in each condition, and those that differ between conditions */
 } comp_hvg_flavor;
 
 typedef struct comp__hvg_options {
   comp_hvg_flavor flavor;
-  size_t n;          /* how many genes; COMP_HVG_VARIANCE: from each batch */
-  const char *batch; /* obs column: choose in each batch and merge; NULL: all samples together */
-  size_t bins;       /* COMP_HVG_SEURAT: bins of the mean */
-  double span;       /* COMP_HVG_VST: share of the genes in a loess neighbourhood */
-  bool force;        /* also on data that does not look right for the flavor */
+  size_t n;              /* how many genes; COMP_HVG_VARIANCE: from each batch */
+  const char *batch;     /* obs column: choose in each batch and merge; NULL: all samples together */
+  const char *condition; /* COMP_HVG_AUTO: obs column whose values are compared; NULL: none are */
+  const char *label;     /* COMP_HVG_AUTO: obs column within whose values they are compared, too; NULL: none */
+  size_t bins;           /* COMP_HVG_SEURAT: bins of the mean */
+  double span;           /* COMP_HVG_VST: share of the genes in a loess neighbourhood */
+  bool force;            /* also on data that does not look right for the flavor */
 } comp__hvg_options;
 
 typedef struct comp__prep_options {
   comp__filter_options filter;
+  const char *condition, *label; /* obs columns; NULL: none */
+  bool to_counts;                /* undo logarithms and factors of samples first */
   bool normalize;
   double target_sum; /* 0: the median of the totals */
   bool log1p;
   comp__hvg_options hvg;
   bool keep_all_genes; /* mark the variable genes, but leave the others in */
   bool keep_counts;    /* keep the counts of the genes that are left in layers/counts */
+  bool keep_raw;       /* keep all genes in raw when variable ones are chosen */
   bool force;          /* do as told, whatever the data looks like */
 } comp__prep_options;
 
@@ -89,8 +95,23 @@ comp_status comp__tabular_check(const comp__tabular_options *options);
 /* Reads "seurat", "vst:3000", "variance:N", "none" into flavor and n; the rest of `out` is left as it is. */
 comp_status comp__hvg_parse(comp__hvg_options *out, const char *text);
 
-/* "none", "seurat", "vst", "variance". */
+/* "none", "seurat", "vst", "variance", "auto". */
 const char *comp__hvg_flavor_name(comp_hvg_flavor flavor);
+
+/* Which samples `keep` leaves, [samples]. */
+comp_status comp__filter_kept(bool *out, const comp_dataset *dataset, const comp__filter_options *options);
+
+/* COMP_HVG_AUTO's second part, on log data: adds the genes that differ between conditions to those marked in var. */
+comp_status comp__hvg_differ(comp_context *context, comp_dataset *dataset, const comp__hvg_options *options);
+
+/* comp_hvg_subset(); with `raw`, all genes stay in the raw part of the data set. */
+comp_status comp__hvg_subset(comp_dataset **dataset, comp_context *context, bool raw);
+
+/* The rule for a layer of the user's whose name comp is about to write: it is kept as NAME_input, with a warning.
+ * Nothing happens when there is none, or when it equals `same` (may be NULL). */
+enum { COMP_LAYER_ASIDE_SIZE = 320 };
+comp_status comp__set_layer_aside(comp_context *context, comp_dataset *dataset, const char *name,
+                                  const comp_matrix *same);
 
 /* As the public functions, with plain options. */
 comp_status comp__filter(comp_dataset **dataset, comp_context *context, const comp__filter_options *options);

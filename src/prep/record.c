@@ -46,9 +46,31 @@ json_t *comp__record_find(const json_t *record, const char *name) {
   return NULL;
 }
 
+/* What was undone is as if it had not been done. */
 bool comp__record_has(const comp_dataset *dataset, const char *step) {
-  json_t *record = dataset->record ? json_loads(dataset->record, 0, NULL) : NULL;
-  bool found = record && comp__record_find(record, step);
+  json_t *record = dataset->record ? json_loads(dataset->record, 0, NULL) : NULL, *item;
+  bool found = false;
+  size_t i;
+  json_array_foreach(comp__record_steps(record), i, item) {
+    const char *name = json_string_value(json_object_get(item, "step"));
+    if (name && strcmp(name, "to_counts") == 0) found = false;
+    if (name && strcmp(name, step) == 0) found = true;
+  }
+  json_decref(record);
+  return found;
+}
+
+bool comp__record_last_is(const comp_dataset *dataset, const char *step) {
+  static const char *const scaling[] = {"to_counts", "normalize_total", "log1p"};
+  json_t *record = dataset->record ? json_loads(dataset->record, 0, NULL) : NULL, *item;
+  const char *last = NULL;
+  size_t i;
+  json_array_foreach(comp__record_steps(record), i, item) {
+    const char *name = json_string_value(json_object_get(item, "step"));
+    for (size_t k = 0; name && k < sizeof scaling / sizeof *scaling; k++)
+      if (strcmp(name, scaling[k]) == 0) last = name;
+  }
+  bool found = last && strcmp(last, step) == 0;
   json_decref(record);
   return found;
 }

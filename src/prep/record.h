@@ -7,6 +7,7 @@
  *
  *   filter           keep, drop_genes, drop_empty_genes, min_gene_counts, min_gene_cells, min_cell_counts, and
  *                    min_cell_genes
+ *   to_counts        condition (column by which the samples were looked at; null: none)
  *   normalize_total  target_sum (the number that was used)
  *   log1p
  *   hvg              flavor, n, batch, bins, span
@@ -34,8 +35,12 @@ json_t *comp__record_steps(const json_t *record);
 /* The last step of that name, borrowed; NULL when there is none. */
 json_t *comp__record_find(const json_t *record, const char *step);
 
-/* Whether the data set's own record holds such a step. */
+/* Whether the data set's own record holds such a step, after the last step to_counts, which undoes others. */
 bool comp__record_has(const comp_dataset *dataset, const char *step);
+
+/* Whether the last step of the data set's own record that changed the scale of X (to_counts, normalize_total, log1p) is
+ * that one. */
+bool comp__record_last_is(const comp_dataset *dataset, const char *step);
 
 /* The names of all features as a JSON list; NULL when out of memory. */
 json_t *comp__record_features(const comp_dataset *dataset);

@@ -227,6 +227,23 @@ double comp__text_lines(comp__canvas *canvas, double x, double y, double size, c
   return y;
 }
 
+/* ---- Dense points ---------------------------------------------------------------------------------------------- */
+
+void comp__raster_begin(comp__raster *out, const comp__canvas *canvas, double x, double y, double width,
+                        double height) {
+  double scale = canvas->dpi / 72;
+  *out = (comp__raster){.canvas = {.pen = canvas->pen, .font = canvas->font, .dpi = canvas->dpi},
+                        .x = floor(x * scale) / scale,
+                        .y = floor(y * scale) / scale,
+                        .scale = scale};
+  out->canvas.sheet = canvas->pen->image_new((int)ceil(width * scale) + 2, (int)ceil(height * scale) + 2, scale);
+}
+
+void comp__raster_end(comp__raster *raster, comp__canvas *canvas) {
+  canvas->pen->place(canvas->sheet, raster->canvas.sheet, raster->x, raster->y, raster->scale);
+  comp__canvas_release(&raster->canvas);
+}
+
 /* ---- Axes ------------------------------------------------------------------------------------------------------ */
 
 double comp__frame_x(const comp__frame *frame, double value) {

@@ -63,6 +63,22 @@ void comp__text_wrap(comp__lines *out, comp__canvas *canvas, double size, comp__
 double comp__text_lines(comp__canvas *canvas, double x, double y, double size, comp__weight weight, double anchor,
                         const comp__lines *lines);
 
+/* ---- Dense points ---- */
+
+/* From so many points on, a vector file holds them as an image: it would be slow to open, and large. */
+enum { COMP__MANY_POINTS = 3000 };
+
+/* An image in place of a part of a sheet: what is drawn on `canvas` with its place less (x, y). */
+typedef struct comp__raster {
+  comp__canvas canvas;
+  double x, y, scale;
+} comp__raster;
+
+/* An image over the rectangle, aligned to its pixels, with the dots an inch of the sheet. It should be ended via
+ * comp__raster_end(), which places it on the sheet. */
+void comp__raster_begin(comp__raster *out, const comp__canvas *canvas, double x, double y, double width, double height);
+void comp__raster_end(comp__raster *raster, comp__canvas *canvas);
+
 /* ---- Axes ---- */
 
 /* A rectangle with the range of values that it shows. */

@@ -36,6 +36,23 @@ done:
   return status;
 }
 
+/* What the classifiers that were tried are called in a sentence, by their names. */
+static comp_status put_names(json_t *object, json_t *predict) {
+  json_t *names = json_object(), *entry, *tried;
+  comp_status status = COMP_OK;
+  size_t i, k;
+  json_array_foreach(predict, i, entry) {
+    json_array_foreach(json_object_get(entry, "classifiers"), k, tried) {
+      const char *name = comp__member_text(tried, "classifier");
+      COMP__TRY(comp__put(names, name, comp__json_text(comp__classifier_words(name))));
+    }
+  }
+  COMP__TRY(comp__put(object, "names", json_incref(names)));
+done:
+  json_decref(names);
+  return status;
+}
+
 comp_status comp__gather_classifiers(json_t **out, const comp__subject *s) {
   json_t *object = json_object(), *guesses = json_array(), *fairness = s->scores.fairness, *entry;
   comp_status status = COMP_OK;
@@ -53,6 +70,7 @@ comp_status comp__gather_classifiers(json_t **out, const comp__subject *s) {
   }
   COMP__TRY(comp__put(object, "predict", json_incref(s->scores.predict)));
   COMP__TRY(comp__put(object, "fairness", fairness ? json_incref(fairness) : json_array()));
+  COMP__TRY(put_names(object, s->scores.predict));
   COMP__TRY(comp__put(object, "guesses", json_incref(guesses)));
   *out = json_incref(object);
 done:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comp/verdict.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -28,7 +29,8 @@ static comp_status put_packed(json_t *object, const char *key, const void *data,
 /* ---- Maps ------------------------------------------------------------------------------------------------------ */
 
 /* Two columns of 16 bits, x of all samples and then y, both over the larger range, so that shapes stay. */
-static comp_status gather_map(json_t *list, const comp__subject *s, const char *name, const char *title) {
+static comp_status gather_map(json_t *list, const comp__subject *s, const char *name, const char *role,
+                              const char *title) {
   const comp_matrix *map;
   uint16_t *places = NULL;
   json_t *object = json_object();
@@ -46,6 +48,7 @@ static comp_status gather_map(json_t *list, const comp__subject *s, const char *
       places[d * s->n_rows + i] = (uint16_t)lround(65535 * fmin(1, fmax(0, centred)));
     }
   COMP__TRY(comp__put(object, "key", comp__json_text(name)));
+  COMP__TRY(comp__put(object, "role", comp__json_text(role)));
   COMP__TRY(comp__put(object, "title", comp__json_text(title)));
   COMP__TRY(put_packed(object, "data", places, 2 * s->n_rows * sizeof *places));
   COMP__TRY(comp__append(list, json_incref(object)));
@@ -62,14 +65,18 @@ static bool same(const char *a, const char *b) {
 comp_status comp__gather_maps(json_t **out, const comp__subject *s) {
   json_t *list = json_array();
   comp_status status = COMP_OK;
-  if (s->before) COMP__TRY(gather_map(list, s, s->before, "Before"));
-  if (s->after) COMP__TRY(gather_map(list, s, s->after, s->before ? "After" : s->after));
+  if (s->before) COMP__TRY(gather_map(list, s, s->before, "before", "before"));
+  if (s->after)
+    COMP__TRY(gather_map(list, s, s->after, "after",
+                         !s->before ? s->after
+                         : s->kind  ? comp_embedding_title("X_comp", s->kind)
+                                    : "after"));
   for (size_t i = 0; i < comp_dataset_matrix_count(s->dataset, COMP_SLOT_OBSM) && json_array_size(list) < MAX_MAPS;
        i++) {
     const char *name = comp_dataset_matrix_name(s->dataset, COMP_SLOT_OBSM, i);
     const comp_matrix *map;
     if (same(name, s->before) || same(name, s->after)) continue;
-    if (comp__embedding_require(&map, s->dataset, name) == COMP_OK) COMP__TRY(gather_map(list, s, name, name));
+    if (comp__embedding_require(&map, s->dataset, name) == COMP_OK) COMP__TRY(gather_map(list, s, name, NULL, name));
   }
   *out = json_incref(list);
 done:
@@ -100,17 +107,29 @@ static comp_status gather_numbers(json_t *object, const comp__subject *s, size_t
   return status;
 }
 
-static comp_status gather_levels(json_t *object, const comp__subject *s, const comp_groups *groups, uint16_t *values) {
-  json_t *levels = json_array(), *counts = json_array(), *colors = json_array();
+static comp_status put_palette(json_t *object, const char *key, size_t n, comp__ground ground) {
   comp__color *palette = NULL;
+  json_t *colors = json_array();
   comp_status status;
-  COMP__TRY(comp__palette(&palette, groups->n_levels));
-  for (size_t l = 0; l < groups->n_levels; l++) {
+  COMP__TRY(comp__palette(&palette, n, ground));
+  for (size_t l = 0; l < n; l++) {
     char color[8];
     snprintf(color, sizeof color, "#%06x", palette[l] & 0xFFFFFFu);
+    COMP__TRY(comp__append(colors, json_string(color)));
+  }
+  COMP__TRY(comp__put(object, key, json_incref(colors)));
+done:
+  json_decref(colors);
+  comp__free(palette);
+  return status;
+}
+
+static comp_status gather_levels(json_t *object, const comp__subject *s, const comp_groups *groups, uint16_t *values) {
+  json_t *levels = json_array(), *counts = json_array();
+  comp_status status;
+  for (size_t l = 0; l < groups->n_levels; l++) {
     COMP__TRY(comp__append(levels, comp__json_text(groups->levels[l])));
     COMP__TRY(comp__append(counts, json_integer((json_int_t)groups->counts[l])));
-    COMP__TRY(comp__append(colors, json_string(color)));
   }
   for (size_t i = 0; i < s->n_rows; i++) {
     int32_t code = groups->codes[s->rows[i]];
@@ -119,12 +138,11 @@ static comp_status gather_levels(json_t *object, const comp__subject *s, const c
   COMP__TRY(comp__put(object, "kind", json_string("categorical")));
   COMP__TRY(comp__put(object, "levels", json_incref(levels)));
   COMP__TRY(comp__put(object, "counts", json_incref(counts)));
-  COMP__TRY(comp__put(object, "colors", json_incref(colors)));
+  COMP__TRY(put_palette(object, "colors", groups->n_levels, COMP__ON_LIGHT));
+  COMP__TRY(put_palette(object, "dark", groups->n_levels, COMP__ON_DARK));
 done:
   json_decref(levels);
   json_decref(counts);
-  json_decref(colors);
-  comp__free(palette);
   return status;
 }
 
@@ -195,10 +213,11 @@ static comp_status gather_error(json_t *list, const comp__subject *s, const comp
     values[i] = isfinite(errors[i]) ? (uint16_t)lround(65534 * (max > 0 ? errors[i] / max : 0)) : MISSING;
   snprintf(name, sizeof name, "prediction error: %.200s \u2192 %.200s", effects->source, effects->target);
   COMP__TRY(comp__put(object, "name", comp__json_text(name)));
-  snprintf(note, sizeof note,
-           "Distance (root mean square over %ss) of a sample's counterfactual from the mean of the real samples of its "
-           "label under that condition. Single samples differ from their mean too, so it is never 0.",
-           s->noun);
+  snprintf(
+      note, sizeof note,
+      "Distance (root mean square over %ss) of a sample's prediction from the mean of the real samples of its label "
+      "in that condition. Single samples differ from their mean, too, so it is never 0.",
+      s->noun);
   COMP__TRY(comp__put(object, "note", json_string(note)));
   COMP__TRY(comp__put(object, "kind", json_string("number")));
   COMP__TRY(comp__put(object, "min", json_real(0)));

@@ -96,6 +96,12 @@ static void judge(comp__effect *e, size_t genes) {
   e->mse_none = squared_error(e->source, e->target, e->de, e->n_de);
 }
 
+static comp_status keep_values(double **out, const double *values, size_t n) {
+  comp_status status = comp__alloc(out, n, sizeof **out);
+  if (status == COMP_OK) memcpy(*out, values, n * sizeof **out);
+  return status;
+}
+
 static comp_status find_de(comp__effects *out, comp_context *context, const comp__effects_options *options) {
   comp__de_options de_options = comp__de_defaults();
   de_options.groupby = options->condition;
@@ -112,6 +118,8 @@ static comp_status find_de(comp__effects *out, comp_context *context, const comp
       e->n_de = options->n_de < out->genes ? options->n_de : out->genes;
       status = comp__alloc(&e->de, e->n_de, sizeof *e->de);
       if (status == COMP_OK) memcpy(e->de, comp_de_order(de, l), e->n_de * sizeof *e->de);
+      if (status == COMP_OK) status = keep_values(&e->z, comp_de_scores(de, l), out->genes);
+      if (status == COMP_OK) status = keep_values(&e->p, comp_de_pvals_adj(de, l), out->genes);
     }
   comp_de_free(de);
   return status;
@@ -258,6 +266,8 @@ void comp__effects_release(comp__effects *effects) {
     comp__free(e->target);
     comp__free(e->predicted);
     comp__free(e->de);
+    comp__free(e->z);
+    comp__free(e->p);
   }
   for (size_t l = 0; l < effects->n_names; l++) comp__free(effects->label_names[l]);
   comp__free(effects->label_names);

@@ -14,8 +14,9 @@ typedef struct comp__effect {
   const char *label;
   size_t n_source, n_target;
   double *source, *target, *predicted;
-  size_t *de; /* the genes that differ most, the highest score first */
+  size_t *de; /* the top DE genes, the highest score first */
   size_t n_de;
+  double *z, *p;          /* of the Wilcoxon test, target against source: score, and adjusted p */
   double r_all, r_de;     /* Pearson's r of predicted and target means; NaN when there is none */
   double r_change;        /* of predicted - source and target - source */
   double r_change_de;     /* the same over the DE genes */

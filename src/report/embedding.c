@@ -41,8 +41,8 @@ static bool is_before_of(const char *before, const char *name) {
 
 const char *comp__embedding_title(const char *const *names, size_t n_names, size_t index) {
   for (size_t i = 0; i < n_names; i++) {
-    if (is_before_of(names[index], names[i])) return "Before";
-    if (is_before_of(names[i], names[index])) return "After";
+    if (is_before_of(names[index], names[i])) return "before";
+    if (is_before_of(names[i], names[index])) return "after";
   }
   return names[index];
 }

@@ -79,6 +79,18 @@ static comp_status draw_key(double *height, comp__canvas *canvas, const comp__ef
   return COMP_OK;
 }
 
+/* The points of all features: an image where there are many in all panels. The marked ones stay as they are. */
+static void draw_cloud(comp__canvas *canvas, const comp__frame *frame, const comp__effects *effects,
+                       const comp__effect *e) {
+  comp__raster raster = {0};
+  bool many = effects->genes * effects->n_labels > COMP__MANY_POINTS;
+  if (many) comp__raster_begin(&raster, canvas, frame->x, frame->y, frame->width, frame->height);
+  for (size_t j = 0; j < effects->genes; j++)
+    dot(many ? &raster.canvas : canvas, comp__frame_x(frame, e->target[j]) - raster.x,
+        comp__frame_y(frame, e->predicted[j]) - raster.y, 0.8, UNMARKED);
+  if (many) comp__raster_end(&raster, canvas);
+}
+
 /* ---- One panel a label ----------------------------------------------------------------------------------------- */
 
 /* In two columns of words, r where there is one. */
@@ -135,8 +147,7 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__eff
   canvas->pen->move_to(canvas->sheet, frame->x, frame->y + frame->height);
   canvas->pen->line_to(canvas->sheet, frame->x + frame->width, frame->y);
   canvas->pen->stroke(canvas->sheet);
-  for (size_t j = 0; j < effects->genes; j++)
-    dot(canvas, comp__frame_x(frame, e->target[j]), comp__frame_y(frame, e->predicted[j]), 0.8, UNMARKED);
+  draw_cloud(canvas, frame, effects, e);
   for (size_t k = 0; k < e->n_de; k++)
     dot(canvas, comp__frame_x(frame, e->target[e->de[k]]), comp__frame_y(frame, e->predicted[e->de[k]]), 1.3, MARKED);
   draw_r(canvas, frame, e);
@@ -175,7 +186,7 @@ static comp_status draw_panels(comp__canvas *canvas, const comp__effects *effect
   char text[COMP__LINE_BYTES];
   snprintf(text, sizeof text, "all %ss", noun);
   key(canvas, &x, &y, UNMARKED, text);
-  snprintf(text, sizeof text, "%zu %ss that differ most (DE)", effects->labels[0].n_de, noun);
+  snprintf(text, sizeof text, "top %zu DE %ss (Wilcoxon)", effects->labels[0].n_de, noun);
   if (effects->labels[0].n_de) key(canvas, &x, &y, MARKED, text);
   y += 5 * size;
   double step = panel + 7.5 * size;
@@ -271,7 +282,7 @@ static double draw_names(comp__canvas *canvas, const comp__frame *frame, const c
 static comp_status draw_strips(comp__canvas *canvas, const comp__effects *effects, const char *label,
                                const char *title) {
   double size = canvas->font, min = 0, max = 0, x = 3 * COMP__MM, height = 0;
-  double y = draw_title(canvas, effects, title, "what the prediction misses") + 0.5 * size;
+  double y = draw_title(canvas, effects, title, "error of the prediction") + 0.5 * size;
   char text[COMP__LINE_BYTES];
   snprintf(text, sizeof text, "%.200s \u2212 real (predicting no change)", effects->source);
   key(canvas, &x, &y, NOTHING, text); /* in the order of the strips */
@@ -301,7 +312,7 @@ static comp_status draw_strips(comp__canvas *canvas, const comp__effects *effect
   double half = fmin(0.45 * frame.width / (double)effects->n_labels, 8 * COMP__MM);
   for (size_t l = 0; l < effects->n_labels; l++) draw_strip(canvas, &frame, &effects->labels[l], l, half);
   comp__set_color(canvas, 0x111111);
-  snprintf(text, sizeof text, "difference of means, top %zu %ss", effects->labels[0].n_de,
+  snprintf(text, sizeof text, "difference of means, top %zu DE %ss", effects->labels[0].n_de,
            comp__noun(effects->dataset));
   comp__text_up(canvas, 2 * COMP__MM + size * 0.6, frame.y + frame.height / 2, size, text);
   naming how = choose_naming(canvas, &frame, effects);

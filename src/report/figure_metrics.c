@@ -44,6 +44,9 @@ static const char *keep_first_change(comp__scores *scores) {
   return first;
 }
 
+/* What rounding leaves of nothing is nothing. */
+#define NOTHING 1e-9
+
 static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp__read_score *s, double x, double width,
                      comp__color color) {
   double zero = comp__frame_y(frame, 0), top = comp__frame_y(frame, s->value), size = 0.86 * canvas->font;
@@ -59,7 +62,8 @@ static void draw_bar(comp__canvas *canvas, const comp__frame *frame, const comp_
   }
   char text[40];
   int digits = 3;
-  do snprintf(text, sizeof text, "%s%.*g", s->value < 0 ? "\u2212" : "", digits, fabs(s->value));
+  double value = fabs(s->value) < NOTHING ? 0 : s->value;
+  do snprintf(text, sizeof text, "%s%.*g", value < 0 ? "\u2212" : "", digits, fabs(value));
   while (--digits > 0 && comp__text_width(canvas, size, COMP__PLAIN, text) >= width + 6);
   if (comp__text_width(canvas, size, COMP__PLAIN, text) < width + 6) {
     double above = isfinite(s->error) ? fabs(comp__frame_y(frame, 0) - comp__frame_y(frame, s->error)) : 0;
@@ -83,7 +87,10 @@ static void draw_panel(comp__canvas *canvas, comp__frame *frame, const comp__sco
     max = fmax(max, s->value + error);
     better = s->better;
   }
-  if (min == max) max = 1;
+  if (max - min < NOTHING) {
+    min = 0;
+    max = 1;
+  }
   frame->y_min = min < 0 ? min - 0.14 * (max - min) : 0;
   frame->y_max = max > 0 ? max + 0.14 * (max - min) : 0;
   comp__frame_axes(canvas, frame, "y");
@@ -160,7 +167,7 @@ comp_status comp__figure_metrics(const char *const *score_files, size_t n_files,
     COMP__TRY(add_name(&methods, s->method));
   }
   if (metrics.count == 0) COMP__FAIL(COMP_ERR_DATA, "no score has a value over all samples: there is nothing to draw");
-  COMP__TRY(comp__palette(&colors, methods.count));
+  COMP__TRY(comp__palette(&colors, methods.count, COMP__ON_LIGHT));
   COMP__TRY(comp__canvas_init(&canvas, options, metrics.count == 1 ? 85 : 180));
   draw_all(&canvas, &scores, &metrics, &methods, colors, change, options->title);
   COMP__TRY(comp__canvas_save(&canvas, path));

@@ -11,10 +11,7 @@
 #include "report/embedding.h"
 #include "report/legend.h"
 
-enum {
-  MANY_POINTS = 3000, /* from here on points are an image inside of a vector file */
-  MANY_LEVELS = 13    /* from here on each level has a number */
-};
+enum { MANY_LEVELS = 13 }; /* from here on each level has a number */
 
 /* One panel's points. */
 typedef struct cloud {
@@ -43,16 +40,11 @@ static void draw_points(comp__canvas *canvas, const cloud *c, double x0, double 
   }
 }
 
-/* The same as an image, aligned to its pixels. */
-static void draw_points_as_image(comp__canvas *canvas, cloud *c) {
-  double scale = canvas->dpi / 72;
-  double x0 = floor(c->frame.x * scale) / scale, y0 = floor(c->frame.y * scale) / scale;
-  comp__canvas image = {.pen = canvas->pen};
-  image.sheet =
-      image.pen->image_new((int)ceil(c->frame.width * scale) + 2, (int)ceil(c->frame.height * scale) + 2, scale);
-  draw_points(&image, c, x0, y0);
-  canvas->pen->place(canvas->sheet, image.sheet, x0, y0, scale);
-  comp__canvas_release(&image);
+static void draw_points_as_image(comp__canvas *canvas, const cloud *c) {
+  comp__raster raster;
+  comp__raster_begin(&raster, canvas, c->frame.x, c->frame.y, c->frame.width, c->frame.height);
+  draw_points(&raster.canvas, c, raster.x, raster.y);
+  comp__raster_end(&raster, canvas);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -182,7 +174,7 @@ static comp_status draw_panel(comp__canvas *canvas, cloud *c, const char *title,
   comp__embedding_range(&c->frame.y_min, &c->frame.y_max, c->embedding, 1);
   comp__range_pad(&c->frame.x_min, &c->frame.x_max, 0.04);
   comp__range_pad(&c->frame.y_min, &c->frame.y_max, 0.04);
-  if (comp_matrix_rows(c->embedding) > MANY_POINTS)
+  if (comp_matrix_rows(c->embedding) > COMP__MANY_POINTS)
     draw_points_as_image(canvas, c);
   else
     draw_points(canvas, c, 0, 0);

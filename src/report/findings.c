@@ -16,13 +16,16 @@ static comp_status add_text(comp__evidence *e, comp_document kind, char *text, c
   return status;
 }
 
-/* How many samples there are of what, in the data that is shown. */
-static comp_status add_design(comp__evidence *e, const comp__subject *s) {
+comp_status comp__subject_design(char **out, const comp__subject *s) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
-  const char *target = json_string_value(json_object_get(json_array_get(e->scores.fairness, 0), "column"));
+  const char *target = json_string_value(json_object_get(json_array_get(s->scores.fairness, 0), "column"));
   size_t n = target && comp_table_find(obs, target) != COMP_NOT_FOUND;
+  return comp_design_json(out, s->dataset, s->condition, s->label, &target, n);
+}
+
+static comp_status add_design(comp__evidence *e, const comp__subject *s) {
   char *text;
-  comp_status status = comp_design_json(&text, s->dataset, s->condition, s->label, &target, n);
+  comp_status status = comp__subject_design(&text, s);
   return status == COMP_OK ? add_text(e, COMP_DOCUMENT_DESIGN, text, "design") : status;
 }
 

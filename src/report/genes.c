@@ -43,7 +43,7 @@ static comp_status variances(ranked *out, const comp_matrix *x) {
   return COMP_OK;
 }
 
-/* All genes, the most interesting first: those that differ most in each label in turn, then by variance. */
+/* All genes, the most interesting first: the top DE genes of each label in turn, then by variance. */
 static comp_status order_genes(size_t **out, const comp__subject *s) {
   size_t genes = comp_dataset_feature_count(s->dataset), n = 0;
   size_t *order = NULL;
@@ -202,7 +202,7 @@ comp_status comp__gather_genes(json_t **out, char **blocks, const comp__subject 
   p.order = order;
   COMP__TRY(fill_shelf(&on, &p, genes));
   if (json_array_size(on.names) < genes)
-    comp__info(s->context, "%zu of %zu genes can be coloured by on the page: the most differing and variable ones",
+    comp__info(s->context, "%zu of %zu genes are on the page: the top DE genes and the most variable ones",
                json_array_size(on.names), genes);
   *out = json_pack("{s:O, s:O, s:O, s:O, s:I}", "names", on.names, "ends", on.ends, "mins", on.mins, "maxs", on.maxs,
                    "total", (json_int_t)genes);
@@ -252,6 +252,33 @@ done:
   return status;
 }
 
+/* Three digits, in few bits: what is packed gets smaller. */
+static float rounded(double value) {
+  if (!(fabs(value) > 0)) return 0;
+  int power;
+  double part = frexp(value, &power);
+  return (float)ldexp(round(part * 2048) / 2048, power);
+}
+
+/* The z and the adjusted p of the chosen genes; a p below LEAST_P is that. Without a test all are 0 and 1. */
+#define LEAST_P 1e-37
+static comp_status put_tests(json_t *object, const comp__effect *e, const size_t *genes, size_t n) {
+  float *values = NULL;
+  char *text = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&values, 2 * n, sizeof *values));
+  for (size_t k = 0; k < n; k++) {
+    values[k] = e->z ? rounded(e->z[genes[k]]) : 0;
+    values[n + k] = e->p ? rounded(fmax(LEAST_P, e->p[genes[k]])) : 1;
+  }
+  COMP__TRY(comp__pack(&text, values, 2 * n * sizeof *values));
+  COMP__TRY(comp__put(object, "tests", json_string_nocheck(text)));
+done:
+  comp__free(values);
+  comp__free(text);
+  return status;
+}
+
 static comp_status put_label(json_t *list, const comp__effect *e, const size_t *genes, const int32_t *place, size_t n) {
   json_t *de = json_array(),
          *object = json_pack("{s:I, s:I}", "n_source", (json_int_t)e->n_source, "n_target", (json_int_t)e->n_target);
@@ -269,6 +296,7 @@ static comp_status put_label(json_t *list, const comp__effect *e, const size_t *
   COMP__TRY(comp__put(object, "label", comp__json_text(e->label)));
   COMP__TRY(comp__put(object, "de", json_incref(de)));
   COMP__TRY(put_means(object, e, genes, n));
+  COMP__TRY(put_tests(object, e, genes, n));
   COMP__TRY(comp__append(list, json_incref(object)));
 done:
   json_decref(de);

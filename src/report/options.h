@@ -13,7 +13,7 @@ typedef struct comp__figure_options {
   const char *label;     /* obs column: a panel each; NULL: all samples together */
   const char *from;      /* the samples that were changed; NULL: those of the first other condition */
   const char *to;        /* what they were changed to: layers/counterfactual_TO; NULL: the last with such a layer */
-  size_t n_de;           /* genes to mark in each label: those that differ most in the data (Wilcoxon) */
+  size_t n_de;           /* top DE genes (Wilcoxon) to mark in each label */
   double width;          /* millimetres; 0: 85 or 180, by the content */
   double font;           /* size of the text in points */
   double dpi;            /* dots an inch, of .png files and of images inside of the others */
@@ -26,13 +26,14 @@ typedef struct comp__report_options {
   const char *condition;     /* obs column; NULL: the model's, if there is a model and the data has it */
   const char *label;         /* obs column; NULL: none */
   const char *before;        /* map (obsm) of the data as it was; NULL: AFTER_before, else X_pca, where there is one */
-  const char *after;         /* map of the representation; NULL: X_umap, else another one that is there */
+  const char *after;         /* map of the embedding; NULL: X_umap, else another one that is there */
   const char *const *scores; /* files of scores (docs/formats.md) */
   size_t n_scores;
   const char *diagnose;  /* file of findings; NULL: none */
+  const char *command;   /* the command line that made all of it, to be named on the page; NULL: not named */
   const char *created;   /* when, to be named on the page; NULL: not named */
   size_t max_samples;    /* more samples are thinned out at random for the map; all other numbers are of all samples */
-  size_t max_gene_bytes; /* genes to colour by are packed until they take this much: the most differing ones first */
+  size_t max_gene_bytes; /* genes to colour by are packed until they take this much: the top DE genes first */
   size_t n_de;           /* genes to mark in each label */
 } comp__report_options;
 

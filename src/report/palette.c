@@ -10,8 +10,9 @@
 static const comp__color okabe_ito[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0xD55E00, 0x56B4E9, 0xF0E442, 0x000000};
 enum { FIXED = sizeof okabe_ito / sizeof *okabe_ito };
 
-/* Lightness, hue and chroma of the candidates: dark enough to be seen on white. */
+/* Lightness, hue and chroma of the candidates, and the contrast that they have on dark ground at least. */
 enum { LIGHTS = 6, HUES = 30, CHROMAS = 3, CANDIDATES = LIGHTS * HUES * CHROMAS, EYES = 3 };
+#define LEAST_CONTRAST 3
 
 /* How red-blind and green-blind eyes see linear RGB (Machado, Oliveira and Fernandes 2009, severity 1). */
 static const double eyes[EYES][9] = {
@@ -26,6 +27,18 @@ static double to_linear(double v) {
 
 static double to_srgb(double v) {
   return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+}
+
+static double luminance(comp__color color) {
+  static const double weights[] = {0.2126, 0.7152, 0.0722};
+  double sum = 0;
+  for (int i = 0; i < 3; i++) sum += weights[i] * to_linear((double)(color >> (16 - 8 * i) & 255u) / 255.0);
+  return sum;
+}
+
+double comp__contrast(comp__color a, comp__color b) {
+  double x = luminance(a) + 0.05, y = luminance(b) + 0.05;
+  return x > y ? x / y : y / x;
 }
 
 /* Ottosson's OKLab: distances in it are near to what eyes see. */
@@ -76,34 +89,34 @@ static double distance(const seen *a, const seen *b) {
   return least;
 }
 
-/* False when no screen shows that colour. */
-static int candidate(comp__color *out, size_t index) {
-  static const double lights[LIGHTS] = {0.36, 0.46, 0.56, 0.66, 0.75, 0.84};
+/* False when no screen shows that colour, or it cannot be seen on the ground. */
+static int candidate(comp__color *out, size_t index, comp__ground ground) {
+  static const double lights[][LIGHTS] = {{0.36, 0.46, 0.56, 0.66, 0.75, 0.84}, {0.54, 0.62, 0.7, 0.78, 0.86, 0.93}};
   static const double chromas[CHROMAS] = {0.05, 0.11, 0.17};
   double hue = 2 * M_PI * (double)(index % HUES) / HUES, chroma = chromas[index / HUES % CHROMAS];
-  double lab[3] = {lights[index / HUES / CHROMAS], chroma * cos(hue), chroma * sin(hue)}, rgb[3];
+  double lab[3] = {lights[ground][index / HUES / CHROMAS], chroma * cos(hue), chroma * sin(hue)}, rgb[3];
   linear_of_lab(rgb, lab);
   *out = 0;
   for (int i = 0; i < 3; i++) {
     if (rgb[i] < 0 || rgb[i] > 1) return 0;
     *out = *out << 8 | (comp__color)lround(255 * to_srgb(rgb[i]));
   }
-  return 1;
+  return ground == COMP__ON_LIGHT || comp__contrast(*out, COMP__DARK) >= LEAST_CONTRAST;
 }
 
-static void extend(comp__color *out, size_t n) {
+static void extend(comp__color *out, size_t n, comp__ground ground) {
   comp__color colors[CANDIDATES];
   seen looks[CANDIDATES];
   double nearest[CANDIDATES];
   size_t count = 0;
   for (size_t i = 0; i < CANDIDATES; i++)
-    if (candidate(&colors[count], i)) {
+    if (candidate(&colors[count], i, ground)) {
       looks[count] = see(colors[count]);
       nearest[count] = DBL_MAX;
       count++;
     }
-  seen white = see(0xFFFFFF), last = see(out[0]);
-  for (size_t i = 0; i < count; i++) nearest[i] = distance(&looks[i], &white);
+  seen back = see(ground == COMP__ON_DARK ? COMP__DARK : 0xFFFFFF), last = see(out[0]);
+  for (size_t i = 0; i < count; i++) nearest[i] = distance(&looks[i], &back);
   for (size_t k = 0; k < n; k++) {
     if (k >= FIXED) {
       size_t best = 0;
@@ -117,12 +130,13 @@ static void extend(comp__color *out, size_t n) {
   }
 }
 
-comp_status comp__palette(comp__color **out, size_t n) {
+comp_status comp__palette(comp__color **out, size_t n, comp__ground ground) {
   comp__color *colors;
   comp_status status = comp__alloc(&colors, n > FIXED ? n : FIXED, sizeof *colors);
   if (status != COMP_OK) return status;
   for (size_t i = 0; i < FIXED; i++) colors[i] = okabe_ito[i];
-  if (n > FIXED) extend(colors, n);
+  if (ground == COMP__ON_DARK) colors[FIXED - 1] = 0xF2F2F2; /* nobody sees black */
+  if (n > FIXED) extend(colors, n, ground);
   *out = colors;
   return COMP_OK;
 }

@@ -9,6 +9,7 @@
 #include "comp/file.h"
 #include "comp/machine.h"
 #include "comp/prep.h"
+#include "comp/verdict.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -19,7 +20,7 @@
 #include "report/noun.h"
 #include "report/page.h"
 
-enum { FORMAT = 1, MAX_EFFECTS = 12 };
+enum { FORMAT = 2, MAX_EFFECTS = 12 };
 
 /* ---- What is shown --------------------------------------------------------------------------------------------- */
 
@@ -119,6 +120,8 @@ done:
 static comp_status read_model(comp__subject *s) {
   if (!s->model) return COMP_OK;
   s->history = json_loads(comp_model_history(s->model), 0, NULL);
+  s->config = json_loads(comp_model_config(s->model), 0, NULL);
+  s->kind = json_string_value(json_object_get(s->config, "model"));
   if (json_is_array(s->history)) return COMP_OK;
   return comp__error(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
 }
@@ -154,7 +157,16 @@ static comp_status put_reworded(json_t *object, const char *key, const char *tex
   return status;
 }
 
-static comp_status gather_scores(json_t **out, const comp__scores *scores, const char *noun) {
+/* A note as it is, but without the places where a module was looked for. */
+static comp_status put_note(json_t *object, const char *note) {
+  const char *places = note ? strstr(note, " Looked for ") : NULL;
+  if (!note) return COMP_OK;
+  return comp__put(object, "note", json_stringn_nocheck(note, places ? (size_t)(places - note) : strlen(note)));
+}
+
+static comp_status gather_scores(json_t **out, const comp__subject *subject) {
+  const comp__scores *scores = &subject->scores;
+  const char *noun = subject->noun;
   json_t *list = json_array();
   comp_status status = COMP_OK;
   for (size_t i = 0; i < scores->count; i++) {
@@ -167,12 +179,14 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores, const
     } texts[] = {{"name", s->name},
                  {"label", s->label},
                  {"embedding", s->embedding},
-                 {"method", s->method},
-                 {"note", s->note},
+                 {"method", s->embedding && strcmp(s->method, s->embedding) == 0
+                                ? comp_embedding_title(s->embedding, subject->kind)
+                                : s->method},
                  {"change", s->change},
                  {"better", comp_better_name(s->better)}};
     for (size_t k = 0; k < sizeof texts / sizeof *texts && status == COMP_OK; k++)
       if (texts[k].text) status = comp__put(object, texts[k].key, comp__json_text(texts[k].text));
+    if (status == COMP_OK) status = put_note(object, s->note);
     if (status == COMP_OK) status = put_reworded(object, "title", comp__score_title(s->name, false), noun);
     if (status == COMP_OK) status = put_reworded(object, "summary", s->summary, noun);
     if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));
@@ -184,6 +198,35 @@ static comp_status gather_scores(json_t **out, const comp__scores *scores, const
   return status;
 }
 
+/* Where a file is on one machine says nothing on another. */
+static const char *without_folder(const char *path) {
+  return path && path[0] == '/' ? strrchr(path, '/') + 1 : path;
+}
+
+/* What embeddings are called, by their names. */
+static comp_status gather_titles(json_t **out, const comp__subject *s) {
+  json_t *titles = json_object();
+  comp_status status = COMP_OK;
+  for (size_t i = 0; i < s->scores.count; i++) {
+    const char *name = s->scores.items[i].embedding;
+    if (name) COMP__TRY(comp__put(titles, name, comp__json_text(comp_embedding_title(name, s->kind))));
+  }
+  COMP__TRY(comp__put(titles, "X_comp", comp__json_text(comp_embedding_title("X_comp", s->kind))));
+  *out = json_incref(titles);
+done:
+  json_decref(titles);
+  return status;
+}
+
+static comp_status gather_design(json_t **out, const comp__subject *s) {
+  char *text;
+  comp_status status = comp__subject_design(&text, s);
+  if (status != COMP_OK) return status;
+  *out = json_loads(text, 0, NULL);
+  comp_free(text);
+  return COMP_OK;
+}
+
 static comp_status gather_provenance(json_t **out, const comp__subject *s) {
   json_t *object = json_object(), *libraries = json_array();
   comp_data_look look;
@@ -193,13 +236,13 @@ static comp_status gather_provenance(json_t **out, const comp__subject *s) {
   COMP__TRY(comp__put(object, "version", comp__json_text(comp_version())));
   COMP__TRY(comp__put(object, "libraries", json_incref(libraries)));
   COMP__TRY(comp__put(object, "created", comp__json_text(s->options->created)));
-  COMP__TRY(comp__put(object, "source", comp__json_text(s->options->source)));
+  COMP__TRY(comp__put(object, "source", comp__json_text(without_folder(s->options->source))));
+  COMP__TRY(comp__put(object, "command", comp__json_text(s->options->command)));
   COMP__TRY(comp__put(object, "looks", comp__json_text(look.reason)));
   const char *record = comp_dataset_record(s->dataset);
   json_t *parsed = record ? json_loads(record, 0, NULL) : NULL;
   if (parsed) COMP__TRY(comp__put(object, "record", parsed));
-  parsed = s->model ? json_loads(comp_model_config(s->model), 0, NULL) : NULL;
-  if (parsed) COMP__TRY(comp__put(object, "model", parsed));
+  if (s->config) COMP__TRY(comp__put(object, "model", json_incref(s->config)));
   if (s->diagnosis) COMP__TRY(comp__put(object, "diagnose", json_incref(s->diagnosis)));
   *out = json_incref(object);
 done:
@@ -238,13 +281,15 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   COMP__TRY(comp__put(root, "condition", comp__json_text(s->condition)));
   COMP__TRY(comp__put(root, "label", comp__json_text(s->label)));
   PUT("findings", comp__gather_findings(&value, s));
+  PUT("titles", gather_titles(&value, s));
+  PUT("design", gather_design(&value, s));
   PUT("maps", comp__gather_maps(&value, s));
   PUT("columns", comp__gather_columns(&value, s));
   PUT("names", comp__gather_names(&value, s));
   PUT("effects", comp__gather_effects(&value, s));
   PUT("genes", comp__gather_genes(&value, blocks, s));
   PUT("classifiers", comp__gather_classifiers(&value, s));
-  PUT("scores", gather_scores(&value, &s->scores, s->noun));
+  PUT("scores", gather_scores(&value, s));
   PUT("provenance", gather_provenance(&value, s));
   if (s->history) COMP__TRY(comp__put(root, "history", json_incref(s->history)));
 #undef PUT
@@ -350,6 +395,7 @@ comp_status comp__report_write(comp_context *context, const comp_dataset *datase
 done:
   json_decref(root);
   json_decref(s.history);
+  json_decref(s.config);
   json_decref(s.diagnosis);
   json_decref(s.documents);
   for (size_t e = 0; e < s.n_effects; e++) comp__effects_release(&s.effects[e]);

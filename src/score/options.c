@@ -66,11 +66,16 @@ static const comp_option rows[] = {
      .help = "the layer with what every sample would be under the condition", .unset = "truth_TO, if it is there"},
     {"n-de", .type = COMP_OPTION_INT, FIELD(counterfactual.n_de), .metavar = "N", .group = "Counterfactuals",
      .value = "50", .min = 2, .max = 1e9, .help = "genes that differ most, for the measures that end in _de"},
+    {"n-top", .type = COMP_OPTION_INT, FIELD(counterfactual.n_top), .metavar = "N", .group = "Counterfactuals",
+     .value = "100", .min = 2, .max = 1e9,
+     .help = "top DE genes (Wilcoxon, up or down), for r_change_top and common_de"},
     {"min-samples", .type = COMP_OPTION_INT, FIELD(counterfactual.min_samples), .metavar = "N",
      .group = "Counterfactuals", .value = "2", .min = 1, .max = 1e9,
      .help = "leave out labels with fewer samples of either condition"},
     {"max-cells", .type = COMP_OPTION_INT, FIELD(counterfactual.max_cells), .metavar = "N", .group = "Counterfactuals",
-     .value = "1000", .max = 1e9, .help = "take at most so many samples of a condition for e_distance; 0: all"},
+     .value = "1000", .max = 1e9,
+     .help = "take at most so many samples of a condition for e_distance, wasserstein and common_de; "
+             "0: all"},
     {0},
 };
 

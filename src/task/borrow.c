@@ -3,186 +3,297 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "comp/neighbors.h"
+#include "cluster/kmeans.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/rng.h"
-#include "core/threads.h"
-#include "neighbors/options.h"
-#include "nn/matmul.h"
 #include "task/coder.h"
-#include "task/options.h"
+#include "task/match.h"
+#include "task/own.h"
+#include "task/response.h"
 
-enum { NEIGHBORS = 100, NEAREST_DONORS = 30, MAX_DONORS = 4096, BLOCK = 256 };
-static const double enough = 0.9, donor_support = 0.5, sharpness = 0.1;
+enum { LEAST_SAMPLES = 50, MAX_DRAWN = 4096 };
+
+/* Samples of one condition, and their populations. */
+typedef struct side {
+  int32_t code;
+  size_t *drawn; /* [n_drawn]: samples that stand for all */
+  size_t n_drawn;
+  double *centres; /* [populations, latent] */
+  comp__populations populations;
+} side;
 
 typedef struct loan {
   const comp__aligned *aligned;
   comp_prediction *prediction;
   size_t latent, features;
-  comp_matrix *z;  /* [samples, latent] */
-  double *support; /* [samples] */
-  size_t *donors;  /* [n_donors] */
-  size_t n_donors;
-  float *changes; /* [n_donors, features] */
-  size_t *takers; /* [n_takers]: samples without support */
-  size_t n_takers;
-  const size_t *block; /* takers of this block */
-  float *weights;      /* [BLOCK, n_donors] */
-  float *borrowed;     /* [BLOCK, features] */
+  const float *z; /* [samples, latent] */
+  side from, to;
+  comp__matching matching;
+  int8_t *takers; /* [samples]: 1 where the change is borrowed */
+  size_t n_changing, n_takers, n_unseen;
+  comp__response response;
+  double *nearest; /* [samples]: squared distance to the nearest population, of takers */
+  double *rooms;   /* [threads, COMP__RESPONSE_TERMS + 1, features] */
+  float *changes;  /* [threads, features] */
 } loan;
 
-static comp_status encode(loan *l, comp_context *context, comp_precision precision) {
+/* ---- Populations ---- */
+
+/* All samples of the condition, while there are few; of many, those with the smallest random numbers. */
+static comp_status draw_samples(side *s, const comp__aligned *f, const int8_t *only, uint64_t seed) {
+  size_t able = 0;
+  comp_status status = comp__alloc(&s->drawn, MAX_DRAWN, sizeof *s->drawn);
+  for (size_t i = 0; i < f->samples; i++) able += f->codes[i] == s->code && (!only || only[i]);
+  for (size_t i = 0; status == COMP_OK && i < f->samples; i++) {
+    if (f->codes[i] != s->code || (only && !only[i]) || s->n_drawn == MAX_DRAWN) continue;
+    comp__rng rng = comp__rng_at(seed, COMP__RNG_POSTERIOR, COMP_MAX_DRAWS, i);
+    if (able <= MAX_DRAWN || comp__rng_uniform(rng, 0) < (double)MAX_DRAWN / (double)able) s->drawn[s->n_drawn++] = i;
+  }
+  return status;
+}
+
+/* Adds up the expressions of the populations, as they were measured. */
+static comp_status find_means(side *s, const loan *l, const int32_t *assignment) {
+  comp__populations *p = &s->populations;
+  float *row = NULL;
+  comp_status status;
+  p->features = l->features;
+  COMP__TRY(comp__calloc(&p->mean, p->count, l->features * sizeof *p->mean));
+  COMP__TRY(comp__alloc(&row, l->features, sizeof *row));
+  for (size_t j = 0; j < s->n_drawn; j++) p->sizes[assignment[j]]++;
+  for (size_t j = 0; j < s->n_drawn; j++) {
+    double *mean = p->mean + (size_t)assignment[j] * l->features, size = (double)p->sizes[assignment[j]];
+    comp__aligned_row(row, l->aligned, s->drawn[j]);
+    for (size_t g = 0; g < l->features; g++) mean[g] += (double)row[g] / size;
+  }
+done:
+  comp__free(row);
+  return status;
+}
+
+/* Equal points can leave populations empty: they go. */
+static void drop_empty(side *s, size_t latent) {
+  comp__populations *p = &s->populations;
+  size_t kept = 0;
+  for (size_t u = 0; u < p->count; u++) {
+    if (p->sizes[u] == 0) continue;
+    memmove(p->mean + kept * p->features, p->mean + u * p->features, p->features * sizeof *p->mean);
+    memmove(s->centres + kept * latent, s->centres + u * latent, latent * sizeof *s->centres);
+    p->sizes[kept++] = p->sizes[u];
+  }
+  p->count = kept;
+}
+
+static comp_status find_populations(side *s, const loan *l, comp_context *context, uint64_t seed) {
+  comp__kmeans_options options = COMP__KMEANS_OPTIONS_INIT;
+  int32_t *assignment = NULL;
+  float *z = NULL;
+  comp_status status;
+  options.clusters = 1 + s->n_drawn / LEAST_SAMPLES;
+  if (options.clusters > COMP__MATCH_MOST) options.clusters = COMP__MATCH_MOST;
+  options.starts = 3;
+  options.seed = seed;
+  s->populations.count = options.clusters;
+  COMP__TRY(comp__alloc(&assignment, s->n_drawn, sizeof *assignment));
+  COMP__TRY(comp__alloc(&s->centres, options.clusters, l->latent * sizeof *s->centres));
+  COMP__TRY(comp__alloc(&z, s->n_drawn, l->latent * sizeof *z));
+  for (size_t j = 0; j < s->n_drawn; j++)
+    memcpy(z + j * l->latent, l->z + s->drawn[j] * l->latent, l->latent * sizeof *z);
+  COMP__TRY(comp__kmeans(assignment, s->centres, NULL, context, z, s->n_drawn, l->latent, &options));
+  COMP__TRY(find_means(s, l, assignment));
+  drop_empty(s, l->latent);
+done:
+  comp__free(assignment);
+  comp__free(z);
+  return status;
+}
+
+/* The nearest of the centres. */
+static int32_t nearest_centre(const side *s, const float *z, size_t latent) {
+  double least = INFINITY;
+  int32_t best = 0;
+  for (size_t u = 0; u < s->populations.count; u++) {
+    double sum = 0;
+    for (size_t d = 0; d < latent; d++) {
+      double apart = (double)z[d] - s->centres[u * latent + d];
+      sum += apart * apart;
+    }
+    if (sum < least) least = sum, best = (int32_t)u;
+  }
+  return best;
+}
+
+static void release_side(side *s) {
+  comp__free(s->drawn);
+  comp__free(s->centres);
+  comp__free(s->populations.mean);
+}
+
+/* ---- Who borrows, and from whom ---- */
+
+/* Samples of populations that were not seen. */
+static void mark_takers(loan *l) {
+  for (size_t u = 0; u < l->from.populations.count; u++) l->n_unseen += !l->matching.seen[u];
+  for (size_t i = 0; i < l->aligned->samples; i++) {
+    l->takers[i] = 0;
+    if (!l->prediction->predicted[i] || l->aligned->codes[i] != l->from.code) continue;
+    l->n_changing++;
+    l->takers[i] = !l->matching.seen[nearest_centre(&l->from, l->z + i * l->latent, l->latent)];
+    l->n_takers += (size_t)l->takers[i];
+  }
+}
+
+/* Populations whose change is known, for others to learn from. One that has a match is known to itself, too, so that
+ * little is lost where it was judged as not seen. */
+static comp_status list_known(loan *l) {
+  const comp__populations *p = &l->from.populations;
+  size_t n = 0;
+  for (size_t u = 0; u < p->count; u++) n += l->matching.matched[u];
+  comp_status status = comp__response_init(&l->response, n, l->features);
+  for (size_t u = 0, at = 0; status == COMP_OK && u < p->count; u++) {
+    if (!l->matching.matched[u]) continue;
+    memcpy(l->response.expression + at * l->features, p->mean + u * l->features, l->features * sizeof *p->mean);
+    memcpy(l->response.change + at * l->features, l->matching.change + u * l->features, l->features * sizeof *p->mean);
+    at++;
+  }
+  if (status == COMP_OK) comp__response_measure(&l->response);
+  return status;
+}
+
+/* comp__own_fn: how far a sample is from the nearest population. */
+static void measure_sample(void *arg, size_t sample, const float *own, int thread) {
+  loan *l = arg;
+  (void)thread;
+  l->nearest[sample] = comp__response_nearest(&l->response, own);
+}
+
+/* comp__own_fn: x + the change that is borrowed. */
+static void lend_sample(void *arg, size_t sample, const float *own, int thread) {
+  loan *l = arg;
+  double *room = l->rooms + (size_t)thread * (COMP__RESPONSE_TERMS + 1) * l->features;
+  float *change = l->changes + (size_t)thread * l->features;
+  float *out = l->prediction->values->values + sample * l->features;
+  comp__response_predict(&l->response, change, own, room);
+  comp__aligned_row(out, l->aligned, sample);
+  for (size_t g = 0; g < l->features; g++) out[g] += change[g];
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The distance at which samples that borrow are from what is known: its median. */
+static comp_status find_radius(double *out, const loan *l) {
+  double *sorted = NULL;
+  size_t n = 0;
+  comp_status status = comp__alloc(&sorted, l->n_takers, sizeof *sorted);
+  for (size_t i = 0; status == COMP_OK && i < l->aligned->samples; i++)
+    if (l->takers[i]) sorted[n++] = l->nearest[i];
+  if (status == COMP_OK) qsort(sorted, n, sizeof *sorted, ascending);
+  if (status == COMP_OK) *out = sorted[n / 2];
+  comp__free(sorted);
+  return status;
+}
+
+static comp_status lend(loan *l, comp_context *context, comp_precision precision) {
+  const size_t threads = (size_t)comp_context_thread_count(context);
+  double radius;
+  comp_status status;
+  COMP__TRY(list_known(l));
+  COMP__TRY(comp__alloc(&l->nearest, l->aligned->samples, sizeof *l->nearest));
+  COMP__TRY(comp__alloc(&l->rooms, threads * (COMP__RESPONSE_TERMS + 1), l->features * sizeof *l->rooms));
+  COMP__TRY(comp__alloc(&l->changes, threads, l->features * sizeof *l->changes));
+  COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, measure_sample, l, "measuring distances"));
+  COMP__TRY(find_radius(&radius, l));
+  COMP__TRY(comp__response_fit(&l->response, radius));
+  COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, lend_sample, l, "borrowing changes"));
+done:
+  return status;
+}
+
+/* ---- One condition to another ---- */
+
+static void tell(comp_context *context, const loan *l) {
+  const char *from = comp_model_level_name(l->aligned->model, (size_t)l->from.code);
+  const char *to = comp_model_level_name(l->aligned->model, (size_t)l->to.code);
+  const double *b = l->response.terms;
+  if (l->n_takers == 0) {
+    comp__info(context, "all %zu populations of '%s' were seen under '%s': no change is borrowed",
+               l->from.populations.count, from, to);
+    return;
+  }
+  comp__info(
+      context,
+      "%zu of %zu samples of '%s' are of %zu populations (of %zu) that were not seen under '%s': their change is "
+      "predicted from %zu that were; terms %.2f %.2f %.2f %.2f",
+      l->n_takers, l->n_changing, from, l->n_unseen, l->from.populations.count, to, l->response.populations, b[0], b[1],
+      b[2], b[3]);
+}
+
+static void release(loan *l) {
+  comp__response_release(&l->response);
+  comp__matching_release(&l->matching);
+  release_side(&l->from);
+  release_side(&l->to);
+  comp__free(l->rooms);
+  comp__free(l->changes);
+  comp__free(l->nearest);
+  comp__free(l->takers);
+}
+
+/* The samples of condition `from` that are predicted. */
+static comp_status borrow_from(loan *l, comp_context *context, const comp__counterfactual_options *options) {
+  comp_status status;
+  COMP__TRY(draw_samples(&l->from, l->aligned, l->prediction->predicted, options->seed));
+  if (l->from.n_drawn == 0) goto done; /* nothing is predicted for it */
+  COMP__TRY(draw_samples(&l->to, l->aligned, NULL, options->seed));
+  if (l->to.n_drawn == 0)
+    COMP__FAIL(COMP_ERR_DATA, "changes can only be borrowed from data that holds samples of '%s' too: there are none",
+               comp_model_level_name(l->aligned->model, (size_t)l->to.code));
+  COMP__TRY(find_populations(&l->from, l, context, options->seed));
+  COMP__TRY(find_populations(&l->to, l, context, options->seed));
+  COMP__TRY(comp__match(&l->matching, &l->from.populations, &l->to.populations));
+  COMP__TRY(comp__alloc(&l->takers, l->aligned->samples, sizeof *l->takers));
+  mark_takers(l);
+  if (l->n_takers > 0) COMP__TRY(lend(l, context, options->precision));
+  tell(context, l);
+done:
+  release(l);
+  return status;
+}
+
+static comp_status encode(comp_matrix **z, comp_context *context, const comp__aligned *f, comp_precision precision) {
   comp__coder *coder = NULL;
   comp_status status;
-  COMP__TRY(comp__coder_new(&coder, context, l->aligned->model, precision));
-  COMP__TRY(comp__matrix_new_dense_raw(&l->z, l->aligned->samples, l->latent));
-  COMP__TRY(comp__encode(context, coder, l->aligned, l->z->values, NULL));
+  COMP__TRY(comp__coder_new(&coder, context, f->model, precision));
+  COMP__TRY(comp__matrix_new_dense_raw(z, f->samples, f->model->network.options.latent));
+  COMP__TRY(comp__encode(context, coder, f, (*z)->values, NULL));
 done:
   comp__coder_free(coder);
   return status;
 }
 
-static comp_status measure_support(loan *l, comp_context *context, int32_t to) {
-  size_t n = l->aligned->samples, targets = 0;
-  comp_neighbors *neighbors = NULL;
-  comp__neighbors_options options = comp__neighbors_defaults();
-  comp_status status;
-  for (size_t i = 0; i < n; i++) targets += l->aligned->codes[i] == to;
-  if (targets == 0)
-    COMP__FAIL(COMP_ERR_DATA, "changes can only be borrowed from data that holds samples of '%s' too: there are none",
-               comp_model_level_name(l->aligned->model, (size_t)to));
-  options.k = n > NEIGHBORS ? NEIGHBORS : n - 1;
-  COMP__TRY(comp__neighbors_find(&neighbors, context, l->z, &options));
-  const int32_t *indices = comp_neighbors_indices(neighbors);
-  double expected = (double)options.k * (double)targets / (double)n;
-  for (size_t i = 0; i < n; i++) {
-    size_t met = 0;
-    for (size_t j = 0; j < options.k; j++) met += l->aligned->codes[indices[i * options.k + j]] == to;
-    l->support[i] = (double)met / expected;
-  }
-done:
-  comp_neighbors_free(neighbors);
-  return status;
-}
-
-/* Every donor is taken while there are few; of many, those with the smallest random numbers. */
-static void choose_donors(loan *l, int32_t to, uint64_t seed) {
-  size_t n = l->aligned->samples, able = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (!l->prediction->predicted[i] || l->aligned->codes[i] == to) continue;
-    able += l->support[i] >= donor_support;
-    if (l->support[i] < enough) l->takers[l->n_takers++] = i;
-  }
-  for (size_t i = 0; i < n; i++) {
-    if (!l->prediction->predicted[i] || l->aligned->codes[i] == to || l->support[i] < donor_support) continue;
-    comp__rng rng = comp__rng_at(seed, COMP__RNG_POSTERIOR, COMP_MAX_DRAWS, i);
-    bool drawn = able <= MAX_DONORS || comp__rng_uniform(rng, 0) < (double)MAX_DONORS / (double)able;
-    if (drawn && l->n_donors < MAX_DONORS) l->donors[l->n_donors++] = i;
-  }
-}
-
-/* What the model says of a donor: prediction minus its own values. */
-static void read_change(float *out, const loan *l, size_t sample) {
-  const float *predicted = l->prediction->values->values + sample * l->features;
-  comp__aligned_row(out, l->aligned, sample);
-  for (size_t g = 0; g < l->features; g++) out[g] = predicted[g] - out[g];
-}
-
-static int ascending(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
-/* Weights of one taker over the donors, which sum to 1. `sorted` is room for n_donors. */
-static void weigh(float *weights, float *sorted, const loan *l, size_t sample) {
-  const float *z = l->z->values + sample * l->latent;
-  size_t nearest = l->n_donors < NEAREST_DONORS ? l->n_donors : NEAREST_DONORS;
-  double width = 0, sum = 0;
-  for (size_t j = 0; j < l->n_donors; j++) {
-    const float *other = l->z->values + l->donors[j] * l->latent;
-    double squares = 0;
-    for (size_t d = 0; d < l->latent; d++)
-      squares += ((double)z[d] - (double)other[d]) * ((double)z[d] - (double)other[d]);
-    weights[j] = sorted[j] = (float)squares;
-  }
-  qsort(sorted, l->n_donors, sizeof *sorted, ascending);
-  for (size_t j = 0; j < nearest; j++) width += (double)sorted[j] / (double)nearest;
-  if (width <= 0) width = 1; /* all donors are at this very place */
-  for (size_t j = 0; j < l->n_donors; j++) {
-    weights[j] = (float)exp(-sharpness * ((double)weights[j] - (double)sorted[0]) / width);
-    sum += (double)weights[j];
-  }
-  for (size_t j = 0; j < l->n_donors; j++) weights[j] = (float)((double)weights[j] / sum);
-}
-
-static comp_status weigh_rows(void *arg, size_t begin, size_t end, int thread) {
-  loan *l = arg;
-  float *sorted = NULL;
-  (void)thread;
-  comp_status status = comp__alloc(&sorted, l->n_donors, sizeof *sorted);
-  for (size_t i = begin; i < end && status == COMP_OK; i++) weigh(l->weights + i * l->n_donors, sorted, l, l->block[i]);
-  comp__free(sorted);
-  return status;
-}
-
-static comp_status lend(loan *l, comp_context *context) {
-  comp_status status;
-  COMP__TRY(comp__alloc(&l->changes, l->n_donors, l->features * sizeof *l->changes));
-  COMP__TRY(comp__alloc(&l->weights, BLOCK, l->n_donors * sizeof *l->weights));
-  COMP__TRY(comp__alloc(&l->borrowed, BLOCK, l->features * sizeof *l->borrowed));
-  for (size_t j = 0; j < l->n_donors; j++) read_change(l->changes + j * l->features, l, l->donors[j]);
-  for (size_t first = 0; first < l->n_takers; first += BLOCK) {
-    size_t rows = l->n_takers - first < BLOCK ? l->n_takers - first : BLOCK;
-    l->block = l->takers + first;
-    COMP__TRY(comp__check_interrupt(context));
-    COMP__TRY(comp__parallel_try(context, rows, 8, weigh_rows, l));
-    COMP__TRY(comp__matmul_f32(context, l->borrowed, l->features, l->weights, l->n_donors, l->changes, l->features,
-                               rows, l->features, l->n_donors, 0));
-    for (size_t i = 0; i < rows; i++) {
-      float *out = l->prediction->values->values + l->block[i] * l->features;
-      comp__aligned_row(out, l->aligned, l->block[i]);
-      for (size_t g = 0; g < l->features; g++) out[g] += l->borrowed[i * l->features + g];
-    }
-  }
-done:
-  return status;
-}
-
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__aligned *aligned,
                          const comp__counterfactual_options *options, int32_t to) {
-  loan l = {.aligned = aligned,
-            .prediction = prediction,
-            .latent = aligned->model->network.options.latent,
-            .features = aligned->model->network.features};
-  comp_status status;
-  COMP__TRY(comp__alloc(&l.support, aligned->samples, sizeof *l.support));
-  COMP__TRY(comp__alloc(&l.donors, MAX_DONORS, sizeof *l.donors));
-  COMP__TRY(comp__alloc(&l.takers, aligned->samples, sizeof *l.takers));
-  COMP__TRY(encode(&l, context, options->precision));
-  COMP__TRY(measure_support(&l, context, to));
-  choose_donors(&l, to, options->seed);
-  if (l.n_takers > 0 && l.n_donors == 0)
-    COMP__FAIL(COMP_ERR_DATA,
-               "no sample has samples of '%s' near it in the representation: there is nobody to borrow a change "
-               "from; a larger gamma aligns more",
-               comp_model_level_name(aligned->model, (size_t)to));
-  if (l.n_takers > 0) COMP__TRY(lend(&l, context));
-  comp__info(context,
-             "%zu of %zu samples have few of '%s' near them (less than 0.9 of what is expected): their change is "
-             "borrowed from %zu "
-             "that have at least half of it",
-             l.n_takers, prediction->n_predicted, comp_model_level_name(aligned->model, (size_t)to), l.n_donors);
-done:
-  comp__free(l.borrowed);
-  comp__free(l.weights);
-  comp__free(l.changes);
-  comp__free(l.takers);
-  comp__free(l.donors);
-  comp__free(l.support);
-  comp_matrix_free(l.z);
+  comp_matrix *z = NULL;
+  comp_status status = encode(&z, context, aligned, options->precision);
+  for (int32_t code = 0; status == COMP_OK && code < (int32_t)aligned->model->network.conditions; code++) {
+    if (code == to) continue;
+    loan l = {.aligned = aligned,
+              .prediction = prediction,
+              .latent = aligned->model->network.options.latent,
+              .features = aligned->model->network.features,
+              .z = z->values,
+              .from.code = code,
+              .to.code = to};
+    status = borrow_from(&l, context, options);
+  }
+  comp_matrix_free(z);
   return status;
 }

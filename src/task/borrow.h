@@ -7,17 +7,28 @@
 #include "task/options.h"
 
 /*
- * `prediction` holds x + change for the samples that are predicted. Where the neighbourhood of a sample in z has few
- * samples of condition `to`, the decoder was never trained there under `to`, and its change is a guess. Such a sample
- * gets the mean change of supported ones instead, near ones counting more:
+ * `prediction` holds x + change for the samples that are predicted. Where a population was never seen under condition
+ * `to`, the decoder was never trained there under `to`, and its change is a guess: alignment may even have put samples
+ * of another population in its place. Its samples take their change from populations that were seen under both
+ * conditions. For each other condition by itself:
  *
- *   support of i   share of `to` among its 100 nearest neighbours, over its share of all samples
- *   own change     where the support is at least 0.9
- *   donors         samples with a support of at least 0.5; at most 4,096, drawn by the seed
- *   else           sum_j w_ij change_j over donors, w_ij ~ exp(-0.1 d_ij^2 / h_i), d the distance in z, h_i the mean of
- * d^2 over the 30 nearest donors
+ *   populations    of the samples that are predicted, and of those of `to`: by k-means of z within the condition, one
+ *                  for each 50 samples, at most 24 (on at most 4,096 samples, drawn by the seed)
+ *   C_u, D_u       expression and change of a population that was seen: means of the samples as they were measured, of
+ *                  the populations that match.h puts together. The embedding only has to keep populations apart within
+ *                  a condition, which it also does where alignment went wrong
+ *   own change     of samples whose population was seen: the decoder's
+ *   weights        of a sample with expression c (decoded under its own condition), d the squared distance over all
+ *                  features, d_min the least of d(c, C_u):
+ *                      w_u ~ exp(-d(c, C_u) / d_min) / sum_v exp(-d(C_u, C_v) / d_min)
+ *                  the sum makes populations that are alike count once
+ *   change         b1 D_w + b2 D_m + b3 (c - C_w) + b4 (sqrt(c) - sqrt(C_w)) D_w
+ *                  D_w, C_w weighted means; D_m the mean with all first exponentials 1 (mean shift). b3: a value that
+ *                  is high by chance falls; b4: a gene that is expressed more responds more
  *
- * docs/experiments.md has the measurements behind these numbers.
+ * b1 .. b4 are found by least squares on the populations themselves: each is predicted from those others that are at
+ * least as far from it as samples that borrow are from their nearest population (the median of d_min), and counts by
+ * 1 / mean(D_u^2). So the terms are chosen on the data, and no label is looked at.
  */
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__aligned *aligned,
                          const comp__counterfactual_options *options, int32_t to);

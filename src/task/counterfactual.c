@@ -11,6 +11,7 @@
 #include "core/rng.h"
 #include "core/threads.h"
 #include "task/borrow.h"
+#include "task/cells.h"
 #include "task/coder.h"
 #include "task/options.h"
 
@@ -313,10 +314,11 @@ comp_status comp__counterfactual(comp_prediction *out, comp_context *context, co
   COMP__TRY(new_prediction(out, &aligned, options));
   COMP__TRY(mark(out, &aligned, from));
   comp__counterfactual_options first = *options;
-  if (options->borrow) first.clip = false; /* a change that was cut off is none to lend */
+  if (options->borrow || options->cells) first.clip = false; /* a change that was cut off is no change to work with */
   COMP__TRY(run(out, context, &aligned, &first, to));
   if (options->borrow) COMP__TRY(comp__borrow(out, context, &aligned, options, to));
-  for (size_t i = 0; options->borrow && options->clip && i < aligned.samples; i++)
+  if (options->cells) COMP__TRY(comp__as_cells(out, context, &aligned, options, to));
+  for (size_t i = 0; options->clip && !first.clip && i < aligned.samples; i++)
     if (out->predicted[i]) clip_row(out->values->values + i * model->network.features, model->network.features);
 done:
   comp__aligned_release(&aligned);

@@ -43,10 +43,14 @@ static const comp_option counterfactual_rows[] = {
     {"interval", .type = COMP_OPTION_REAL, FIELD(interval), .metavar = "P", .value = "0.95", .min = 0.001, .max = 0.999,
      .help = "share of the draws between lower and upper"},
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .value = "0", .max = 9e15,
-     .help = "seed of the draws"},
+     .help = "seed of the draws, and of the chance of cells"},
     {"borrow", .type = COMP_OPTION_BOOL, FIELD(borrow),
-     .help = "where the data has few samples of the other condition like this one, add the change of those that are "
-             "most like it and have some; implies residual. For cell types that were never seen under that condition"},
+     .help = "where the data has few samples of the other condition like this one, predict its change from populations "
+             "that were seen under both; implies residual. For cell types that were never seen under that condition"},
+    {"cells", .type = COMP_OPTION_BOOL, FIELD(cells),
+     .help =
+         "write values as a measured cell has them: add the change to the sample, but what is less than its smallest "
+         "value above 0 becomes that value or 0, by chance, with the same mean; implies residual"},
     {"residual", .type = COMP_OPTION_BOOL, FIELD(residual),
      .help = "add the decoded change to the sample: x + decoded(z, to) - decoded(z, own)"},
     {"clip", .type = COMP_OPTION_BOOL, FIELD(clip), .help = "what is below 0 becomes 0"},
@@ -58,7 +62,7 @@ static const comp_option counterfactual_rows[] = {
 static comp_status finish(void *out, const comp_options *options) {
   comp__counterfactual_options *o = out;
   (void)options;
-  if (o->borrow) o->residual = true;
+  if (o->borrow || o->cells) o->residual = true;
   return COMP_OK;
 }
 
@@ -71,6 +75,8 @@ static comp_status check(const void *values) {
     return comp__error(COMP_ERR_ARGUMENT,
                        "borrowed changes are added to the samples' own values: they go with residual, and "
                        "not with draws");
+  if (o->cells && (!o->residual || o->samples > 0))
+    return comp__error(COMP_ERR_ARGUMENT, "cells: goes with residual, and not with draws");
   return COMP_OK;
 }
 

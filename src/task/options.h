@@ -17,8 +17,9 @@ typedef struct comp__counterfactual_options {
   size_t samples;           /* draws from each posterior, 2 .. COMP_MAX_DRAWS; 0: the posterior mean is decoded */
   double interval;          /* share of the draws between lower and upper, 0 < interval < 1 */
   bool residual;            /* x + decoded(z, to) - decoded(z, own condition) in place of decoded(z, to) */
-  bool borrow;              /* with residual: where few samples of `to` are near in z, take the change of samples that
-                               have them near (src/task/borrow.h); the data must hold samples of `to` */
+  bool borrow;              /* with residual: where few samples of `to` are near in z, take the change from populations
+                               that have them near (src/task/borrow.h); the data must hold samples of `to` */
+  bool cells;               /* with residual: values as a measured cell has them (src/task/cells.h) */
   bool clip;                /* what is below 0 becomes 0 */
   uint64_t seed;            /* of the draws */
   comp_precision precision; /* as in comp__embed_options */

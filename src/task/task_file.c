@@ -248,6 +248,13 @@ static comp_status move_slots(comp_dataset *to, comp_dataset *from) {
   return COMP_OK;
 }
 
+/* Hands a matrix over, which is so also when it fails. */
+static comp_status give(comp_dataset *results, const char *key, comp_matrix **matrix) {
+  comp_matrix *taken = *matrix;
+  *matrix = NULL;
+  return comp_dataset_set_matrix(results, COMP_SLOT_OBSM, key, taken);
+}
+
 comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path, const char *out_path,
                             const comp_options *read, const comp_options *options, const char *key, bool scales) {
   files f = {0};
@@ -260,11 +267,9 @@ comp_status comp_embed_file(comp_context *context, const comp_model *model, cons
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
   COMP__TRY(comp__embed(&z, scales ? &scale : NULL, context, model, f.dataset, &plain));
   COMP__TRY(new_results(&results, f.dataset, &f.dataset->var_names));
-  COMP__TRY(comp_dataset_set_matrix(results, COMP_SLOT_OBSM, key, z));
-  z = NULL;
+  COMP__TRY(give(results, key, &z));
   snprintf(scale_key, sizeof scale_key, "%s_scale", key);
-  if (scale) COMP__TRY(comp_dataset_set_matrix(results, COMP_SLOT_OBSM, scale_key, scale));
-  scale = NULL;
+  if (scale) COMP__TRY(give(results, scale_key, &scale));
   if (f.encoded) {
     COMP__TRY(move_slots(f.dataset, results));
     COMP__TRY(comp_dataset_write(context, f.dataset, out_path, NULL));

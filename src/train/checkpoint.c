@@ -15,21 +15,27 @@
 /* Version 2 had no digest. */
 static const char FORMAT[] = "comp-checkpoint-3", WITHOUT_DIGEST[] = "comp-checkpoint-2";
 
-enum { ARRAYS = 7 };
+enum { ARRAYS = 8 };
 
-/* The vectors of a t, in the order of the file, and how many there are: the average only when there is one. Without a
- * best model its places hold the current one. */
+/* The vectors of a t, in the order of the file, and how many there are: the average and the ratios of populations only
+ * when there are any. Without a best model its places hold the current one. */
 static int list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char *names[ARRAYS],
                         const comp__training *t) {
   size_t params = t->model->network.params.size, buffers = t->model->network.buffers.size;
   float *all[ARRAYS] = {t->state.params, t->state.buffers, t->optimiser.m, t->optimiser.v,
-                        t->best_params,  t->best_buffers,  t->average};
-  const size_t all_sizes[ARRAYS] = {params, buffers, params, params, params, buffers, params};
-  const char *const all_names[ARRAYS] = {"params", "buffers", "m", "v", "best_params", "best_buffers", "average"};
-  memcpy(vectors, all, sizeof all);
-  memcpy(sizes, all_sizes, sizeof all_sizes);
-  memcpy(names, all_names, sizeof all_names);
-  return t->average ? ARRAYS : ARRAYS - 1;
+                        t->best_params,  t->best_buffers,  t->average,     NULL};
+  size_t all_sizes[ARRAYS] = {params, buffers, params, params, params, buffers, params, 0};
+  static const char *const all_names[ARRAYS] = {"params",      "buffers",      "m",       "v",
+                                                "best_params", "best_buffers", "average", "ratios"};
+  int count = 0;
+  if (t->shared) all[ARRAYS - 1] = comp__shared_ratios(&all_sizes[ARRAYS - 1], t->shared);
+  for (int i = 0; i < ARRAYS; i++) {
+    if (!all[i]) continue;
+    vectors[count] = all[i];
+    sizes[count] = all_sizes[i];
+    names[count++] = all_names[i];
+  }
+  return count;
 }
 
 /* Hexadecimal floats: no digit is lost. */
@@ -82,6 +88,32 @@ comp_status comp__checkpoint_save(const comp__training *t) {
 static json_t *config_of(const char *identity, const char **digest) {
   *digest = identity ? strrchr(identity, ' ') : NULL;
   return *digest ? json_loadb(identity, (size_t)(*digest - identity), 0, NULL) : NULL;
+}
+
+/* Runs of 0.1 go on as they began: what the recipes of today do otherwise is as it was recorded. */
+static void follow_record(comp__train_options *o, const json_t *config) {
+  const json_t *training = json_object_get(config, "training");
+  const char *select = json_string_value(json_object_get(training, "select"));
+  if (!select || json_object_get(config, "bound")) return;
+  o->model.bound = 0.0;
+  o->align = COMP_ALIGN_ALL;
+  o->patience = (size_t)json_integer_value(json_object_get(training, "patience"));
+  o->select = strcmp(select, "last") == 0      ? COMP_SELECT_LAST
+              : strcmp(select, "average") == 0 ? COMP_SELECT_AVERAGE
+                                               : COMP_SELECT_BEST;
+}
+
+void comp__checkpoint_recipe(comp__train_options *options) {
+  comp__safetensors *file = NULL;
+  const char *digest;
+  if (!options->resume || access(options->checkpoint, F_OK) != 0) return;
+  if (comp__safetensors_read(&file, options->checkpoint) == COMP_OK) {
+    json_t *config = config_of(comp__safetensors_text(file, "identity"), &digest);
+    if (config) follow_record(options, config);
+    json_decref(config);
+    comp__safetensors_free(file);
+  }
+  comp__error_clear(); /* comp__checkpoint_load() tells of a file that cannot be read */
 }
 
 /* Versions write the options in another order, and some lack what came later: the values count, not the text. */
@@ -137,6 +169,7 @@ static comp_status load(comp__training *t, const comp__safetensors *file) {
 comp_status comp__checkpoint_load(bool *found, comp__training *t) {
   const char *path = t->options->checkpoint;
   *found = access(path, F_OK) == 0;
+  if (!*found && errno != ENOENT) return comp__error_errno("cannot read the checkpoint '%s'", path);
   if (!*found) return COMP_OK;
   comp__safetensors *file;
   comp_status status = comp__safetensors_read(&file, path);

@@ -21,6 +21,8 @@ void comp__config_complete(json_t *root) {
   json_t *training = json_object_get(root, "training");
   if (!json_object_get(training, "blur")) json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
   if (!json_object_get(root, "centred")) json_object_set_new(root, "centred", json_false());
+  if (!json_object_get(training, "align")) json_object_set_new(training, "align", json_string("all"));
+  if (!json_object_get(root, "bound")) json_object_set_new(root, "bound", json_real(0.0));
 }
 
 /* Takes out of a configuration what a run decides by itself: see resolve() in setup.c. */

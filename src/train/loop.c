@@ -32,6 +32,7 @@ static comp_status validate(comp__losses *out, comp__training *t) {
     comp__batch batch;
     comp__losses losses;
     comp_status status = comp__loader_validation_batch(&batch, t->context, t->loader, b);
+    if (status == COMP_OK) status = comp__training_weigh(&batch, t);
     if (status == COMP_OK)
       status = comp__network_evaluate(&losses, t->context, &t->model->network, &t->state, &batch, t->work,
                                       (comp__pull){t->now.gamma, comp__blur_now(t)}, t->options->seed, UINT64_MAX);
@@ -60,9 +61,18 @@ static comp_status write_log(comp__training *t, json_t *entry) {
   return good ? COMP_OK : comp__error_errno("cannot write '%s'", t->options->log);
 }
 
+/* Whether this is the first epoch that ends after the warm-up. What came before it is no candidate: the rate has only
+ * just risen, and on little data a few steps on the way up can have a lower loss than any that follow, because the
+ * penalty has not aligned anything yet. */
+static bool leaves_warmup(const comp__training *t) {
+  const uint64_t warm = comp__schedule_warmup(t->options, t->total_steps), batches = comp__loader_batches(t->loader);
+  return t->now.step > warm && t->now.step <= warm + batches;
+}
+
 static void follow_validation(comp__training *t, double loss) {
   comp__training_numbers *now = &t->now;
   const size_t cut_after = comp__schedule_find(t->options->schedule)->cut_after;
+  if (leaves_warmup(t)) now->best_loss = INFINITY;
   now->since_best++;
   now->since_cut++;
   if (loss < now->best_loss) {
@@ -115,11 +125,13 @@ static comp_status end_epoch(comp__training *t) {
   }
   if (!isfinite(held.total) || exploded(t, &training)) return comp__diverged(t, &held, true);
   double rate = comp__schedule_rate(t->options, now->step, t->total_steps) * now->rate_factor;
+  follow_validation(t, held.total);
   json_t *entry =
       json_pack("{s:I, s:I, s:f, s:f, s:o}", "epoch", (json_int_t)now->epoch + 1, "steps", (json_int_t)now->step,
                 "rate", rate, "gamma", now->gamma, "train", losses_to_json(&training));
   if (entry && t->options->blur_from > 0) json_object_set_new(entry, "blur", json_real(comp__blur_now(t)));
   if (entry && validated) json_object_set_new(entry, "validation", losses_to_json(&held));
+  if (entry && now->since_best == 0) json_object_set_new(entry, "best", json_true());
   if (!entry || json_array_append(t->history, entry) != 0) {
     json_decref(entry);
     return comp__error(COMP_ERR_MEMORY, "out of memory");
@@ -127,7 +139,6 @@ static comp_status end_epoch(comp__training *t) {
   comp_status status = write_log(t, entry);
   json_decref(entry);
   if (status != COMP_OK) return status;
-  follow_validation(t, held.total);
   tell_epoch(t, &training, validated ? &held : NULL, rate);
   now->sums = (comp__losses){0};
   now->samples = 0;
@@ -144,11 +155,16 @@ static void report(comp__training *t) {
   comp__progress_update(t->context, t->now.step, note);
 }
 
+/* A crash in the first minutes must not cost more than this, in seconds. */
+static const double FIRST_CHECKPOINT = 30.0;
+
 static bool time_for_checkpoint(const comp__training *t, bool epoch_ended) {
   const comp__train_options *o = t->options;
   if (!o->checkpoint) return false;
   if (epoch_ended && o->checkpoint_epochs > 0 && t->now.epoch % o->checkpoint_epochs == 0) return true;
-  return o->checkpoint_minutes > 0 && comp__seconds() - t->last_checkpoint >= 60.0 * o->checkpoint_minutes;
+  const double period = 60.0 * o->checkpoint_minutes, since = comp__seconds() - t->last_checkpoint;
+  const bool first = t->last_checkpoint == t->started;
+  return o->checkpoint_minutes > 0 && since >= (first && period > FIRST_CHECKPOINT ? FIRST_CHECKPOINT : period);
 }
 
 static comp_status maybe_checkpoint(comp__training *t, bool epoch_ended) {
@@ -160,6 +176,7 @@ static comp_status maybe_checkpoint(comp__training *t, bool epoch_ended) {
 /* Whether an epoch's end is also the run's. */
 static bool finished(const comp__training *t) {
   if (t->now.epoch >= t->epochs) return true;
+  if (t->now.step <= comp__schedule_warmup(t->options, t->total_steps)) return false;
   return t->options->patience > 0 && t->now.since_best >= t->options->patience;
 }
 

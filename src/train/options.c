@@ -10,6 +10,7 @@
 #include "train/precision.h"
 #include "train/schedule.h"
 
+static const char *const align_names[] = {"all", "shared", NULL};
 static const char *const select_names[] = {"best", "last", "average", NULL};
 
 #define FIELD(member)             COMP__FIELD(comp__train_options, member)
@@ -36,6 +37,10 @@ static const comp_option rows[] = {
 
 #include "model/options.def"
 
+    {"align", .type = COMP_OPTION_CHOICE, FIELD(align), .metavar = "WHICH", .group = "Objective",
+     .choices = align_names, BY_PRESET, .record = "training/align", .record_later = true,
+     .help = "align all samples, or only populations that several conditions share: a cell type that one condition "
+             "lacks is then not pulled onto another"},
     {"kl-target", .type = COMP_OPTION_REAL, FIELD(kl_target), .metavar = "L", .group = "Objective", .max = 1e6,
      .unset = "gamma stays as it is", .record = "training/kl_target",
      .help = "adjust gamma so that the penalty stays near L"},
@@ -63,15 +68,15 @@ static const comp_option rows[] = {
      .record = "training/clip", .help = "largest norm of the gradient; 0 is no limit"},
     {"patience", .type = COMP_OPTION_INT, FIELD(patience), .metavar = "N", .group = "Training", .max = 1e9, BY_PRESET,
      .record = "training/patience",
-     .help = "stop after N epochs without a better validation loss; 0 never stops early"},
+     .help = "stop after N epochs without a better validation loss, counted after the warm-up; 0 never stops early"},
     {"max-time", .type = COMP_OPTION_REAL, FIELD(max_seconds), .metavar = "SECONDS", .group = "Training", .min = 0.001,
      .max = 1e9, .unset = "no limit", .help = "stop after this time"},
     {"validation", .type = COMP_OPTION_REAL, FIELD(validation), .metavar = "SHARE", .group = "Training", .value = "0.1",
      .max = 0.5, .record = "training/validation", .help = "share of the samples held out to choose the model"},
     {"select", .type = COMP_OPTION_CHOICE, FIELD(select), .metavar = "WHICH", .group = "Training",
      .choices = select_names, BY_PRESET, .record = "training/select",
-     .help = "weights to keep: those of the epoch with the best validation loss, the last, or the average over the "
-             "last quarter of the steps"},
+     .help = "weights to keep: those of the epoch with the best validation loss after the warm-up, the last, or the "
+             "average over the last quarter of the steps"},
     {"precision", .type = COMP_OPTION_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .value = "auto",
      .choice_at = comp__precision_name, .record = "training/precision",
      .help = "how matrices are multiplied; auto takes what is faster here"},
@@ -83,7 +88,8 @@ static const comp_option rows[] = {
     {"checkpoint-epochs", .type = COMP_OPTION_INT, FIELD(checkpoint_epochs), .metavar = "N", .group = "Interruption",
      .value = "0", .max = 1e9, .help = "save the state of the run every N epochs; 0: not by epochs"},
     {"checkpoint-minutes", .type = COMP_OPTION_REAL, FIELD(checkpoint_minutes), .metavar = "M", .group = "Interruption",
-     .value = "5", .max = 1e6, .help = "save it every M minutes; 0: not by time"},
+     .value = "5", .max = 1e6,
+     .help = "save it every M minutes, for the first time after 30 seconds at most; 0: not by time"},
 
     {0},
 };

@@ -13,11 +13,16 @@ typedef enum comp_schedule { COMP_SCHEDULE_CONSTANT, COMP_SCHEDULE_COSINE, COMP_
 typedef enum comp_precision { COMP_PRECISION_AUTO, COMP_PRECISION_F32, COMP_PRECISION_BF16 } comp_precision;
 
 typedef enum comp_select {
-  COMP_SELECT_BEST,   /* the weights with the lowest loss on the samples held out, of all epochs */
+  COMP_SELECT_BEST,   /* the weights with the lowest loss on the samples held out, of all epochs after the warm-up */
   COMP_SELECT_LAST,   /* the last ones */
   COMP_SELECT_AVERAGE /* the mean of those after each step of the last quarter, with statistics of their own; where a
                        * run ends before that quarter, the last ones */
 } comp_select;
+
+typedef enum comp_align {
+  COMP_ALIGN_ALL,   /* every sample, as in the paper */
+  COMP_ALIGN_SHARED /* samples whose population other conditions have, too: shared.h */
+} comp_align;
 
 typedef struct comp__train_options {
   comp__model_options model;
@@ -33,11 +38,12 @@ typedef struct comp__train_options {
   double warmup;       /* share of the steps with a rising rate (cosine) */
   double weight_decay; /* decoupled; 0: none */
   double clip;         /* largest norm of a gradient; 0: no limit */
-  size_t patience;     /* epochs without a better validation loss before stopping; 0: never stop early */
+  size_t patience;     /* epochs without a better validation loss before stopping, after the warm-up; 0: never */
   double max_seconds;  /* stop after this time; 0: no limit */
   double validation;   /* share of the samples held out, 0 .. 0.5 */
   comp_precision precision;
   comp_select select;
+  comp_align align;
   double kl_target;          /* > 0: gamma is adjusted so that the penalty stays near this value */
   double blur_from, blur_to; /* > 0: noise of this standard deviation in CoMP's penalty, from the first step to the
                               * last: mixtures meet roughly before they meet exactly */

@@ -45,7 +45,7 @@ typedef struct preset {
 
 static const preset presets[] = {
     {"default",
-     "a modern recipe that needs no tuning: a rate that rises, then falls; stops early when nothing improves"},
+     "a modern recipe that needs no tuning: a rate that rises, then falls to nearly 0; the last weights are kept"},
     {"protect", "hides an attribute of rows of a table: wide posteriors, large batches, no early stopping"},
     {"paper-kang", "the paper's recipe for stimulated and untreated cells"},
     {"paper-pbmc", "the paper's recipe for the integration of protocols"},
@@ -94,11 +94,14 @@ static void follow_recipe(comp__train_options *o, const recipe *r) {
   m->mmd_scale = 2.0;
   m->beta = r->beta;
   m->gamma = r->gamma;
+  m->bound = 0.0;
   o->rate = r->rate;
   o->batch = r->batch;
   o->epochs = r->epochs;
   o->schedule = COMP_SCHEDULE_CONSTANT;
   o->patience = 0;
+  o->align = COMP_ALIGN_ALL;
+  o->select = COMP_SELECT_BEST;
 }
 
 /* For tables of people and the like, from runs on census data (docs/experiments.md). Where posteriors are narrow, those
@@ -113,10 +116,13 @@ static void follow_protect(comp__train_options *o) {
   m->latent = 16;
   m->scale = 1.0;
   m->beta = 1.0;
+  m->bound = 0.0;
   if (comp__penalty_has_option(comp__penalty_find(m->penalty), "leave-self-out")) m->include_self = false;
   o->batch = 2048;
   o->steps = 3000;
+  o->align = COMP_ALIGN_ALL; /* what is hidden must be hidden for all rows */
   o->patience = 0;
+  o->select = COMP_SELECT_BEST;
 }
 
 comp_status comp__train_options_init(comp__train_options *out, const char *model, const char *preset_name) {
@@ -128,10 +134,15 @@ comp_status comp__train_options_init(comp__train_options *out, const char *model
   out->schedule = COMP_SCHEDULE_COSINE;
   out->warmup = 0.1;
   out->steps = 1400;
-  out->patience = 100;
+  out->patience = 0;
+  out->select = COMP_SELECT_LAST;
   comp_status status = comp__model_options_init(&out->model, model);
   if (status == COMP_OK) status = find_preset(preset_name);
   if (status != COMP_OK) return status;
+  if (comp__penalty_has_option(comp__penalty_find(out->model.penalty), "align")) out->align = COMP_ALIGN_SHARED;
+  /* Pairs run away only where the penalty is blind to them (model/bound.h). */
+  const comp__penalty *penalty = comp__penalty_find(out->model.penalty);
+  if (penalty && penalty->needs_posteriors) out->model.bound = 2.0;
   snprintf(out->model_name, sizeof out->model_name, "%s", model);
   snprintf(out->preset, sizeof out->preset, "%s", preset_name);
   if (strcmp(preset_name, "protect") == 0) follow_protect(out);

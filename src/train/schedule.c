@@ -33,6 +33,10 @@ const char *comp__schedule_help(size_t index) {
   return index < SCHEDULES ? schedules[index].help : NULL;
 }
 
+uint64_t comp__schedule_warmup(const comp__train_options *o, uint64_t total) {
+  return comp__schedule_find(o->schedule)->warms_up ? (uint64_t)ceil(o->warmup * (double)total) : 0;
+}
+
 double comp__schedule_rate(const comp__train_options *o, uint64_t step, uint64_t total) {
   const comp__schedule *schedule = comp__schedule_find(o->schedule);
   return schedule->share ? o->rate * schedule->share(o, step, total) : o->rate;

@@ -21,6 +21,9 @@ const comp__schedule *comp__schedule_find(comp_schedule schedule);
 const char *comp__schedule_name(size_t index);
 const char *comp__schedule_help(size_t index);
 
+/* Steps at the start in which the rate rises. */
+uint64_t comp__schedule_warmup(const comp__train_options *options, uint64_t total);
+
 /* The rate at a step of `total`, without the cuts. */
 double comp__schedule_rate(const comp__train_options *options, uint64_t step, uint64_t total);
 

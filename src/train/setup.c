@@ -9,6 +9,7 @@
 
 #include "core/context.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/matrix.h"
 #include "core/threads.h"
 #include "nn/matmul.h"
@@ -136,6 +137,7 @@ static comp_status new_run(comp__training *t, uint64_t digest) {
       comp__info(t->context, "there is no checkpoint yet: training starts from the beginning");
   }
   if (bf16) comp__f32_to_bf16(t->state.half, t->state.params, params);
+  if (t->options->checkpoint) comp__output_sweep_of(t->options->checkpoint);
   t->started = t->last_checkpoint = comp__seconds();
   COMP__TRY(comp__log_open(t));
 done:
@@ -150,6 +152,7 @@ static void release_run(comp__training *t) {
   comp__free(t->best_params);
   comp__free(t->best_buffers);
   comp__free(t->average);
+  comp__shared_free(t->shared);
   comp__work_free(t->work);
   comp__loader_free(t->loader);
   comp__free(t->identity);
@@ -208,6 +211,20 @@ static comp_status hand_out(comp_model **out, comp__training *t, comp_status sta
   return status == COMP_OK ? COMP_OK : comp__error(status, "%s", message);
 }
 
+/* Below this share of a condition, nothing is said of samples without counterpart. */
+static const double FEW = 0.01;
+
+static void tell_unshared(const comp__training *t, const comp_groups *groups) {
+  for (size_t k = 0; t->shared && k < groups->n_levels; k++) {
+    const double share = comp__shared_alone(t->shared, k);
+    if (share < FEW) continue;
+    comp__info(t->context,
+               "%.0f %% of the samples of '%s' belong to populations that the other conditions hardly have: these were "
+               "not aligned (--align all aligns all samples)",
+               100.0 * share, groups->levels[k]);
+  }
+}
+
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                          const comp__train_options *asked, const comp_groups *groups) {
   comp__train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
@@ -216,6 +233,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   uint64_t digest;
   comp_status status;
   COMP__TRY(open_source(&data, context, dataset, asked));
+  comp__checkpoint_recipe(&options);
   COMP__TRY(comp__model_new(&t.model, &options.model, data.features, groups->n_levels));
   comp__layout_initialise(&t.model->network.params, t.model->params, options.seed);
   comp__layout_initialise(&t.model->network.buffers, t.model->buffers, options.seed);
@@ -234,12 +252,15 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   COMP__TRY(comp__loader_new(&t.loader, context, &loader));
   resolve(&options, context, comp__loader_batches(t.loader));
   COMP__TRY(describe(t.model, dataset, groups, &options, digest));
+  if (options.align == COMP_ALIGN_SHARED)
+    COMP__TRY(comp__shared_new(&t.shared, context, t.model, data.x, data.stream, groups));
   COMP__TRY(new_run(&t, digest));
   comp__info(context,
              "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",
              options.model_name, data.samples, comp__loader_training_samples(t.loader), data.features, groups->n_levels,
              t.model->network.params.size, t.epochs, comp__loader_batches(t.loader));
   status = comp__training_finish(&t);
+  if (status == COMP_OK) tell_unshared(&t, groups);
   status = hand_out(out, &t, status);
 done:
   comp_model_free(t.model);

@@ -68,6 +68,23 @@ static void add_to_average(comp__training *t) {
   comp__parallel_for(t->context, t->model->network.params.size, 1 << 16, average_values, t);
 }
 
+/* Measures which samples other conditions share, when it is time to, and gives the batch its weights. */
+static comp_status weigh(comp__batch *batch, comp__training *t) {
+  if (!t->shared) return COMP_OK;
+  if (comp__shared_is_due(t->now.step, t->total_steps)) {
+    comp_status status = comp__shared_measure(t->shared, t->context, &t->model->network, &t->state, t->work,
+                                              comp__loader_largest_batch(t->loader), t->now.step, t->total_steps);
+    if (status != COMP_OK) return status;
+  }
+  return comp__training_weigh(batch, t);
+}
+
+comp_status comp__training_weigh(comp__batch *batch, comp__training *t) {
+  if (!t->shared) return COMP_OK;
+  batch->weight = comp__shared_weights(t->shared, batch);
+  return batch->weight ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
+}
+
 comp_status comp__training_step(comp__training *t) {
   const comp__train_options *o = t->options;
   comp__batch batch;
@@ -75,6 +92,8 @@ comp_status comp__training_step(comp__training *t) {
   bool finite = true;
   double *seconds = comp__work_seconds(t->work), began = comp__seconds();
   comp_status status = comp__loader_batch(&batch, t->context, t->loader, t->now.batch);
+  if (status != COMP_OK) return status;
+  status = weigh(&batch, t);
   if (status != COMP_OK) return status;
   double gathered = comp__seconds();
   seconds[COMP__PHASE_GATHER] += gathered - began;

@@ -13,6 +13,9 @@ double comp__blur_now(const comp__training *t);
 /* The error of a training whose numbers are not finite or have exploded: which, where, and what is left. */
 comp_status comp__diverged(const comp__training *t, const comp__losses *losses, bool finite_gradient);
 
+/* Gives a batch the weights of its samples in the penalty. */
+comp_status comp__training_weigh(comp__batch *batch, comp__training *t);
+
 /* Does the next step of the epoch. */
 comp_status comp__training_step(comp__training *t);
 

@@ -10,13 +10,14 @@
 #include "train/loader.h"
 #include "train/optimiser.h"
 #include "train/options.h"
+#include "train/shared.h"
 
 /* The part of a run that is saved besides the vectors. */
 typedef struct comp__training_numbers {
   uint64_t step;       /* steps done */
   uint64_t epoch;      /* the current one, from 0 */
   uint64_t batch;      /* next batch of the epoch */
-  uint64_t since_best; /* epochs since the best validation loss */
+  uint64_t since_best; /* epochs since the best validation loss; after the warm-up, since the best after it */
   uint64_t since_cut;  /* epochs since the plateau schedule last cut the rate or saw a better loss */
   double gamma;
   double rate_factor; /* of the plateau schedule */
@@ -37,7 +38,8 @@ typedef struct comp__training {
   comp__optimiser optimiser;
   float *best_params, *best_buffers;
   bool has_best;
-  float *average; /* [params] mean of the weights of the last part of the run; NULL unless it is wanted */
+  comp__shared *shared; /* NULL: all samples are aligned */
+  float *average;       /* [params] mean of the weights of the last part of the run; NULL unless it is wanted */
   comp__training_numbers now;
   json_t *history; /* array */
   char *identity;  /* what must be the same to resume: options and a digest of the data */
@@ -50,6 +52,10 @@ typedef struct comp__training {
 
 /* Writes the state to options->checkpoint. */
 comp_status comp__checkpoint_save(const comp__training *t);
+
+/* Where a checkpoint of version 0.1 is to be resumed: gives the options the values of that run that today's recipes
+ * have changed, which are those of a command that does not name them. Call it before the model is made. */
+void comp__checkpoint_recipe(comp__train_options *options);
 
 /* Reads it back when the file exists; *found tells. A file of another run is an error. */
 comp_status comp__checkpoint_load(bool *found, comp__training *t);

@@ -20,7 +20,7 @@ static const comp_option rows[] = {
     {"metric", .type = COMP_OPTION_CHOICE, FIELD(metric), .metavar = "M", .value = "euclidean",
      .choices = comp__distance_names, .help = "the distance between samples"},
     {"search", .type = COMP_OPTION_CHOICE, FIELD(search), .metavar = "S", .value = "auto",
-     .choices = comp__search_names, .help = "for neighbours; auto: exact, unless an approximate search costs less"},
+     .choices = comp__search_names, .help = "for neighbours; auto: exact below 50,000 points, else approximate"},
     {"init", .type = COMP_OPTION_CHOICE, FIELD(init), .metavar = "I", .value = "spectral", .choices = init_names,
      .help = "where the layout starts"},
     {"epochs", .type = COMP_OPTION_INT, FIELD(epochs), .metavar = "N", .min = 1, .max = 1e6,

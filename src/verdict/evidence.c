@@ -63,6 +63,12 @@ const char *comp__evidence_embedding(const comp__evidence *e) {
   return last;
 }
 
+const char *comp_embedding_title(const char *embedding, const char *model) {
+  if (strcmp(embedding, "X_pca") == 0) return "before";
+  if (strcmp(embedding, "X_comp") == 0) return !model ? embedding : strcmp(model, "comp") == 0 ? "CoMP" : model;
+  return strncmp(embedding, "X_", 2) == 0 && embedding[2] ? embedding + 2 : embedding;
+}
+
 const char *comp__evidence_before(const comp__evidence *e) {
   const char *judged = comp__evidence_embedding(e);
   if (!judged || strcmp(judged, "X_pca") == 0) return NULL;

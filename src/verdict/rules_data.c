@@ -58,7 +58,8 @@ void comp__rule_few_samples(comp__judge *j) {
   double n = (double)comp__member_count(j->evidence->design, "samples");
   if (n >= j->rule->caution) return;
   comp__find(j, COMP_FINDING_CAUTION, "Do not rely on small differences.",
-             "There are only %.0f samples: all scores are uncertain, and the model may overfit.", n);
+             "There %s only %.0f sample%s: all scores are uncertain, and the model may overfit.", n == 1 ? "is" : "are",
+             n, n == 1 ? "" : "s");
   comp__find_number(j, "samples", n);
 }
 
@@ -139,17 +140,32 @@ void comp__rule_unnamed(comp__judge *j) {
 
 /* ---- Training -------------------------------------------------------------------------------------------------- */
 
+/* Where the weights are not those of the epoch with the lowest loss: "" for other models. */
+static const char *kept_weights(const json_t *training) {
+  const char *kept = json_string_value(json_object_get(training, "kept"));
+  if (!kept || strcmp(kept, "best") == 0) return "";
+  return strcmp(kept, "average") == 0 ? "the average weights of the last quarter of the steps were kept"
+                                      : "the weights of the last step were kept";
+}
+
 void comp__rule_training(comp__judge *j) {
   enum { LONG = 10 }; /* epochs */
   json_t *training = j->evidence->training;
   size_t epochs = comp__member_count(training, "epochs"), planned = comp__member_count(training, "planned");
   size_t best = comp__member_count(training, "best");
   const char *loss = json_is_true(json_object_get(training, "held_out")) ? "validation" : "training";
+  const char *kept = kept_weights(training);
   if (epochs < 2 || best == 0) return;
   if (best == 1)
     comp__find(j, COMP_FINDING_CAUTION, "Try a smaller --lr, and look for very large values in the data.",
                "The %s loss was lowest in the first of %zu epochs: the model has learned nothing after it.", loss,
                epochs);
+  else if (*kept && epochs < planned)
+    comp__find(j, COMP_FINDING_NOTE, "Train to the end: without --max-time, and with --patience 0.",
+               "Training stopped after %zu of %zu epochs, before the learning rate had fallen; %s.", epochs, planned,
+               kept);
+  else if (*kept)
+    comp__find(j, COMP_FINDING_OK, "", "Training took %zu epochs; %s.", epochs, kept);
   else if (best == epochs && epochs >= LONG)
     comp__find(j, COMP_FINDING_NOTE, "Train longer (--epochs).",
                "The %s loss was lowest in the last of %zu epochs: a longer training may give a better model.", loss,

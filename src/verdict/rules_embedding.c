@@ -64,7 +64,7 @@ void comp__rule_mixing(comp__judge *j) {
   comp_finding_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
   comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
   char text[256], name[160] = "";
-  if (embedding) snprintf(name, sizeof name, " in %.100s", embedding);
+  if (embedding) snprintf(name, sizeof name, " in %.100s", comp_embedding_title(embedding, NULL));
   put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, before, within ? "s~" : "local silhouette",
                s);
   comp__find(j, level, level == COMP_FINDING_OK ? "" : "Train longer (--epochs) or raise --gamma.",

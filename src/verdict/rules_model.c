@@ -43,17 +43,18 @@
 #define DOUBT 1.64
 
 /* Advice that depends on other findings. Rules give the general form; reconcile() replaces it by what fits all. */
-static const char MORE_PENALTY[] = "raise gamma, or set --kl-target; train longer, with larger batches";
-static const char LESS_PENALTY[] = "lower gamma or set --kl-target; a smaller beta";
-static const char NO_FIT[] = "train longer, with a smaller beta; see that the data are prepared as for the training";
-static const char SYMMETRY[] = "validate on something that was measured; seeds that disagree (-m more than once) would "
-                               "confirm a symmetry, seeds that agree do not rule it out";
+static const char MORE_PENALTY[] = "Raise --gamma, or set --kl-target; train longer, with larger batches.";
+static const char LESS_PENALTY[] = "Lower --gamma, or set --kl-target; try a smaller --beta.";
+static const char NO_FIT[] = "Train longer, with a smaller --beta. Prepare the data as for the training.";
+static const char SYMMETRY[] =
+    "Use averages over samples, or validate single samples by a measurement. Models of other seeds (-m more than once) "
+    "that disagree confirm it; models that agree do not rule it out.";
 
 typedef enum question { IDENTIFIABLE, INDEPENDENT, STABLE, KEPT, BEYOND } question;
 
-static const char *const questions[] = {"Are counterfactuals identifiable?", "Is z independent of the condition?",
-                                        "Do other seeds agree?", "Is anything lost but the condition?",
-                                        "What no check can tell"};
+static const char *const questions[] = {"Are predictions of single samples unique (identifiable)?",
+                                        "Is z independent of the condition?", "Do other seeds agree?",
+                                        "Is anything lost but the condition?", "What can no check show?"};
 
 typedef struct judge {
   comp__findings *out;
@@ -123,8 +124,8 @@ static const char *finish_list(name_list *list) {
 
 /* What to do when the permutations that were made cannot make p small enough. */
 static const char *more_permutations(const judge *j, double tests) {
-  return tests / j->r->options.alpha - 1 > 100000 ? "give a larger --alpha: no number of permutations reaches it"
-                                                  : "give more --permutations, or a larger --alpha";
+  return tests / j->r->options.alpha - 1 > 100000 ? "Give a larger --alpha: no number of permutations reaches it."
+                                                  : "Give more --permutations, or a larger --alpha.";
 }
 
 static const char *label_name(const judge *j, size_t label) {
@@ -137,24 +138,25 @@ static void judge_normality(judge *j) {
   const comp__identify *i = &j->r->identify;
   const char *measure = "smallest p of all tests, adjusted";
   if (i->active == 0) {
-    find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, NAN, measure, "train with a smaller beta, or more epochs",
-         "none of the %zu dimensions of z carries more signal than the noise of the posteriors: the model has learned "
-         "nothing from the data",
+    find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, NAN, measure,
+         "Train with a smaller --beta, or more --epochs.",
+         "The model has learned nothing from the data: none of the %zu dimensions of z carries more signal than noise.",
          i->dims);
     return;
   }
   double alpha = j->r->options.alpha;
   if (i->least_p > alpha && i->rows < LEAST_FOR_NORMAL) {
-    find(j, IDENTIFIABLE, "normality", COMP_FINDING_NOTE, i->least_p, measure, "more samples",
-         "too few samples: %zu cannot show that z is not normal", i->rows);
+    find(j, IDENTIFIABLE, "normality", COMP_FINDING_NOTE, i->least_p, measure, "Use more samples.",
+         "Too few samples to check whether predictions of single samples are unique: %zu cannot show that z is not "
+         "normal.",
+         i->rows);
     return;
   }
   if (i->least_p > alpha) {
     find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, i->least_p, measure,
-         "do not rely on counterfactuals of single samples; more data may show a structure, another latent size may "
-         "find it",
-         "z may be normal: no test rejects it (%zu samples, %zu of %zu dimensions in use). Of a normal z any "
-         "rotation fits the data as well and gives other counterfactuals",
+         "Do not use predictions of single samples. More data, or another --latent size, may help.",
+         "Predictions of single samples are not unique: z looks normal (%zu samples, %zu of %zu dimensions in use). A "
+         "rotation of a normal z fits the data equally well and predicts other values.",
          i->rows, i->active, i->dims);
     return;
   }
@@ -164,8 +166,10 @@ static void judge_normality(judge *j) {
   else
     snprintf(p, sizeof p, "%.2g", i->least_p);
   find(j, IDENTIFIABLE, "normality", COMP_FINDING_OK, i->least_p, measure, "",
-       "z is not normal (p %s): of %zu coordinates and projections Anderson-Darling rejects %zu, Lilliefors %zu, "
-       "Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g (%zu of %zu dimensions in use)",
+       "z is not normal (p %s), so a rotation of it would fit worse. Of %zu coordinates and projections, "
+       "Anderson-Darling rejects %zu, Lilliefors %zu, Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g "
+       "(%zu "
+       "of %zu dimensions in use).",
        p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
        i->largest_kurtosis, i->active, i->dims);
 }
@@ -175,10 +179,10 @@ static void judge_components(judge *j) {
   const comp__components *c = &i->components;
   const char *measure = "independent components that may be normal";
   if (!i->has_components) {
-    find(j, IDENTIFIABLE, "components", COMP_FINDING_NOTE, NAN, measure, i->active < 2 ? "" : "more samples",
-         i->active == 0   ? "no dimension of z is in use: there are no components"
-         : i->active == 1 ? "with one dimension in use there is nothing to rotate"
-                          : "there are too few samples for independent components");
+    find(j, IDENTIFIABLE, "components", COMP_FINDING_NOTE, NAN, measure, i->active < 2 ? "" : "Use more samples.",
+         i->active == 0   ? "No dimension of z is in use: there are no components."
+         : i->active == 1 ? "With one dimension in use there is nothing to rotate."
+                          : "There are too few samples for independent components.");
     return;
   }
   comp_finding_level level = COMP_FINDING_OK;
@@ -187,23 +191,24 @@ static void judge_components(judge *j) {
   if (c->normal > 1 && 2 * c->normal >= c->count) level = COMP_FINDING_PROBLEM;
   char more[300] = "", other[200] = "";
   if (!c->converged)
-    snprintf(other, sizeof other, "; the search for components did not converge, others may exist");
+    snprintf(other, sizeof other, " The search for components did not converge.");
   else if (!unique)
     snprintf(other, sizeof other,
-             "; they are not unique (another search, as good, has %.0f %% of them): maps of z that the next line does "
-             "not try may leave it as it is",
+             " A second search, equally good, found %.0f %% of the same components: they are not unique.",
              100 * c->found_again);
   /* What decides is symmetry, which does not need independence where the components are unique (docs/theory.md). */
   if (c->dependence > DEPENDENCE_SAID)
     snprintf(more, sizeof more,
-             "; the components are not quite independent, as the theorem has them (squares of two correlate "
-             "%.2f): the line on symmetry looks at all of them together",
+             " They are not fully independent (the squares of two correlate %.2f), as the theorem assumes.",
              c->dependence);
   find(j, IDENTIFIABLE, "components", level, (double)c->normal, measure,
-       level == COMP_FINDING_OK ? "" : "fewer latent dimensions, or more data; trust averages more than single samples",
-       "%zu of %zu independent components may be normal%s%s%s", c->normal, c->count,
-       c->normal < 2 ? " (the theorem allows one)" : ": rotations among them change counterfactuals and not the fit",
-       other, more);
+       level == COMP_FINDING_OK
+           ? ""
+           : "Trust averages over samples more than single samples. A smaller --latent, or more data, may help.",
+       "%s%zu of %zu independent components of z may be normal (%s).%s%s",
+       level == COMP_FINDING_OK ? "" : "Predictions of single samples may not be unique. ", c->normal, c->count,
+       c->normal < 2 ? "the theorem allows one" : "a rotation among them changes predictions, but not the fit", other,
+       more);
 }
 
 /* What is known of maps of single components. */
@@ -214,23 +219,22 @@ static void symmetry_text(char *text, size_t size, const comp__identify *i) {
   if (!i->has_components) return;
   if (m->mirrored)
     used += (size_t)snprintf(text + used, size - used,
-                             "; z may stay as it is when %zu of its %zu components are mirrored, one at a time",
-                             m->mirrored, count);
+                             " z looks the same when a single component is mirrored (%zu of %zu).", m->mirrored, count);
   if (m->together)
     used += (size_t)snprintf(text + used, size - used,
-                             "; z may stay as it is when several of its components are mirrored at once");
+                             " z looks the same when several of its components are mirrored together.");
   if (m->alike)
     used += (size_t)snprintf(text + used, size - used,
-                             "; z may stay as it is when two components are exchanged (%zu of %zu pairs)", m->alike,
+                             " z looks the same when two components are exchanged (%zu of %zu pairs).", m->alike,
                              count * (count - 1) / 2);
   if (m->untested)
-    used += (size_t)snprintf(text + used, size - used, "; %zu of these maps were too many to test", m->untested);
+    used += (size_t)snprintf(text + used, size - used, " %zu of these changes were too many to test.", m->untested);
   if (used == 0 && m->mirrored_alone + m->alike_alone)
     snprintf(text, size,
-             "; it also differs from what mirroring or exchanging its components makes of it, although "
-             "some of them, taken alone, may equal their mirror images or each other");
+             " It also differs when components are mirrored or exchanged, although some of them alone may equal their "
+             "mirror images or each other.");
   else if (used == 0)
-    snprintf(text, size, "; no component equals its mirror image or another component");
+    snprintf(text, size, " No component equals its mirror image or another component.");
 }
 
 static void judge_symmetry(judge *j) {
@@ -240,20 +244,20 @@ static void judge_symmetry(judge *j) {
   double alpha = j->r->options.alpha;
   if (i->active == 0) {
     find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, "",
-         "no dimension of z is in use: there is nothing to mirror or to rotate");
+         "No dimension of z is in use: there is nothing to mirror or to rotate.");
     return;
   }
   if (1 > alpha * (double)(i->symmetry_permutations + 1) * (1 + 1e-12)) {
     find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, more_permutations(j, 1),
-         "%zu permutations cannot make p as small as %g: that takes %.0f", i->symmetry_permutations, alpha,
+         "%zu permutations cannot make p as small as %g: that takes %.0f.", i->symmetry_permutations, alpha,
          ceil(1 / alpha * (1 - 1e-12)) - 1);
     return;
   }
   bool rotated = i->rotation.p > alpha, mirrored = i->mirror.p > alpha;
   if ((rotated || mirrored) && i->symmetry_rows < LEAST_FOR_SYMMETRY) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, fmax(i->rotation.p, i->mirror.p), measure, "more samples",
-         "too few samples: %zu cannot tell z from its mirror image or a rotation of itself, whatever "
-         "it is",
+    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, fmax(i->rotation.p, i->mirror.p), measure, "Use more samples.",
+         "Too few samples to check whether predictions of single samples are unique: %zu cannot show that z differs "
+         "from its mirror image or from a rotation of itself.",
          i->symmetry_rows);
     return;
   }
@@ -266,12 +270,11 @@ static void judge_symmetry(judge *j) {
   symmetry_text(text, sizeof text, i);
   find(j, IDENTIFIABLE, "symmetry", level, fmax(i->rotation.p, i->mirror.p), measure,
        level == COMP_FINDING_OK ? "" : SYMMETRY,
-       "z %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g)%s%s",
-       mirrored ? "may be distributed like" : "differs from", i->mirror.p,
-       rotated ? "may be distributed like" : "differs from", i->rotation.p, text,
-       level == COMP_FINDING_OK
-           ? ""
-           : ". What leaves z as it is leaves counterfactuals open: done in one condition only, the fit is as good");
+       "%sz %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g).%s",
+       level == COMP_FINDING_OK ? "No second solution was found. "
+                                : "A second solution may fit the data equally well and predict other single samples. ",
+       mirrored ? "looks like" : "differs from", i->mirror.p, rotated ? "looks like" : "differs from", i->rotation.p,
+       text);
 }
 
 /* ---- independent ---- */
@@ -289,8 +292,8 @@ static bool too_few(judge *j, const char *check, const char *measure) {
   for (size_t k = 1; k < r->conditions; k++)
     if (r->counts[k] < r->counts[least]) least = k;
   if (r->counts[least] >= LEAST_OF_CONDITION) return false;
-  find(j, INDEPENDENT, check, COMP_FINDING_NOTE, NAN, measure, "more samples",
-       "too few samples: %zu of '%s', where at least %d are needed", r->counts[least],
+  find(j, INDEPENDENT, check, COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
+       "Too few samples: %zu of '%s', where at least %d are needed.", r->counts[least],
        comp_model_level_name(r->model, least), LEAST_OF_CONDITION);
   return true;
 }
@@ -310,7 +313,7 @@ static comp_finding_level weigh(const judge *j, double value, double caution, do
 }
 
 static const char *weighed_advice(comp_finding_level level) {
-  return level == COMP_FINDING_OK ? "" : level == COMP_FINDING_NOTE ? "more samples" : MORE_PENALTY;
+  return level == COMP_FINDING_OK ? "" : level == COMP_FINDING_NOTE ? "Use more samples." : MORE_PENALTY;
 }
 
 static void judge_divergence(judge *j) {
@@ -321,12 +324,14 @@ static void judge_divergence(judge *j) {
   double least_p = 1 / (double)(n->shuffles + 1);
   comp_finding_level level = weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, least_p);
   find(j, INDEPENDENT, "divergence", level, n->excess, measure, weighed_advice(level),
-       "%show far z of one condition lies from z of the others, sum of p(c) KL[q(z | c) || q(z | not c)]: %.3g nats "
-       "beyond %zu shuffles of the conditions, whose standard "
-       "deviation is %.2g (p %.2g)%s. Another estimate, too high on average, with all posteriors as mixture: %.3g +- "
-       "%.1g; the training bound at a batch of %zu: %.3g",
-       level == COMP_FINDING_NOTE ? "too few samples: it may be chance: " : "", n->excess, n->shuffles, n->deviation,
-       n->p, n->p > r->options.alpha && level >= COMP_FINDING_CAUTION ? ", the smallest that so many allow" : "",
+       "%sThe distance of z between conditions, sum of p(c) KL[q(z | c) || q(z | not c)], is %.3g nats above that of "
+       "%zu "
+       "shuffles of the conditions (standard deviation %.2g, p %.2g%s). With all posteriors as mixture, which is too "
+       "high "
+       "on average: %.3g +- %.1g; the training bound at a batch of %zu: %.3g.",
+       level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", n->excess, n->shuffles, n->deviation,
+       n->p,
+       n->p > r->options.alpha && level >= COMP_FINDING_CAUTION ? ", the smallest that so many shuffles allow" : "",
        r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
 }
 
@@ -340,16 +345,16 @@ static void judge_information(judge *j) {
   const char *advice = level == COMP_FINDING_OK ? "" : MORE_PENALTY;
   if (low.value <= high.value)
     find(j, INDEPENDENT, "information", level, share, measure, advice,
-         "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g, of the "
-         "%.3g nats of the condition (the number: the first of these over the last)",
+         "z holds between %.3g +- %.1g nats (estimated from below, the best of several kernels) and %.3g +- %.1g nats "
+         "(from above) of the %.3g nats of the condition.",
          low.value, low.error, fmin(high.value, r->independence.entropy), high.error, r->independence.entropy);
   else
     find(j, INDEPENDENT, "information", level, share, measure, advice,
-         "I(z; c), estimated: from below (the best of several kernels) %.3g +- %.1g, from above %.3g +- %.1g: %s, of "
-         "the %.3g nats of the condition (the number: the first of these over the last)",
+         "What z holds of the condition, in nats: %.3g +- %.1g (estimated from below, the best of several kernels) and "
+         "%.3g +- %.1g (from above): %s; the condition has %.3g nats.",
          low.value, low.error, high.value, high.error,
          low.value - high.value <= 2 * error ? "they agree within their errors"
-                                             : "they cross by more than their errors, which leave out the choice of "
+                                             : "they differ by more than their errors, which leave out the choice of "
                                                "the best kernel and of samples",
          r->independence.entropy);
 }
@@ -371,17 +376,17 @@ static void judge_prediction(judge *j) {
       r->condition_draws.gain > r->condition_means.gain ? &r->condition_draws : &r->condition_means;
   const char *measure = "gain of the best classifier over chance";
   if (!best->done) {
-    find(j, INDEPENDENT, "prediction", COMP_FINDING_NOTE, NAN, measure, "more samples",
-         "too few samples: fewer than two conditions have 10");
+    find(j, INDEPENDENT, "prediction", COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
+         "Too few samples: fewer than two conditions have 10.");
     return;
   }
   comp_finding_level level = weigh(j, best->gain, GAIN_CAUTION, GAIN_PROBLEM, best->deviation, best->p, best->least_p);
   char accuracies[128] = "";
   list_accuracies(accuracies, sizeof accuracies, r->condition_means.scores, r->condition_draws.scores);
   find(j, INDEPENDENT, "prediction", level, best->gain, measure, weighed_advice(level),
-       "%sbalanced accuracy of the condition from means (from draws): %s; chance %.3f; gain of the best %.2g (0: "
-       "chance, 1: always right), where chance alone makes some %.2g (p %.2g)%s",
-       level == COMP_FINDING_NOTE ? "too few samples: it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
+       "%sBalanced accuracy of the condition from means of z (from draws): %s; chance %.3f. Gain of the best %.2g (0: "
+       "chance, 1: always right); chance alone makes about %.2g (p %.2g)%s.",
+       level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
        best->gain, best->deviation, best->p,
        level == COMP_FINDING_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
@@ -390,33 +395,34 @@ static void judge_prediction(judge *j) {
 
 static void judge_stability(judge *j) {
   const comp__stability *s = &j->r->stability;
-  const char *advice = "train with other seeds (comp train --seed) and give all models with -m";
+  const char *advice = "Train with other seeds (comp train --seed) and give all models with -m.";
   if (!j->r->stable) {
     find(j, STABLE, "latents", COMP_FINDING_NOTE, NAN, "smallest R2", advice,
-         "one model was given: whether another seed gives the same is not known");
-    find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", advice, "one model was given");
-    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", advice, "one model was given");
+         "One model was given: it is not known whether another seed gives the same.");
+    find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", advice, "One model was given.");
+    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", advice, "One model was given.");
     return;
   }
   const comp__settings *other = &j->r->settings;
   if (other->models)
     find(j, STABLE, "settings", COMP_FINDING_CAUTION, (double)other->differences, "settings in which models differ",
-         "give models that differ in their --seed only",
-         "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. What differs "
-         "below may come from that",
+         "Give models that differ in their --seed only.",
+         "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. Differences "
+         "below may come from that.",
          other->models, s->models, other->models == 1 ? "was" : "were", other->text);
   comp_finding_level level = below(s->least_r2, R2_CAUTION, R2_PROBLEM);
   find(j, STABLE, "latents", level, s->least_r2, "smallest R2 of a linear map between latents",
-       level == COMP_FINDING_OK ? "" : "longer training, more data, or fewer latent dimensions",
-       "over %zu models: smallest R2 %.3f, smallest CKA %.3f", s->models, s->least_r2, s->least_cka);
+       level == COMP_FINDING_OK ? "" : "Train longer, use more data, or a smaller --latent.",
+       "Over %zu models, the smallest R2 of their z is %.3f, the smallest CKA %.3f.", s->models, s->least_r2,
+       s->least_cka);
   const comp__change *worst = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (!worst || s->changes[k].agreement < worst->agreement) worst = &s->changes[k];
   if (!worst) {
     find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", "",
-         "no label has samples whose condition could be changed");
+         "No label has samples whose condition could be changed.");
     find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "",
-         "no label has samples whose condition could be changed");
+         "No label has samples whose condition could be changed.");
     return;
   }
   level = below(worst->agreement, AGREEMENT_CAUTION, AGREEMENT_PROBLEM);
@@ -426,31 +432,29 @@ static void judge_stability(judge *j) {
   find(j, STABLE, "counterfactuals", level, worst->agreement,
        "smallest correlation of a predicted change between two models",
        level == COMP_FINDING_OK ? ""
-                                : "compare the objectives of the seeds (comp train --log): one that is worse is "
-                                  "stuck; where they are alike, do not rely on "
-                                  "what differs",
-       "predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
-       "stable features "
-       "(standard deviation over models): %s",
+                                : "Compare the losses of the seeds (comp train --log): leave out one that is "
+                                  "worse. Where they are alike, do not rely on what differs.",
+       "Predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
+       "stable features (standard deviation over models): %s.",
        label_name(j, worst->label), comp_model_level_name(j->r->model, worst->to), worst->agreement, worst->samples,
        plural(worst->samples), finish_list(&genes));
   const comp__change *odd = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (isfinite(s->changes[k].single) && (!odd || s->changes[k].single < odd->single)) odd = &s->changes[k];
   if (!odd) {
-    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "more samples",
-         "too few samples: no label has several to compare");
+    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "Use more samples.",
+         "Too few samples: no label has several to compare.");
     return;
   }
   level = below(odd->single, SINGLE_CAUTION, SINGLE_PROBLEM);
-  find(
-      j, STABLE, "single-samples", level, odd->single,
-      "smallest correlation of predictions of single samples between models",
-      level == COMP_FINDING_OK ? "" : "use averages over samples; do not rely on counterfactuals of single samples",
-      "how predictions for single samples differ from the mean of their label: models agree least for %s to %s, r %.3f "
-      "(models %zu and %zu of those given)",
-      label_name(j, odd->label), comp_model_level_name(j->r->model, odd->to), odd->single, odd->odd[0] + 1,
-      odd->odd[1] + 1);
+  find(j, STABLE, "single-samples", level, odd->single,
+       "smallest correlation of predictions of single samples between models",
+       level == COMP_FINDING_OK ? "" : "Use averages over samples; do not rely on predictions of single samples.",
+       "Models agree least on single samples (beside the mean of their label) for %s to %s: r %.3f, between models %zu "
+       "and "
+       "%zu of those given.",
+       label_name(j, odd->label), comp_model_level_name(j->r->model, odd->to), odd->single, odd->odd[0] + 1,
+       odd->odd[1] + 1);
 }
 
 /* ---- kept ---- */
@@ -497,16 +501,17 @@ static void judge_shared(judge *j) {
              LEAST_OF_LABEL, small == 1 ? "is" : "are");
   if (count + shared == 0)
     find(j, KEPT, "shared-labels", COMP_FINDING_NOTE, NAN, measure,
-         "give a column of fewer, larger labels with --label",
-         "no label has %d samples, or samples in several conditions", LEAST_OF_LABEL);
+         "Give a column of fewer, larger labels with --label.",
+         "No label has %d samples, or samples in several conditions.", LEAST_OF_LABEL);
   else if (count == 0)
-    find(j, KEPT, "shared-labels", level, 0, measure, "", "every %slabel has samples in several conditions%s",
+    find(j, KEPT, "shared-labels", level, 0, measure, "", "Every %slabel has samples in several conditions%s.",
          small ? "other " : "", few);
   else
-    find(j, KEPT, "shared-labels", level, worst, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
-         "%zu label%s in one condition only, single samples aside: do not read counterfactuals of %s. Mixing with "
-         "samples of other conditions (0: not mixed, 1: fully mixed): %s%s",
-         count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them", finish_list(&list), few);
+    find(
+        j, KEPT, "shared-labels", level, worst, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
+        "%zu label%s in one condition only, single samples aside: do not use predictions of %s. Mixing with samples of "
+        "other conditions (0: not mixed, 1: fully mixed): %s%s.",
+        count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them", finish_list(&list), few);
   for (size_t d = 0; d < f->n_labels; d++)
     if (is_alone(&f->labels[d])) find_label(j, d);
 }
@@ -529,13 +534,13 @@ static void judge_neighbours(judge *j) {
   }
   if (isnan(worst))
     find(j, KEPT, "neighbours", COMP_FINDING_NOTE, NAN, "smallest share of the own label", "",
-         "no label has samples in two conditions");
+         "No label has samples in two conditions.");
   else if (level == COMP_FINDING_OK)
     find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", "",
-         "for every label, the most common label among its nearest samples in other conditions is its own");
+         "The nearest samples of every label in other conditions mostly have the same label.");
   else
     find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", LESS_PENALTY,
-         "labels whose nearest samples in other conditions are mostly of another label (share of the own): %s",
+         "Labels whose nearest samples in other conditions mostly have another label (share of the own): %s.",
          finish_list(&list));
   for (size_t d = 0; d < f->n_labels; d++)
     if (is_misplaced(&f->labels[d], d)) find_label(j, d);
@@ -545,14 +550,16 @@ static void judge_label(judge *j) {
   const comp__prediction_check *before = &j->r->label_before, *after = &j->r->label_after;
   const char *measure = "share of what predicts the label that is lost";
   if (!before->done || !after->done) {
-    find(j, KEPT, "label", COMP_FINDING_NOTE, NAN, measure, "more samples", "fewer than two labels have 10 samples");
+    find(j, KEPT, "label", COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
+         "Fewer than two labels have 10 samples.");
     return;
   }
   double lost = before->gain > 0 ? fmax(0, 1 - after->gain / before->gain) : 0;
   comp_finding_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
-  find(j, KEPT, "label", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
-       "balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z",
-       before->scores[before->best].balanced, after->scores[after->best].balanced);
+  find(
+      j, KEPT, "label", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
+      "Balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z.",
+      before->scores[before->best].balanced, after->scores[after->best].balanced);
 }
 
 static void judge_labels(judge *j) {
@@ -564,14 +571,32 @@ static void judge_labels(judge *j) {
     return;
   }
   if (j->r->options.label) {
-    find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "", "give another column with --label",
-         "the column '%s' has %s: there are no different labels in it that could be lost", j->r->options.label,
+    find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "", "Give another column with --label.",
+         "The column '%s' has %s: there are no different labels that could be lost.", j->r->options.label,
          levels ? "one value only" : "no values");
     return;
   }
   find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "",
-       "give a column of what must not be lost, such as the cell type: --label",
-       "without labels it cannot be checked whether different labels were mixed with each other");
+       "Give the column of the cell type, or of what else must not be lost: --label.",
+       "Without labels it cannot be checked whether different labels were mixed with each other.");
+}
+
+/* A few samples that lie alone say something of themselves, and nothing of the model as a whole. */
+static void judge_strays(judge *j) {
+  const comp__strays *s = &j->r->strays;
+  const char *measure = "samples far from all others";
+  name_list list = {0};
+  if (s->count == 0) return;
+  for (size_t i = 0; i < s->count; i++) {
+    const bool far = isfinite(s->items[i].distance);
+    append(&list, s->items[i].name, far ? "distance x %.3g" : "error x %.3g",
+           far ? s->items[i].distance : s->items[i].error);
+  }
+  find(j, KEPT, "stray-samples", COMP_FINDING_CAUTION, (double)s->count, measure,
+       "Look at these samples: leave them out and train again, or do not use their counterfactuals.",
+       "%zu sample%s far from all others, in z (distance to the 5th nearest sample over the median) or in the squared "
+       "error of the reconstruction (over the median): %s. The explained variance leaves %s out.",
+       s->count, s->count == 1 ? " is" : "s are", finish_list(&list), s->count == 1 ? "it" : "them");
 }
 
 static void judge_reconstruction(judge *j) {
@@ -580,37 +605,39 @@ static void judge_reconstruction(judge *j) {
   double own = r->reconstruction, other = r->reconstruction_against;
   if (own <= 0) {
     find(j, KEPT, "explains-nothing", COMP_FINDING_PROBLEM, own, "explained variance of the data", NO_FIT,
-         "the model explains nothing of the data: reconstructions are no nearer to it than the mean of each feature "
-         "(explained variance %.3g)",
+         "The model explains nothing of the data: its reconstructions are no better than the mean of each feature "
+         "(explained variance %.3g).",
          own);
     return;
   }
   if (isnan(own)) {
     find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "",
-         "the data does not vary: there is nothing to explain");
+         "The data does not vary: there is nothing to explain.");
     return;
   }
   if (isnan(other)) {
     find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure,
-         penalised(j) ? "train with --gamma 0 and give that model with --against" : "",
+         penalised(j) ? "Train with --gamma 0 and give that model with --against." : "",
          penalised(j)
-             ? "the model explains %.3f of the variance of the data; how much it would without the penalty is not known"
-             : "the model explains %.3f of the variance of the data; it has no penalty that could take any away",
+             ? "The model explains %.3f of the variance of the data. It is not known how much it would without the "
+               "penalty."
+             : "The model explains %.3f of the variance of the data. It has no penalty that could reduce this.",
          own);
     return;
   }
   if (other <= 0) {
-    find(
-        j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "train the model to compare with longer",
-        "the model explains %.3f of the variance of the data; the one without a penalty explains nothing (%.3g) and is "
-        "no measure",
-        own, other);
+    find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "Train the model to compare with longer.",
+         "The model explains %.3f of the variance of the data. The one without a penalty explains nothing (%.3g), so "
+         "they "
+         "cannot be compared.",
+         own, other);
     return;
   }
   double lost = fmax(0, 1 - own / other);
   comp_finding_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
   find(j, KEPT, "reconstruction", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
-       "explained variance of the data: %.3f, without the penalty %.3f: a share of %.2f is lost", own, other, lost);
+       "The model explains %.3f of the variance of the data, without the penalty %.3f: a share of %.2f is lost.", own,
+       other, lost);
 }
 
 /* ---- beyond ---- */
@@ -618,20 +645,19 @@ static void judge_reconstruction(judge *j) {
 static void say_limits(judge *j) {
   const comp__results *r = j->r;
   if (r->missing)
-    find(
-        j, BEYOND, "features", COMP_FINDING_CAUTION, (double)r->missing / (double)r->features,
-        "share of the model's features that the data lacks", "diagnose with the data that the model was trained on",
-        "%zu of the model's %zu features %s not in the data and filled with their training mean: all lines above speak "
-        "of the model as it sees such data",
-        r->missing, r->features, r->missing == 1 ? "is" : "are");
-  find(j, BEYOND, "truth", COMP_FINDING_NOTE, NAN, "", "validate on measurements of a few cases",
-       "whether a counterfactual is right: no sample was measured under two conditions, and passing every check is no "
-       "proof of it");
+    find(j, BEYOND, "features", COMP_FINDING_CAUTION, (double)r->missing / (double)r->features,
+         "share of the model's features that the data lacks", "Diagnose with the data that the model was trained on.",
+         "%zu of the model's %zu features %s not in the data and filled with their training mean. All findings above "
+         "are "
+         "about the model with such data.",
+         r->missing, r->features, r->missing == 1 ? "is" : "are");
+  find(j, BEYOND, "truth", COMP_FINDING_NOTE, NAN, "", "Validate a few predictions by measurements.",
+       "No check can show that a prediction is right: no sample was measured in two conditions.");
   find(j, BEYOND, "linearity", COMP_FINDING_NOTE, NAN, "", "",
-       "the theorem on identifiability is about linear decoders; this decoder is a network");
+       "The theorem on identifiability is about linear decoders; this decoder is a network.");
   find(j, BEYOND, "design", COMP_FINDING_NOTE, NAN, "", "",
-       "whether conditions were given at random: a difference between who was sampled in them, not caused by them, is "
-       "taken out as if they had caused it");
+       "No check can show that conditions were given at random. A difference in who was sampled is removed as if the "
+       "condition had caused it.");
 }
 
 /* ---- advice ---- */
@@ -657,36 +683,67 @@ static bool seeds_disagree(const judge *j) {
   return false;
 }
 
+/*
+ * The share of H(c) that the labels alone hold, I(label; c) / H(c): where conditions differ in their composition, z
+ * shows the condition by as much unless labels are merged, and no weight of the penalty changes that. 0: no labels.
+ */
+static double composition(const judge *j) {
+  const comp__fates *f = &j->r->fates;
+  const size_t conditions = j->r->conditions;
+  double total = 0, joint = 0, entropy = 0;
+  for (size_t d = 0; d < f->n_labels; d++)
+    for (size_t k = 0; k < conditions; k++) total += (double)f->labels[d].counts[k];
+  for (size_t k = 0; k < conditions; k++) {
+    double share = 0;
+    for (size_t d = 0; d < f->n_labels; d++) share += (double)f->labels[d].counts[k] / total;
+    if (share > 0) entropy -= share * log(share);
+    for (size_t d = 0; d < f->n_labels && share > 0; d++) {
+      double here = (double)f->labels[d].counts[k] / total, label = 0;
+      for (size_t e = 0; e < conditions; e++) label += (double)f->labels[d].counts[e] / total;
+      if (here > 0) joint += here * log(here / (label * share));
+    }
+  }
+  return total > 0 && entropy > 0 ? joint / entropy : 0;
+}
+
 /* What to do about a finding whose advice is MORE_PENALTY (`more`) or LESS_PENALTY, given all others; NULL: just that.
  */
 static const char *reconciled(const judge *j, bool more) {
   comp_finding_level dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
-  if (advised(j, NO_FIT) != COMP_FINDING_OK) return "improve the fit first: see explains-nothing";
+  if (advised(j, NO_FIT) != COMP_FINDING_OK) return "Improve the fit first: see explains-nothing.";
   if (!penalised(j))
-    return more ? "this model has no penalty: train with --model comp and a gamma"
+    return more ? "This model has no penalty: train with --model comp and a --gamma."
            : dependent != COMP_FINDING_OK
-               ? "this model has no penalty, and conditions are not mixed: with one, labels may come together"
-               : "this model has no penalty, so that gamma is not the cause: train longer, with a smaller beta";
+               ? "This model has no penalty, and conditions are not mixed. Train with one (--model comp): labels may "
+                 "then align."
+               : "This model has no penalty, so gamma is not the cause. Train longer, with a smaller --beta.";
+  if (dependent != COMP_FINDING_OK && composition(j) >= INFORMATION_CAUTION)
+    return lost != COMP_FINDING_OK
+               ? "Conditions differ in their labels, so z shows the condition unless labels are merged. Lower --gamma "
+                 "first, and judge the mixing within labels (comp score: m_kbet)."
+           : more ? "Conditions differ in their labels, so z shows the condition unless labels are merged. Raise "
+                    "--gamma only if samples are not mixed within labels (comp score: m_kbet)."
+                  : NULL;
   if (dependent == COMP_FINDING_OK || lost == COMP_FINDING_OK) return NULL;
   if (dependent == lost)
-    return "another gamma alone will not help: the condition can be predicted from z, and more than the condition is "
-           "lost. Train longer, with larger batches and a smaller beta";
+    return "The condition can be predicted from z, and more than the condition is lost. One model does not show which "
+           "gamma is better. Train with a tenth of this --gamma and with three times as much, and diagnose both.";
   if (more && lost > dependent)
-    return "first reduce what is lost, which is worse (below); then train longer, with larger batches";
+    return "First reduce what is lost, which is worse (below); then train longer, with larger batches.";
   if (!more && dependent > lost)
-    return "first make z independent of the condition, which is worse (above); then use a smaller beta";
+    return "First make z independent of the condition, which is worse (above); then use a smaller --beta.";
   return NULL;
 }
 
 /* Findings are judged one by one; what to do about them must not contradict itself. */
 static void reconcile(judge *j) {
   const char *more = reconciled(j, true), *less = reconciled(j, false);
-  const char *symmetry =
-      !j->r->stable       ? NULL
-      : seeds_disagree(j) ? "the seeds disagree below, as they do when a symmetry leaves the choice open: do not rely "
-                            "on what differs between them"
-                          : "the seeds agree, which does not rule a symmetry out (docs/theory.md): validate on "
-                            "something that was measured";
+  const char *symmetry = !j->r->stable ? NULL
+                         : seeds_disagree(j)
+                             ? "The seeds disagree below, as they do when there is a second solution. Do not rely on "
+                               "what differs between them."
+                             : "The seeds agree, which does not rule out a second solution (docs/theory.md). Validate "
+                               "single samples by a measurement.";
   const struct {
     const char *from, *to;
   } changes[] = {{MORE_PENALTY, more}, {LESS_PENALTY, less}, {SYMMETRY, symmetry}};
@@ -708,6 +765,7 @@ comp_status comp__judge_model(comp__findings *out, const comp__results *results)
   judge_prediction(&j);
   judge_stability(&j);
   judge_labels(&j);
+  judge_strays(&j);
   judge_reconstruction(&j);
   say_limits(&j);
   reconcile(&j);

@@ -150,9 +150,14 @@ static const comp_matrix *embedding_of(const comp_dataset *results, const char *
 
 /* ---- Truth ---- */
 
+/* The kBET that a method may leave. The ridge penalty of harmony2 leaves a sixth of a shift. */
+static double allowed(const char *method) {
+  return strcmp(method, "harmony2") == 0 ? 0.35 : 0.12;
+}
+
 static void sets_are_merged(void **state) {
   (void)state;
-  static const char *const merging[] = {"combat", "harmony", "mnn", "celligner", "seurat-cca"};
+  static const char *const merging[] = {"combat", "harmony", "harmony2", "mnn", "celligner", "seurat-cca"};
   comp_context *context = test_context(2);
   comp_dataset *dataset = make_data(false), *before = run(context, dataset, "pca");
   if (!(rejected(dataset, embedding_of(before, "pca")) > 0.9)) fail_msg("the sets are mixed from the start");
@@ -160,7 +165,7 @@ static void sets_are_merged(void **state) {
     comp_dataset *after = run(context, dataset, merging[m]);
     double share = rejected(dataset, embedding_of(after, merging[m])),
            same = same_type(dataset, embedding_of(after, merging[m]), -1);
-    if (!(share < 0.12)) fail_msg("%s: kBET %g", merging[m], share);
+    if (!(share < allowed(merging[m]))) fail_msg("%s: kBET %g", merging[m], share);
     if (!(same > 0.99)) fail_msg("%s: %g of the neighbours are of the same type", merging[m], same);
     comp_dataset_free(after);
   }
@@ -171,7 +176,7 @@ static void sets_are_merged(void **state) {
 
 static void a_population_of_one_set_stays_apart(void **state) {
   (void)state;
-  static const char *const keeping[] = {"mnn", "celligner", "seurat-cca"};
+  static const char *const keeping[] = {"harmony2", "mnn", "celligner", "seurat-cca"};
   comp_context *context = test_context(2);
   comp_dataset *dataset = make_data(true);
   for (size_t m = 0; m < sizeof keeping / sizeof *keeping; m++) {
@@ -179,7 +184,7 @@ static void a_population_of_one_set_stays_apart(void **state) {
     const comp_matrix *z = embedding_of(after, keeping[m]);
     double same = same_type(dataset, z, TYPES), share = rejected(dataset, z);
     if (!(same > 0.99)) fail_msg("%s: %g of its neighbours are its own", keeping[m], same);
-    if (!(share < 0.12)) fail_msg("%s: the others have kBET %g", keeping[m], share);
+    if (!(share < allowed(keeping[m]))) fail_msg("%s: the others have kBET %g", keeping[m], share);
     comp_dataset_free(after);
   }
   comp_dataset_free(dataset);
@@ -412,6 +417,7 @@ static void wrong_options_are_refused(void **state) {
   o = plain();
   o.clusters = 100000;
   refuse(dataset, "harmony", &o, COMP_ERR_ARGUMENT, "too many");
+  refuse(dataset, "harmony2", &o, COMP_ERR_ARGUMENT, "too many");
   refuse(dataset, "celligner", &o, COMP_ERR_ARGUMENT, "clusters: 100000 are too many for 'a'");
   o = plain();
   o.k = 10000;

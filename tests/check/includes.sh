@@ -13,8 +13,8 @@ dist          core
 prep          core
 simulate      core io
 model         core io nn
-train         core io nn model
-task          core io nn model prep neighbors train
+train         core io nn model linalg neighbors
+task          core io nn model prep neighbors cluster train
 linalg        core nn
 neighbors     core nn
 cluster       core
@@ -64,7 +64,6 @@ libraries='
 ^cblas[.]h$                               src/(linalg/[^/]*|nn/matmul)[.]c
 ^xgboost/                                 src/modules/boosted[.]c
 ^linear[.]h$                              src/classify/logistic[.]c
-^hnswlib/                                 src/neighbors/hnsw[.]cpp
 ^igraph                                   src/modules/leiden[.]c
 '
 

@@ -51,6 +51,12 @@ static void test_safe_text(void **state) {
   (void)state;
   char bad[] = "a\nb\033[31mc\177";
   assert_string_equal(text_clean(bad), "a?b?[31mc?");
+  char turned[] = "\xc2\x9b"
+                  "1m\xe2\x80\xae"
+                  "a\xe2\x81\xa9"
+                  "b\x9b"
+                  "c\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"; /* C1, turned text */
+  assert_string_equal(text_clean(turned), "?1m?a?b?c\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
   char wide[] = "caf\xc3\xa9s";
   assert_int_equal(text_length(wide), 5);
   assert_string_equal(text_cut(wide, 4), "caf\xc3\xa9");

@@ -44,6 +44,12 @@ static void wrong_shapes_are_refused(void **state) {
   assert_error(comp_dataset_set_x(d, m), COMP_ERR_ARGUMENT, "3 x 5");
   assert_ok(comp_matrix_new_csr(&m, 3, 2, 0));
   assert_error(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "bad", m), COMP_ERR_ARGUMENT, "sparse");
+  assert_ok(comp_matrix_new_dense(&m, 3, 2));
+  assert_error(comp_dataset_set_matrix(d, (comp_slot)7, "bad", m), COMP_ERR_ARGUMENT, "7 is no place");
+  assert_int_equal(comp_dataset_matrix_count(d, (comp_slot)7), 0);
+  assert_null(comp_dataset_matrix(d, (comp_slot)7, "bad"));
+  comp_dataset_remove_matrix(d, (comp_slot)7, "bad");
+  assert_null(comp_dataset_matrix_name(d, COMP_SLOT_OBSM, 99));
   assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_OBSM), 1);
   comp_dataset_free(d);
 }

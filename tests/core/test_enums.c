@@ -20,7 +20,7 @@ static void names_and_back(void **state) {
   CHECK(comp_better, COMP_BETTER_ZERO);
   CHECK(comp_classifier_kind, COMP_CLASSIFIER_KINDS - 1);
   CHECK(comp_column_kind, COMP_COLUMN_BOOL);
-  CHECK(comp_data_kind, COMP_DATA_CENTERED);
+  CHECK(comp_data_kind, COMP_DATA_MIXED);
   CHECK(comp_distance, COMP_DISTANCE_COSINE);
   CHECK(comp_document, COMP_DOCUMENTS - 1);
   CHECK(comp_finding_level, COMP_FINDING_PROBLEM);

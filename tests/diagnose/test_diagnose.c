@@ -188,7 +188,7 @@ static void whole(void **state) {
     size_t not_checked = 0;
     for (size_t i = 0; i < comp_diagnosis_finding_count(diagnosis); i++) {
       const comp_finding *f = comp_diagnosis_finding_at(diagnosis, i);
-      not_checked += f->level == COMP_FINDING_NOTE && strcmp(f->question, "What no check can tell") != 0;
+      not_checked += f->level == COMP_FINDING_NOTE && strcmp(f->question, "What can no check show?") != 0;
       assert_true(f->text[0] && f->id[0] && f->question[0] && f->advice);
       if (f->level == COMP_FINDING_PROBLEM) assert_true(f->advice[0]);
     }
@@ -243,6 +243,47 @@ static void least_pair(void **state) {
     assert_true(most[c] > least[c] + 1e-3); /* else a mean would have passed, too */
   }
   for (int k = 0; k < 3; k++) comp_model_free(m[k]);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+/* Two samples, one of each condition, leave together: they are named, and the explained variance is that of the others.
+ */
+static void stray_pairs(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_dataset(ROWS, FEATURES, 1);
+  comp_model *model = make_model(context, d, 0, 5);
+  comp__latent l = {0};
+  comp__strays none = {0}, found;
+  double before, after, with;
+  assert_ok(comp__latent_init(&l, context, model, d));
+  assert_ok(comp__strays_find(&found, context, &l, d, ROWS, 1));
+  assert_int_equal(found.count, 0);
+  comp__strays_release(&found);
+  assert_ok(comp__reconstruction(&before, context, &l, &none, ROWS, 1));
+  assert_true(before > 0.1);
+  for (size_t i = 40; i < 42; i++)
+    for (size_t k = 0; k < l.dims; k++) l.mean[i * l.dims + k] = 60.0f;
+  assert_ok(comp__strays_find(&found, context, &l, d, ROWS, 1));
+  assert_int_equal(found.count, 2);
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(found.items[i].row, 40 + i);
+    assert_string_equal(found.items[i].name, comp_dataset_obs_name(d, 40 + i));
+    assert_true(found.items[i].distance > 6 && found.items[i].error > 10);
+  }
+  assert_ok(comp__reconstruction(&with, context, &l, &none, ROWS, 1));
+  assert_true(with < 0); /* "the model explains nothing": because of two samples */
+  assert_ok(comp__reconstruction(&after, context, &l, &found, ROWS, 1));
+  assert_near(after, before, 0.05);
+  comp__strays_release(&found);
+  /* A third of the samples is no accident. */
+  for (size_t i = 0; i < ROWS / 3; i++) l.mean[i * l.dims] += 1000.0f * (float)(i + 1);
+  assert_ok(comp__strays_find(&found, context, &l, d, ROWS, 1));
+  assert_int_equal(found.count, 0);
+  comp__strays_release(&found);
+  comp__latent_release(&l);
+  comp_model_free(model);
   comp_dataset_free(d);
   comp_context_free(context);
 }
@@ -316,7 +357,7 @@ static void no_power(void **state) {
   r.null.excess = 800;
   r.null.p = 0.05;
   assert_level(&r, "divergence", COMP_FINDING_PROBLEM);
-  assert_non_null(strstr(JUDGED(&r, "divergence").text, "smallest that so many allow"));
+  assert_non_null(strstr(JUDGED(&r, "divergence").text, "smallest that so many shuffles allow"));
   r.null.excess = 1;
   assert_level(&r, "divergence", COMP_FINDING_CAUTION);
   r.null.p = 0.4; /* shuffles reached it: chance, or too few samples to tell */
@@ -395,25 +436,43 @@ static void advice(void **state) {
   comp__results r = good_results(model, counts);
   r.null.excess = 5;
   r.null.p = 0.05;
-  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "raise gamma"));
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "Raise --gamma"));
   r.reconstruction = 0.1;
   const char *both = JUDGED(&r, "divergence").advice;
-  assert_null(strstr(both, "raise gamma"));
+  assert_null(strstr(both, "Raise --gamma"));
+  assert_null(strstr(both, "nother --gamma")); /* one model cannot know what another gamma does */
+  assert_non_null(strstr(both, "a tenth of this --gamma"));
   assert_string_equal(both, JUDGED(&r, "reconstruction").advice);
   r.null.excess = 1; /* caution, while reconstruction is a problem: the worse one comes first */
-  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "first reduce what is lost"));
-  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "First reduce what is lost"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "Lower --gamma"));
   r.null.excess = 5;
   r.reconstruction = 0.4;
-  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "raise gamma"));
-  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "first make z independent"));
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "Raise --gamma"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "First make z independent"));
   r.null.excess = 0;
-  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  assert_non_null(strstr(JUDGED(&r, "reconstruction").advice, "Lower --gamma"));
   r.model = bare;
-  assert_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  assert_null(strstr(JUDGED(&r, "reconstruction").advice, "Lower --gamma"));
   r.null.excess = 5;
   assert_non_null(strstr(JUDGED(&r, "divergence").advice, "has no penalty"));
-  assert_null(strstr(JUDGED(&r, "reconstruction").advice, "lower gamma"));
+  assert_null(strstr(JUDGED(&r, "reconstruction").advice, "Lower --gamma"));
+  /* A label that one condition lacks: z must show the condition, or merge labels. A lower gamma is better then. */
+  size_t shares[2][2] = {{400, 400}, {100, 100}};
+  comp__label_fate fates[2] = {{.counts = shares[0], .in = 2, .present = 2, .looked_at = 50, .same = 0.9},
+                               {.counts = shares[1], .in = 2, .present = 2, .looked_at = 50, .same = 0.9, .mostly = 1}};
+  r = good_results(model, counts);
+  r.labels = (comp_groups){.n_levels = 2, .levels = (char *[]){"a", "b"}};
+  r.fates = (comp__fates){.n_labels = 2, .conditions = 2, .labels = fates};
+  r.null.excess = 5;
+  r.null.p = 0.05;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "Raise --gamma, or"));
+  shares[1][0] = 0, shares[1][1] = 300;
+  fates[1].in = fates[1].present = 1;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "Raise --gamma only if"));
+  fates[1].mixing = 0.95;
+  assert_non_null(strstr(JUDGED(&r, "divergence").advice, "Lower --gamma first"));
+  assert_non_null(strstr(JUDGED(&r, "shared-labels").advice, "Lower --gamma first"));
   r = good_results(model, counts);
   r.identify.mirror.p = 0.5;
   assert_level(&r, "symmetry", COMP_FINDING_CAUTION);
@@ -422,7 +481,7 @@ static void advice(void **state) {
   r.models = r.stability.models = 2;
   r.stability.least_r2 = 0.99;
   assert_null(strstr(JUDGED(&r, "symmetry").advice, "-m"));
-  assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "does not rule a symmetry out"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "does not rule out a second solution"));
   r.stability.least_r2 = 0.1;
   assert_non_null(strstr(JUDGED(&r, "symmetry").advice, "disagree"));
   comp_model_free(model);
@@ -444,7 +503,7 @@ static void odd_models(void **state) {
   assert_non_null(strstr(said, "agree within their errors"));
   assert_null(strstr(said, "at most"));
   r.information.value = 0.05;
-  assert_non_null(strstr(JUDGED(&r, "information").text, "cross by more"));
+  assert_non_null(strstr(JUDGED(&r, "information").text, "differ by more"));
   /* Nothing explained. */
   r = good_results(model, counts);
   r.reconstruction_against = -0.1;
@@ -453,12 +512,21 @@ static void odd_models(void **state) {
   assert_level(&r, "explains-nothing", COMP_FINDING_PROBLEM);
   r.reconstruction_against = NAN;
   assert_level(&r, "explains-nothing", COMP_FINDING_PROBLEM);
+  /* Samples far from all others are named. */
+  r = good_results(model, counts);
+  comp__stray strays[2] = {{.row = 3, .name = (char[]){"cell-3"}, .distance = 12, .error = 2},
+                           {.row = 9, .name = (char[]){"cell-9"}, .distance = NAN, .error = 250}};
+  r.strays = (comp__strays){strays, 2};
+  assert_level(&r, "stray-samples", COMP_FINDING_CAUTION);
+  said = JUDGED(&r, "stray-samples").text;
+  assert_non_null(strstr(said, "2 samples are far from all others"));
+  assert_non_null(strstr(said, "cell-3 (distance x 12), cell-9 (error x 250)"));
   /* No dimension in use. */
   r = good_results(model, counts);
   r.identify = (comp__identify){.dims = 3};
   assert_level(&r, "normality", COMP_FINDING_PROBLEM);
-  assert_non_null(strstr(JUDGED(&r, "components").text, "no dimension of z is in use"));
-  assert_non_null(strstr(JUDGED(&r, "symmetry").text, "no dimension of z is in use"));
+  assert_non_null(strstr(JUDGED(&r, "components").text, "No dimension of z is in use"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").text, "No dimension of z is in use"));
   /* Components. */
   r = good_results(model, counts);
   assert_level(&r, "components", COMP_FINDING_OK);
@@ -476,7 +544,7 @@ static void odd_models(void **state) {
   comp__symmetries *m = &r.identify.components.symmetries;
   m->mirrored_alone = m->alike_alone = 1;
   assert_level(&r, "symmetry", COMP_FINDING_OK);
-  assert_non_null(strstr(JUDGED(&r, "symmetry").text, "taken alone"));
+  assert_non_null(strstr(JUDGED(&r, "symmetry").text, "some of them alone"));
   m->together = 1;
   assert_level(&r, "symmetry", COMP_FINDING_CAUTION);
   m->together = 0;
@@ -485,9 +553,9 @@ static void odd_models(void **state) {
   m->mirrored = 1;
   m->untested = 2;
   said = JUDGED(&r, "symmetry").text;
-  assert_non_null(strstr(said, "1 of its 3 components are mirrored"));
+  assert_non_null(strstr(said, "a single component is mirrored (1 of 3)"));
   assert_non_null(strstr(said, "(1 of 3 pairs)"));
-  assert_non_null(strstr(said, "2 of these maps"));
+  assert_non_null(strstr(said, "2 of these changes"));
   /* Features that the data lacks. */
   r.missing = 6;
   assert_level(&r, "features", COMP_FINDING_CAUTION);
@@ -681,6 +749,7 @@ int main(void) {
       cmocka_unit_test(fates),
       cmocka_unit_test(whole),
       cmocka_unit_test(least_pair),
+      cmocka_unit_test(stray_pairs),
       cmocka_unit_test(no_power),
       cmocka_unit_test(advice),
       cmocka_unit_test(odd_models),

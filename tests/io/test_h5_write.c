@@ -105,6 +105,35 @@ static void what_is_written_is_read(void **state) {
   unlink(path);
 }
 
+/* All features in raw; a raw that is carried over from another file stays. */
+static void raw_is_written(void **state) {
+  (void)state;
+  const char *path = make_path("raw.h5ad");
+  char second[256];
+  snprintf(second, sizeof second, "%s.h5ad", path);
+  comp_context *context = test_context(2);
+  comp_dataset *d = sample(90, 40), *back;
+  comp__write_options write = {NULL, 4};
+  const comp__read_options read = {.raw = true};
+  d->raw = sample(90, 300);
+  assert_ok(comp__dataset_write(context, d, path, &write));
+  assert_ok(comp__dataset_read(&back, context, path, &read));
+  assert_same_matrix(back->x, d->raw->x);
+  assert_same_values(back->var, d->raw->var);
+  comp_dataset_free(back);
+  write.carry_from = path;
+  comp_dataset_free(d->raw);
+  d->raw = sample(90, 50);
+  assert_ok(comp__dataset_write(context, d, second, &write));
+  assert_ok(comp__dataset_read(&back, context, second, &read));
+  assert_int_equal(back->features, 300);
+  comp_dataset_free(back);
+  comp_dataset_free(d);
+  comp_context_free(context);
+  unlink(second);
+  unlink(path);
+}
+
 static void blocks_make_the_same_file_content(void **state) {
   (void)state;
   const char *path = make_path("blocks.h5ad");
@@ -299,6 +328,7 @@ static void updating_in_place_keeps_a_link(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_written_is_read),
+      cmocka_unit_test(raw_is_written),
       cmocka_unit_test(blocks_make_the_same_file_content),
       cmocka_unit_test(wrong_use_of_the_writer),
       cmocka_unit_test(wrong_names_of_outputs),

@@ -190,12 +190,16 @@ static void folders_are_found(void **state) {
   comp_dataset_free(d);
   assert_ok(read_path(&d, in_folder("v2/matrix.mtx")));
   comp_dataset_free(d);
+  bool is;
   comp__peek peek = {in_folder("v2"), true, NULL, 0, false};
-  assert_true(comp__format_mex.probe(&peek));
+  assert_int_equal(comp__format_mex.probe(&is, &peek), COMP_OK);
+  assert_true(is);
   peek = (comp__peek){"x", false, (const unsigned char *)HEAD, strlen(HEAD), false};
-  assert_true(comp__format_mex.probe(&peek));
+  assert_int_equal(comp__format_mex.probe(&is, &peek), COMP_OK);
+  assert_true(is);
   peek = (comp__peek){test_folder, true, NULL, 0, false};
-  assert_false(comp__format_mex.probe(&peek));
+  assert_int_equal(comp__format_mex.probe(&is, &peek), COMP_OK);
+  assert_false(is);
 }
 
 static void prefixes_are_found(void **state) {

@@ -17,7 +17,7 @@ typedef struct problem {
   comp__batch batch;
   size_t start[MOST_CONDITIONS + 1];
   uint64_t ids[ROWS];
-  float library[ROWS], eps[ROWS * LATENT];
+  float library[ROWS], weight[ROWS], eps[ROWS * LATENT];
 } problem;
 
 comp__model_options gradient_options(void) {
@@ -52,9 +52,10 @@ static void make_batch(problem *p, comp_context *context, size_t conditions, boo
   for (size_t i = 0; i < ROWS; i++) {
     p->ids[i] = i * 17 + 5;
     p->library[i] = 20.0f + (float)i;
+    p->weight[i] = (float)comp__rng_uniform(rng, 1000 + i);
     comp__rng_fill_normal(p->eps + i * LATENT, LATENT, comp__rng_at(9, COMP__RNG_LATENT, 4, p->ids[i]), 0);
   }
-  p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library, NULL};
+  p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library, NULL, NULL};
 }
 
 static void setup(problem *p, comp_context *context, const comp__model_options *options, size_t conditions,
@@ -98,6 +99,8 @@ static void compare_gradients(problem *p, comp__pull pull, const char *what) {
   size_t n = p->network.params.size;
   double *params = malloc(n * sizeof *params);
   for (size_t i = 0; i < n; i++) params[i] = p->state.params[i];
+  reference_loss(&p->network, params, p->state.buffers, &p->batch, p->eps, pull);
+  reference_fixed_limit = reference_last_limit;
   for (size_t t = 0; t < p->network.params.count; t++) {
     const comp__tensor *tensor = &p->network.params.tensors[t];
     double worst = 0, largest = 1e-3;
@@ -115,10 +118,11 @@ static void compare_gradients(problem *p, comp__pull pull, const char *what) {
     }
     if (!(worst <= 1e-4 * largest)) fail_msg("%s, %s: off by %.3g of %.3g", what, tensor->name, worst, largest);
   }
+  reference_fixed_limit = -1;
   free(params);
 }
 
-void check_gradients(const comp__model_options *options, size_t conditions, double blur, const char *what) {
+static void check(const comp__model_options *options, size_t conditions, double blur, bool weighted, const char *what) {
   const comp__pull pull = {1.3, blur};
   for (int sparse = 0; sparse < 2; sparse++) {
     float *first = NULL;
@@ -126,6 +130,7 @@ void check_gradients(const comp__model_options *options, size_t conditions, doub
       comp_context *context = test_context(TEST_THREADS[t]);
       problem p;
       setup(&p, context, options, conditions, sparse);
+      if (weighted) p.batch.weight = p.weight;
       size_t n = p.network.params.size;
       double *params = malloc(n * sizeof *params);
       for (size_t i = 0; i < n; i++) params[i] = p.state.params[i];
@@ -145,4 +150,12 @@ void check_gradients(const comp__model_options *options, size_t conditions, doub
     }
     free(first);
   }
+}
+
+void check_gradients(const comp__model_options *options, size_t conditions, double blur, const char *what) {
+  check(options, conditions, blur, false, what);
+}
+
+void check_weighted_gradients(const comp__model_options *options, size_t conditions, const char *what) {
+  check(options, conditions, 0, true, what);
 }

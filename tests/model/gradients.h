@@ -13,4 +13,7 @@ comp__model_options gradient_options(void);
 /* Fails where something differs; `what` names the network. */
 void check_gradients(const comp__model_options *options, size_t conditions, double blur, const char *what);
 
+/* The same where each sample has a weight of its own in the penalty. */
+void check_weighted_gradients(const comp__model_options *options, size_t conditions, const char *what);
+
 #endif

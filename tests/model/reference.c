@@ -23,25 +23,29 @@ static size_t condition_of(const size_t *start, size_t row) {
 }
 
 double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
-                      const size_t *start, const double *z, const double *mean, const double *scale, int p0) {
+                      const size_t *start, const float *weight, const double *z, const double *mean,
+                      const double *scale, int p0) {
   (void)conditions;
   double total = 0, *own = numbers(rows), *other = numbers(rows);
   for (size_t i = 0; i < rows; i++) {
     size_t n_own = 0, n_other = 0;
+    double all_own = 0, all_other = 0;
     for (size_t j = 0; j < rows; j++) {
       double l = 0;
       for (size_t d = 0; d < dims; d++) {
         double s = scale ? scale[j * dims + d] : options->scale, t = (z[i * dims + d] - mean[j * dims + d]) / s;
         l += -0.5 * t * t - log(s) - 0.5 * log(2 * M_PI);
       }
+      const double w = weight ? (double)weight[j] : 1;
       if (condition_of(start, i) != condition_of(start, j))
-        other[n_other++] = l;
+        other[n_other++] = l + log(w), all_other += w;
       else if (i != j || options->include_self)
-        own[n_own++] = l;
+        own[n_own++] = l + log(w), all_own += w;
     }
     if (n_other == 0 || (n_own == 0 && !p0)) continue;
-    total -= reference_log_sum(other, n_other) - log((double)n_other);
-    if (!p0) total += reference_log_sum(own, n_own) - log((double)n_own);
+    const double w = weight ? (double)weight[i] : 1;
+    total -= w * (reference_log_sum(other, n_other) - log(all_other));
+    if (!p0) total += w * (reference_log_sum(own, n_own) - log(all_own));
   }
   free(own), free(other);
   return total / (double)rows;
@@ -84,12 +88,12 @@ double reference_mmd(const comp__model_options *options, size_t rows, size_t dim
 
 double reference_penalty_comp(const comp__model_options *options, const comp__penalty_input *in, const double *values,
                               const double *mean, const double *scale) {
-  return reference_comp(options, in->rows, in->dims, in->conditions, in->start, values, mean, scale, 0);
+  return reference_comp(options, in->rows, in->dims, in->conditions, in->start, in->weight, values, mean, scale, 0);
 }
 
 double reference_penalty_comp_p0(const comp__model_options *options, const comp__penalty_input *in,
                                  const double *values, const double *mean, const double *scale) {
-  return reference_comp(options, in->rows, in->dims, in->conditions, in->start, values, mean, scale, 1);
+  return reference_comp(options, in->rows, in->dims, in->conditions, in->start, in->weight, values, mean, scale, 1);
 }
 
 double reference_penalty_mmd(const comp__model_options *options, const comp__penalty_input *in, const double *values,
@@ -235,7 +239,8 @@ static double penalty(const comp__network *n, const comp__batch *batch, const fl
   const comp__penalty_input input = {.rows = batch->rows,
                                      .dims = at_z ? wide.latent : n->decoder[0].dense.out,
                                      .conditions = n->conditions,
-                                     .start = batch->start};
+                                     .start = batch->start,
+                                     .weight = batch->weight};
   if (comp__penalty_find(wide.penalty)->needs_posteriors) {
     wide.scale = hypot(wide.scale, blur);
     for (size_t i = 0; i < batch->rows * wide.latent; i++) {
@@ -244,6 +249,26 @@ static double penalty(const comp__network *n, const comp__batch *batch, const fl
     }
   }
   return penalties[wide.penalty](&wide, &input, at_z ? z : first, mean, scale);
+}
+
+double reference_last_limit, reference_fixed_limit = -1;
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* What lengths of means beyond so many times their 95 % quantile cost. */
+static double bound(const comp__model_options *o, size_t rows, const double *mean) {
+  double *lengths = numbers(rows), *sorted = numbers(rows), loss = 0;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t d = 0; d < o->latent; d++) lengths[i] = hypot(d ? lengths[i] : 0, mean[i * o->latent + d]);
+  memcpy(sorted, lengths, rows * sizeof *sorted);
+  qsort(sorted, rows, sizeof *sorted, compare);
+  reference_last_limit = reference_fixed_limit >= 0 ? reference_fixed_limit : o->bound * sorted[rows * 95 / 100];
+  for (size_t i = 0; i < rows; i++) loss += 50 * pow(fmax(0, lengths[i] - reference_last_limit), 2) / (double)rows;
+  free(lengths), free(sorted);
+  return loss;
 }
 
 double reference_loss(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
@@ -268,6 +293,7 @@ double reference_loss(const comp__network *n, const double *params, const float 
   if (o->reduction == COMP_REDUCTION_MEAN) loss /= (double)n->features;
   loss = (loss + o->beta * kl) / (double)rows;
   if (o->penalty != COMP_PENALTY_NONE) loss += pull.gamma * penalty(n, batch, eps, pull.blur, mean, scale, z, first);
+  if (o->bound > 0) loss += bound(o, rows, mean);
   free(x), free(h), free(mean), free(scale), free(z), free(first);
   return loss;
 }

@@ -14,9 +14,14 @@
 double reference_loss(const comp__network *network, const double *params, const float *buffers,
                       const comp__batch *batch, const float *eps, comp__pull pull);
 
+/* The limit of lengths (src/model/bound.h) that the last loss had. Not below 0: what the next losses take, as gradients
+ * know it for a constant; below 0, each has that of its own quantile. */
+extern double reference_last_limit, reference_fixed_limit;
+
 /* The parts on their own, for tests of penalties. */
 double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
-                      const size_t *start, const double *z, const double *mean, const double *scale, int p0);
+                      const size_t *start, const float *weight, const double *z, const double *mean,
+                      const double *scale, int p0);
 double reference_mmd(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                      const size_t *start, const double *x);
 

@@ -4,7 +4,9 @@
  */
 #include "testing.h"
 
+#include "core/rng.h"
 #include "gradients.h"
+#include "model/bound.h"
 
 static void check(const comp__model_options *options, size_t conditions, const char *what) {
   check_gradients(options, conditions, 0, what);
@@ -22,6 +24,7 @@ static void comp_penalty(void **state) {
       snprintf(what, sizeof what, "comp K=%zu learned=%d self=%d p0=%d", conditions, o.learn_scale, o.include_self,
                variant >> 2);
       check(&o, conditions, what);
+      check_weighted_gradients(&o, conditions, what);
       snprintf(what + strlen(what), sizeof what - strlen(what), " blurred");
       check_gradients(&o, conditions, 0.8, what);
     }
@@ -76,6 +79,35 @@ static void centred_encoders(void **state) {
   }
 }
 
+static void bounded_lengths(void **state) {
+  (void)state;
+  for (int variant = 0; variant < 4; variant++) {
+    comp__model_options o = gradient_options();
+    o.bound = variant & 1 ? 0.4 : 0.8; /* many samples, and a few */
+    o.learn_scale = variant & 2;
+    check(&o, 2 + (size_t)variant % 3, "bounded lengths");
+  }
+}
+
+/* The quantile without a sort, against one. */
+static void quantiles(void **state) {
+  (void)state;
+  float values[67], spare[67], sorted[67];
+  for (size_t n = 1; n <= 67; n++)
+    for (uint64_t seed = 0; seed < 20; seed++) {
+      for (size_t i = 0; i < n; i++) { /* many equal ones in every other set */
+        double u = comp__rng_uniform(comp__rng_at(seed, COMP__RNG_TEST, n, 0), i);
+        sorted[i] = values[i] = (float)(seed % 2 ? floor(4 * u) : u);
+      }
+      for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && sorted[j] < sorted[j - 1]; j--) {
+          float kept = sorted[j];
+          sorted[j] = sorted[j - 1], sorted[j - 1] = kept;
+        }
+      assert_true(comp__bound_quantile(spare, values, n) == sorted[n * 95 / 100]);
+    }
+}
+
 static void other_shapes(void **state) {
   (void)state;
   comp__model_options o = gradient_options();
@@ -89,8 +121,9 @@ static void other_shapes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(comp_penalty), cmocka_unit_test(mmd_penalty),      cmocka_unit_test(plain_models),
-      cmocka_unit_test(count_models), cmocka_unit_test(centred_encoders), cmocka_unit_test(other_shapes),
+      cmocka_unit_test(comp_penalty),    cmocka_unit_test(mmd_penalty),      cmocka_unit_test(plain_models),
+      cmocka_unit_test(count_models),    cmocka_unit_test(centred_encoders), cmocka_unit_test(other_shapes),
+      cmocka_unit_test(bounded_lengths), cmocka_unit_test(quantiles),
   };
   return cmocka_run_group_tests_name("model/gradients", tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void free_sample(sample *s) {
 
 static double run(comp_context *context, const sample *s, double scale, bool gradient) {
   comp__model_options options = {.scale = scale, .include_self = true};
-  comp__penalty_input input = {s->rows, s->dims, 2, s->start, s->z, s->mean, NULL, scale};
+  comp__penalty_input input = {s->rows, s->dims, 2, s->start, s->z, s->mean, NULL, scale, NULL};
   comp__penalty_gradient out = {gradient ? s->d_z : NULL, gradient ? s->d_mean : NULL, NULL};
   const comp__penalty *penalty = comp__penalty_find(COMP_PENALTY_COMP);
   void *scratch;
@@ -132,7 +132,7 @@ static void same_bytes_and_large_batches(void **state) {
       double *z = malloc(ROWS * DIMS * sizeof *z), *mean = malloc(ROWS * DIMS * sizeof *mean);
       for (size_t i = 0; i < ROWS * DIMS; i++) z[i] = s.z[i], mean[i] = s.mean[i];
       comp__model_options options = {.scale = 0.1, .include_self = true};
-      assert_near(value, reference_comp(&options, ROWS, DIMS, 2, s.start, z, mean, NULL, 0), 1e-5);
+      assert_near(value, reference_comp(&options, ROWS, DIMS, 2, s.start, NULL, z, mean, NULL, 0), 1e-5);
       free(z), free(mean);
       first = malloc(2 * ROWS * DIMS * sizeof *first);
       memcpy(first, s.d_z, ROWS * DIMS * sizeof *first);

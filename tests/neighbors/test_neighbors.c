@@ -4,6 +4,8 @@
 
 #include "core/rng.h"
 #include "neighbors/options.h"
+#include "neighbors/order.h"
+#include "neighbors/rounds.h"
 
 static comp_matrix *random_points(size_t n, size_t dims, uint64_t seed) {
   comp_matrix *matrix;
@@ -173,42 +175,168 @@ static void test_query(void **state) {
   comp_context_free(context);
 }
 
-static void test_approximate(void **state) {
-  (void)state;
-  for (int metric = 0; metric < 2; metric++) {
-    comp_matrix *points = random_points(3000, 20, 11);
-    comp_neighbors *truth = find(points, 15, (comp_distance)metric, COMP_SEARCH_EXACT, 2);
-    comp_neighbors *first = find(points, 15, (comp_distance)metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[0]);
-    size_t right = 0;
-    for (size_t i = 0; i < 3000; i++)
-      for (size_t j = 0; j < 15; j++)
-        for (size_t l = 0; l < 15; l++)
-          right += comp_neighbors_indices(first)[i * 15 + j] == comp_neighbors_indices(truth)[i * 15 + l];
-    double recall = (double)right / (3000.0 * 15.0);
-    assert_true(recall >= 0.98);
-    assert_true(fabs(recall - comp_neighbors_recall(first)) < 0.01);
-    for (int t = 1; t < TEST_THREADS_COUNT; t++) {
-      comp_neighbors *other = find(points, 15, (comp_distance)metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[t]);
-      check_same(first, other);
-      comp_neighbors_free(other);
+/* Rows as check_rows() wants them, but for some neighbours that are missing: each distance belongs to its index, no
+ * index twice, none is the row itself, nearest first, equal distances by index. */
+static void check_valid(const comp_neighbors *found, const comp_matrix *points, comp_distance metric) {
+  const size_t n = comp_matrix_rows(points), dims = comp_matrix_cols(points), k = comp_neighbors_k(found);
+  const float *x = comp_matrix_const_values(points);
+  for (size_t i = 0; i < n; i++) {
+    const int32_t *index = comp_neighbors_indices(found) + i * k;
+    const float *d = comp_neighbors_distances(found) + i * k;
+    for (size_t j = 0; j < k; j++) {
+      assert_true(index[j] >= 0 && (size_t)index[j] < n && (size_t)index[j] != i);
+      assert_true(j == 0 || d[j - 1] < d[j] || (d[j - 1] == d[j] && index[j - 1] < index[j]));
+      for (size_t l = 0; l < j; l++) assert_true(index[l] != index[j]);
+      double is = distance(x + i * dims, x + (size_t)index[j] * dims, dims, metric);
+      assert_true(fabs((double)d[j] - is) <= 1e-6 * is + 1e-12);
     }
-    comp_neighbors_free(first);
-    comp_neighbors_free(truth);
-    comp_matrix_free(points);
   }
 }
 
-/* Many copies of one point: the graph may not lead out of them, the answers must be full all the same. */
+/* The share of the true neighbours that were found. */
+static double share_found(const comp_neighbors *found, const comp_neighbors *truth) {
+  const size_t n = comp_neighbors_rows(truth), k = comp_neighbors_k(truth);
+  size_t right = 0;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < k; j++)
+      right += comp_neighbors_distances(found)[i * k + j] <= comp_neighbors_distances(truth)[i * k + k - 1];
+  return (double)right / (double)(n * k);
+}
+
+static void check_approximate(const comp_matrix *points, size_t k, comp_distance metric, bool less) {
+  comp_neighbors *truth = find(points, k, metric, COMP_SEARCH_EXACT, 2);
+  comp_neighbors *first = find(points, k, metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[0]);
+  const double recall = share_found(first, truth);
+  check_valid(first, points, metric);
+  assert_true(recall >= 0.98);
+  assert_true((recall < 1.0) == less);
+  assert_true(fabs(recall - comp_neighbors_recall(first)) < 0.01);
+  for (int t = 1; t < TEST_THREADS_COUNT; t++) {
+    comp_neighbors *other = find(points, k, metric, COMP_SEARCH_APPROXIMATE, TEST_THREADS[t]);
+    check_same(first, other);
+    comp_neighbors_free(other);
+  }
+  comp_neighbors_free(first);
+  comp_neighbors_free(truth);
+}
+
+/* Points along a few directions, so that few of the many tiles hold the neighbours. */
+static comp_matrix *flat_points(size_t n, size_t dims, uint64_t seed) {
+  comp_matrix *points = random_points(n, dims, seed);
+  float *x = comp_matrix_values(points);
+  for (size_t i = 0; i < n; i++)
+    for (size_t d = 0; d < dims; d++) x[i * dims + d] = d < 5 ? 3.0f * x[i * dims + d] : 0.3f * x[i * dims + d];
+  return points;
+}
+
+/* Few tiles are enough: by differences, and by products. */
+static void test_approximate(void **state) {
+  (void)state;
+  const size_t dims[] = {10, 70};
+  for (size_t c = 0; c < 2; c++)
+    for (int metric = 0; metric < 2; metric++) {
+      comp_matrix *points = flat_points(12000, dims[c], 11);
+      check_approximate(points, 15, (comp_distance)metric, true);
+      comp_matrix_free(points);
+    }
+}
+
+/* Nothing is near to anything: then all is searched, and all is found. */
+static void test_approximate_hard(void **state) {
+  (void)state;
+  comp_matrix *points = random_points(9000, 40, 11);
+  check_approximate(points, 15, COMP_DISTANCE_EUCLIDEAN, false);
+  comp_matrix_free(points);
+}
+
+/* Many copies of one point, and five of each of the others. */
 static void test_approximate_copies(void **state) {
   (void)state;
-  comp_matrix *points = random_points(900, 6, 4);
+  comp_matrix *points = flat_points(12000, 8, 4);
   float *x = comp_matrix_values(points);
-  for (size_t i = 0; i < 600; i++) memcpy(x + i * 6, x, 6 * sizeof *x);
+  for (size_t i = 0; i < 600; i++) memcpy(x + i * 8, x, 8 * sizeof *x);
+  for (size_t i = 600; i < 12000; i++) memcpy(x + i * 8, x + i / 5 * 5 * 8, 8 * sizeof *x);
   comp_neighbors *found = find(points, 40, COMP_DISTANCE_EUCLIDEAN, COMP_SEARCH_APPROXIMATE, 2);
+  comp_neighbors *truth = find(points, 40, COMP_DISTANCE_EUCLIDEAN, COMP_SEARCH_EXACT, 2);
+  check_valid(found, points, COMP_DISTANCE_EUCLIDEAN);
+  assert_true(share_found(found, truth) >= 0.98);
   for (size_t i = 0; i < 600; i++)
     for (size_t j = 0; j < 40; j++) assert_true(comp_neighbors_distances(found)[i * 40 + j] == 0.0f);
   comp_neighbors_free(found);
+  comp_neighbors_free(truth);
   comp_matrix_free(points);
+}
+
+/* Queries that are other points; and few points, of which all neighbours are found. */
+static void test_approximate_query(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_matrix *points = flat_points(12000, 10, 1), *queries = flat_points(2000, 10, 2), *few = random_points(500, 4, 3);
+  comp__neighbors_options options = {30, COMP_DISTANCE_EUCLIDEAN, COMP_SEARCH_EXACT};
+  comp_neighbors *truth, *found;
+  assert_ok(comp__neighbors_query(&truth, context, points, queries, &options));
+  options.search = COMP_SEARCH_APPROXIMATE;
+  assert_ok(comp__neighbors_query(&found, context, points, queries, &options));
+  assert_true(share_found(found, truth) >= 0.98 && comp_neighbors_recall(found) < 1.0);
+  comp_neighbors_free(truth);
+  comp_neighbors_free(found);
+  assert_ok(comp__neighbors_find(&found, context, few, &options));
+  assert_true(comp_neighbors_recall(found) == 1.0);
+  check_rows(found, few, few, true, COMP_DISTANCE_EUCLIDEAN);
+  comp_neighbors_free(found);
+  comp_matrix_free(points);
+  comp_matrix_free(queries);
+  comp_matrix_free(few);
+  comp_context_free(context);
+}
+
+/* Rounds alone: from half of the neighbours to nearly all, the same at any number of threads. */
+static void test_rounds_find_more(void **state) {
+  (void)state;
+  enum { N = 4096, DIMS = 12, K = 20 };
+  comp_matrix *random = flat_points(N, DIMS, 6);
+  int32_t *order = malloc(N * sizeof *order), *own = malloc(N * sizeof *own), *lists[3];
+  float *x = malloc(N * DIMS * sizeof *x), *truth = malloc(N * K * sizeof *truth), *distances[3];
+  assert_ok(comp__order_points(order, comp_matrix_values(random), N, DIMS, COMP__TILE, COMP__TILE_ROWS));
+  for (int32_t i = 0; i < N; i++) {
+    memcpy(x + i * DIMS, comp_matrix_values(random) + order[i] * DIMS, DIMS * sizeof *x);
+    own[i] = i;
+  }
+  comp__points points = {x, NULL, N, DIMS, true};
+  comp__question question = {points, points, own, K};
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    comp_context *context = test_context(TEST_THREADS[t]);
+    comp__tiles *tiles;
+    comp__rounds graph;
+    lists[t] = malloc(N * K * sizeof(int32_t));
+    distances[t] = malloc(N * K * sizeof(float));
+    assert_ok(comp__tiles_new(&tiles, context, &question));
+    assert_ok(comp__tiles_search(tiles, lists[t], truth, &(comp__where){0}));
+    assert_ok(comp__tiles_search(tiles, lists[t], distances[t], &(comp__where){.tiles = 2}));
+    assert_ok(comp__rounds_init(&graph, context, lists[t], N, K));
+    double share[3];
+    for (int round = 0; round < 3; round++) {
+      size_t found = 0;
+      for (size_t i = 0; i < N * K; i++) found += distances[t][i] <= truth[i / K * K + K - 1];
+      share[round] = (double)found / (N * K);
+      assert_ok(comp__rounds_next(&graph, tiles, distances[t]));
+    }
+    assert_true(share[0] < 0.9 && share[1] > share[0] + 0.05 && share[2] > 0.98);
+    assert_memory_equal(lists[t], lists[0], N * K * sizeof(int32_t));
+    assert_memory_equal(distances[t], distances[0], N * K * sizeof(float));
+    comp__rounds_release(&graph);
+    comp__tiles_free(tiles);
+    comp_context_free(context);
+  }
+  for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+    free(lists[t]);
+    free(distances[t]);
+  }
+  free(order);
+  free(own);
+  free(x);
+  free(truth);
+  comp_matrix_free(random);
 }
 
 static void test_bad(void **state) {
@@ -244,10 +372,17 @@ static void test_bad(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_exact),        cmocka_unit_test(test_ties),
-      cmocka_unit_test(test_all_equal),    cmocka_unit_test(test_offset),
-      cmocka_unit_test(test_no_direction), cmocka_unit_test(test_query),
-      cmocka_unit_test(test_approximate),  cmocka_unit_test(test_approximate_copies),
+      cmocka_unit_test(test_exact),
+      cmocka_unit_test(test_ties),
+      cmocka_unit_test(test_all_equal),
+      cmocka_unit_test(test_offset),
+      cmocka_unit_test(test_no_direction),
+      cmocka_unit_test(test_query),
+      cmocka_unit_test(test_approximate),
+      cmocka_unit_test(test_approximate_hard),
+      cmocka_unit_test(test_rounds_find_more),
+      cmocka_unit_test(test_approximate_copies),
+      cmocka_unit_test(test_approximate_query),
       cmocka_unit_test(test_bad),
   };
   return cmocka_run_group_tests_name("neighbors/neighbors", tests, NULL, NULL);

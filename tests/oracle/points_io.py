@@ -29,12 +29,13 @@ class Points:
         return os.path.join(self.folder, name)
 
     def neighbors(self, x, k, metric="euclidean", search="exact", threads=0, queries=None):
-        """Indices, distances, seconds, recall."""
+        """Indices, distances, seconds, recall. self.cpu: the CPU seconds of all threads."""
         arguments = [os.path.join(self.build, "tests", "knn_dump"), write_points(self.path("points"), x), str(k), metric, search, str(threads),
                      self.path("out")]
         if queries is not None:
             arguments.append(write_points(self.path("queries"), queries))
-        seconds, recall = map(float, subprocess.run(arguments, check=True, stdout=subprocess.PIPE).stdout.split())
+        ran = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        seconds, recall, self.cpu = map(float, ran.stdout.split())
         n = len(x) if queries is None else len(queries)
         raw = np.fromfile(self.path("out"), np.int32)
         return raw[:n * k].reshape(n, k), raw[n * k:].view(np.float32).reshape(n, k), seconds, recall

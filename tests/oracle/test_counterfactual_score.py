@@ -14,7 +14,7 @@ if not os.path.exists(DUMP) or not os.path.exists(COMP):
 try:
     import anndata
     from scipy.spatial.distance import cdist
-    from scipy.stats import pearsonr, ranksums
+    from scipy.stats import pearsonr, rankdata, wasserstein_distance
 except ImportError as error:
     pc.skip_all(f"python module missing: {error.name}")
 
@@ -34,6 +34,16 @@ def energy(a, b):
     return 2 * cdist(a, b).mean() - cdist(a, a).mean() - cdist(b, b).mean()
 
 
+def wilcoxon(a, b):
+    """As scanpy's rank_genes_groups(method="wilcoxon"): z by gene, the variance without ties."""
+    ranks, n, m = rankdata(np.vstack([a, b]), axis=0), len(a), len(b)
+    return (ranks[:n].sum(0) - n * (n + m + 1) / 2) / np.sqrt(n * m * (n + m + 1) / 12)
+
+
+def top(z, n=100):
+    return np.argsort(-np.abs(z), kind="stable")[:n]
+
+
 def restated(adata, condition, source, target, label, predicted, truth=None, pair=None):
     x = adata.X.toarray().astype(float) if sp.issparse(adata.X) else np.asarray(adata.X, float)
     p = np.asarray(predicted, float)
@@ -44,7 +54,7 @@ def restated(adata, condition, source, target, label, predicted, truth=None, pai
         a, b = (d == name) & (c == source), (d == name) & (c == target)
         if a.sum() < 2 or b.sum() < 2:
             continue
-        z = np.array([ranksums(x[b, j], x[a, j])[0] for j in range(x.shape[1])])
+        z = wilcoxon(x[b], x[a])
         de = np.argsort(-z, kind="stable")[:50]
         rows, t = {"prediction": p[a], "no_change": x[a], "mean_shift": x[a] + shift}, x[b].mean(0)
         out[name] = {}
@@ -55,8 +65,13 @@ def restated(adata, condition, source, target, label, predicted, truth=None, pai
                 v[f"mse_{which}"] = ((m[g] - t[g]) ** 2).mean()
                 v[f"r2_{which}"] = 1 - ((m[g] - t[g]) ** 2).sum() / ((t[g] - t[g].mean()) ** 2).sum()
                 v[f"r_change_{which}"] = None if way == "no_change" else pearson((m - x[a].mean(0))[g], (t - x[a].mean(0))[g])
+            ta = top(z, min(100, x.shape[1]))
+            v["r_change_top"] = None if way == "no_change" else pearson((m - x[a].mean(0))[ta], (t - x[a].mean(0))[ta])
             if max(a.sum(), b.sum()) <= 1000:
-                v["e_distance"] = energy(r.astype(np.float32).astype(float), x[b])
+                f = r.astype(np.float32).astype(float)
+                v["e_distance"] = energy(f, x[b])
+                v["wasserstein"] = np.mean([wasserstein_distance(f[:, j], x[b, j]) for j in range(x.shape[1])])
+                v["common_de"] = 0 if way == "no_change" else len(set(top(wilcoxon(f, x[a]), len(ta))) & set(ta)) / len(ta)
             v["rmse_truth"] = None if truth is None else np.sqrt(((r - truth[a]) ** 2).mean())
             if pair:
                 who, errors = adata.obs[pair].astype(str).values, []
@@ -88,6 +103,28 @@ def compare(what, got, want):
     ok(abs(got["mean"]["prediction"]["r_all"] - mean) < 1e-12 and got["mean"]["no_change"]["r_change_all"] is None, f"{what}: the mean over labels")
 
 
+def check_ceiling(what, adata, got, condition, source, target, label):
+    """Halves are drawn by the program: so bounds, and what many halves of our own give on average."""
+    rng, x = np.random.default_rng(1), adata.X.toarray().astype(float) if sp.issparse(adata.X) else np.asarray(adata.X, float)
+    c, d, bad = adata.obs[condition].astype(str).values, adata.obs[label].astype(str).values, []
+    for one in got["labels"]:
+        a, b = x[(d == one["label"]) & (c == source)], x[(d == one["label"]) & (c == target)]
+        mine = {"r_change_all": [], "mse_all": [], "e_distance": []}
+        for _ in range(40):
+            order, half = rng.permutation(len(b)), len(b) // 2
+            p, t = b[order[:half]], b[order[half:]]
+            mine["r_change_all"].append(pearson(p.mean(0) - a.mean(0), t.mean(0) - a.mean(0)))
+            mine["mse_all"].append(((p.mean(0) - t.mean(0)) ** 2).mean())
+            if len(b) <= 400:
+                mine["e_distance"].append(energy(p, t))
+        for key, values in mine.items():
+            if values and abs(one["ceiling"][key] - np.mean(values)) > 5 * np.std(values) + 1e-9:
+                bad.append((one["label"], key, one["ceiling"][key], np.mean(values), np.std(values)))
+        if one["ceiling"]["rmse_truth"] is not None or not 0 <= one["ceiling"]["common_de"] <= 1:
+            bad.append((one["label"], one["ceiling"]))
+    ok(not bad, f"{what}: the noise ceiling is what halves of the real samples give {bad[:2]}")
+
+
 def predictions(adata, condition, source, target, label):
     """Something that is neither right nor silly: each source sample plus a noisy share of its label's change."""
     rng, x = np.random.default_rng(0), adata.X.toarray() if sp.issparse(adata.X) else np.asarray(adata.X)
@@ -111,6 +148,7 @@ def check_simulated():
     want = restated(adata, "condition", "control", "treated", "label", adata.layers["counterfactual_treated"],
                     np.log1p(np.asarray(adata.layers["truth_treated"], float)), "patient")
     compare("simulated, with truth and pairs", got, want)
+    check_ceiling("simulated", adata, got, "condition", "control", "treated", "label")
     ok(all(score(ready, "condition", "control", "treated", "label", "patient", t)[1] == text for t in (1, 7)), "simulated: the same bytes at 1, 2 and 7 threads")
     adata.layers["counterfactual_treated"] = sp.csr_matrix(adata.layers["counterfactual_treated"])
     adata.X = adata.X.toarray()

@@ -33,11 +33,12 @@ def read(path):
 
 
 def run(name, *arguments, gamma="4"):
-    # few and narrow layers, and little time to align them: less weight on it than the recipe has
+    # few and narrow layers, and little time to align them: less weight on it than the recipe has. The decoder's means, because the truth is without
+    # the noise that cells have.
     weight = ["--gamma", gamma] if gamma else []
     out = os.path.join(folder.name, name)
     subprocess.run([COMP, "run", "-q", "-i", cells, "-c", "condition", "-l", "label", "-o", out, "--hidden", "128,128", "--latent", "10",
-                    "--epochs", "60", *weight, "--no-diagnose", *arguments], check=True, stdout=subprocess.DEVNULL)
+                    "--epochs", "60", "--predict", "decoded", *weight, "--no-diagnose", *arguments], check=True, stdout=subprocess.DEVNULL)
     return out
 
 

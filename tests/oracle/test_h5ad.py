@@ -77,7 +77,6 @@ LAYOUTS = {
     "all": {"chunks": (50,), "compression": "gzip", "compression_opts": 9, "shuffle": True, "fletcher32": True},
     "lzf": {"chunks": (64,), "compression": "lzf"},
     "lzf all": {"chunks": (33,), "compression": "lzf", "shuffle": True, "fletcher32": True},
-    "scaleoffset (left to HDF5)": {"chunks": (64,), "scaleoffset": 0},
     "no filter": {"chunks": (64,)},
 }
 

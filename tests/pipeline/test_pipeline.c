@@ -316,10 +316,78 @@ static void test_mistakes(void **state) {
   comp_options_free(wrong);
 }
 
+/* Adds a copy of X as a layer, each value increased. */
+static void add_layer(comp_dataset *d, const char *name, float more) {
+  comp_matrix *copy;
+  assert_ok(comp_matrix_select(&copy, context, comp_dataset_x(d), NULL, 0, NULL, 0));
+  for (size_t k = 0; k < comp_matrix_nnz(copy); k++) comp_matrix_values(copy)[k] += more;
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_LAYERS, name, copy));
+}
+
+/* Layers of the user's keep their values under another name, and all genes are in raw. */
+static void nothing_of_the_users_is_lost(void **state) {
+  (void)state;
+  static const char *const kept[] = {"counts_input", "corrected_input", "mine", "counts", "corrected"};
+  char path[256];
+  comp_options *options = quick("kept"), *read;
+  comp_dataset *d, *back;
+  comp_run_result *result = NULL;
+  assert_ok(comp_dataset_select(&d, context, cells, NULL, 0, NULL, 0));
+  add_layer(d, "counts", 1.0f);
+  add_layer(d, "corrected", 2.0f);
+  add_layer(d, "mine", 3.0f);
+  assert_ok(comp_options_set(options, "hvg", "auto:20"));
+  messages[0] = '\0';
+  assert_ok(comp_run_dataset(&result, context, d, options));
+  comp_run_result_free(result);
+  assert_non_null(strstr(messages, "it is kept as 'corrected_input'"));
+  assert_non_null(strstr(messages, "--hvg auto:20 --keep-raw"));
+  assert_ok(comp_dataset_read(&back, context, path_of(path, sizeof path, "kept/data.h5ad"), NULL));
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    assert_non_null(comp_dataset_matrix(back, COMP_SLOT_LAYERS, kept[i]));
+  assert_true(comp_dataset_feature_count(back) < 30);
+  comp_dataset_free(back);
+  assert_ok(comp_options_new(&read, "read"));
+  assert_ok(comp_options_set_bool(read, "raw", true));
+  assert_ok(comp_dataset_read(&back, context, path, read));
+  assert_int_equal(comp_dataset_feature_count(back), 30);
+  comp_dataset_free(back);
+  comp_options_free(read);
+  comp_options_free(options);
+  comp_dataset_free(d);
+}
+
+/* What the user says the values are counts; what cannot be is an error. */
+static void values_are_what_the_user_says(void **state) {
+  (void)state;
+  comp_options *options = quick("said");
+  size_t done, found;
+  comp_dataset *below;
+  comp_run_result *result = NULL;
+  assert_ok(comp_options_set(options, "values", "log"));
+  comp_run_result_free(run(options, &done, &found));
+  assert_non_null(strstr(messages, "which --values log says are so: taken as they are"));
+  assert_null(strstr(messages, "--normalize-total"));
+  assert_ok(comp_dataset_select(&below, context, cells, NULL, 0, NULL, 0));
+  comp_matrix_values(comp_dataset_x(below))[0] = -3.0f;
+  assert_error(comp_run_dataset(&result, context, below, options), COMP_ERR_DATA,
+               "--values log: some values are negative (1, the lowest -3)");
+  assert_ok(comp_options_set(options, "values", "auto"));
+  assert_error(comp_run_dataset(&result, context, below, options), COMP_ERR_DATA, "from before a background");
+  comp_dataset_free(below);
+  comp_options_free(options);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),   cmocka_unit_test(test_findings),
-                                     cmocka_unit_test(test_repeated), cmocka_unit_test(test_lacking),
-                                     cmocka_unit_test(test_failure),  cmocka_unit_test(test_interrupted),
-                                     cmocka_unit_test(test_file),     cmocka_unit_test(test_mistakes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),
+                                     cmocka_unit_test(test_findings),
+                                     cmocka_unit_test(test_repeated),
+                                     cmocka_unit_test(test_lacking),
+                                     cmocka_unit_test(test_failure),
+                                     cmocka_unit_test(test_interrupted),
+                                     cmocka_unit_test(test_file),
+                                     cmocka_unit_test(test_mistakes),
+                                     cmocka_unit_test(nothing_of_the_users_is_lost),
+                                     cmocka_unit_test(values_are_what_the_user_says)};
   return cmocka_run_group_tests(tests, start, end);
 }

@@ -198,7 +198,7 @@ static void names_of_flavors_are_read(void **state) {
   assert_error(comp__hvg_parse(&o, "vst:"), COMP_ERR_ARGUMENT, "number of genes");
   assert_error(comp__hvg_parse(&o, "vst:-3"), COMP_ERR_ARGUMENT, "number of genes");
   assert_error(comp__hvg_parse(&o, "vst:12x"), COMP_ERR_ARGUMENT, "number of genes");
-  assert_error(comp__hvg_parse(&o, "seur"), COMP_ERR_ARGUMENT, "seurat, vst or variance");
+  assert_error(comp__hvg_parse(&o, "seur"), COMP_ERR_ARGUMENT, "seurat, vst, variance or auto");
   o.span = 0.0;
   assert_error(comp__hvg_check(&o), COMP_ERR_ARGUMENT, "hvg.span");
   o = comp__hvg_defaults();

@@ -18,12 +18,15 @@ static void look_tells_kinds_apart(void **state) {
     comp_data_kind kind;
     const char *reason;
   } cases[] = {
-      {{0, 1, 2, 900}, COMP_DATA_COUNTS, "counts"},      {{0, 0, 0, 0}, COMP_DATA_COUNTS, "counts"},
-      {{0, 0.5f, 2, 7}, COMP_DATA_LOG, "logarithms"},    {{0, 0.5f, 2, 30}, COMP_DATA_NORMALIZED, "not logged"},
-      {{0, -1, 2, 3}, COMP_DATA_CENTERED, "1 negative"},
+      {{0, 1, 2, 900}, COMP_DATA_COUNTS, "counts"},
+      {{0, 0, 0, 0}, COMP_DATA_COUNTS, "counts"},
+      {{0, 0.5f, 2, 7}, COMP_DATA_LOG, "logarithms"},
+      {{3.5f, 0.5f, 2.5f, 30.5f}, COMP_DATA_NORMALIZED, "not logged"},
+      {{0, -1, 2.5f, 3}, COMP_DATA_CENTERED, "1 negative"},
+      {{0, 0.5f, 2, 30}, COMP_DATA_ESTIMATED, "estimated"},
   };
   comp_context *context = test_context(2);
-  for (size_t i = 0; i < 5; i++) {
+  for (size_t i = 0; i < 6; i++) {
     comp_dataset *d = of_values(cases[i].values, 2, 2);
     comp_data_look look;
     assert_ok(comp_data_look_at(&look, context, comp_dataset_x(d)));

@@ -34,6 +34,28 @@ static void the_same_data_gives_the_same_values(void **state) {
   comp_context_free(context);
 }
 
+/* log2 of another total: undone, then prepared as the record says. */
+static void other_logs_are_undone(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *d = test_counts(60, 40, true), *other = test_counts(60, 40, true);
+  comp__prep_options o = comp__prep_defaults();
+  o.normalize = o.log1p = true;
+  o.target_sum = 500;
+  assert_ok(comp__prep(&d, context, &o));
+  assert_ok(comp_normalize_total(NULL, context, other, 1e6, false));
+  float *values = comp_matrix_values(comp_dataset_x(other));
+  for (size_t k = 0; k < comp_matrix_nnz(comp_dataset_x(other)); k++) values[k] = log2f(1.0f + values[k]);
+  assert_ok(comp_dataset_set_record(other, NULL)); /* nobody says what it is */
+  assert_ok(comp_prep_apply_record(&other, context, comp_dataset_record(d)));
+  for (size_t i = 0; i < 60; i++)
+    for (size_t j = 0; j < 40; j++)
+      assert_near(test_at(comp_dataset_x(other), i, j), test_at(comp_dataset_x(d), i, j), 1e-4);
+  comp_dataset_free(d);
+  comp_dataset_free(other);
+  comp_context_free(context);
+}
+
 static void features_come_in_the_order_asked_for(void **state) {
   (void)state;
   comp_context *context = test_context(2);
@@ -111,9 +133,8 @@ static void new_data_is_judged_by_its_look(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_same_data_gives_the_same_values),
-      cmocka_unit_test(features_come_in_the_order_asked_for),
-      cmocka_unit_test(damaged_records_are_refused),
+      cmocka_unit_test(the_same_data_gives_the_same_values),  cmocka_unit_test(other_logs_are_undone),
+      cmocka_unit_test(features_come_in_the_order_asked_for), cmocka_unit_test(damaged_records_are_refused),
       cmocka_unit_test(new_data_is_judged_by_its_look),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,11 +184,21 @@ static void cielab(double out[3], comp__color color) {
   out[2] = 200 * (xyz[1] - xyz[2]);
 }
 
-static void colours_differ(void **state) {
-  (void)state;
+/* By the definition of WCAG 2. */
+static double relative_luminance(comp__color color) {
+  static const double weights[] = {0.2126, 0.7152, 0.0722};
+  double sum = 0;
+  for (int i = 0; i < 3; i++) {
+    double v = (double)(color >> (16 - 8 * i) & 255u) / 255;
+    sum += weights[i] * (v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+  }
+  return sum;
+}
+
+static void check_colours(comp__ground ground) {
   comp__color *eight, *many;
-  assert_ok(comp__palette(&eight, 8));
-  assert_ok(comp__palette(&many, 36));
+  assert_ok(comp__palette(&eight, 8, ground));
+  assert_ok(comp__palette(&many, 36, ground));
   assert_memory_equal(eight, many, 8 * sizeof *eight);
   assert_int_equal(eight[0], 0x0072B2);
   for (size_t i = 0; i < 36; i++)
@@ -201,8 +211,19 @@ static void colours_differ(void **state) {
     }
   comp__free(eight);
   comp__free(many);
-  assert_ok(comp__palette(&many, 2000));
+  assert_ok(comp__palette(&many, 2000, ground));
+  for (size_t i = 0; i < 2000 && ground == COMP__ON_DARK; i++) {
+    double contrast = (relative_luminance(many[i]) + 0.05) / (relative_luminance(COMP__DARK) + 0.05);
+    if (contrast < 3) fail_msg("colour %zu (%06x) has a contrast of %.2f on dark ground", i, many[i], contrast);
+  }
   comp__free(many);
+}
+
+static void colours_differ(void **state) {
+  (void)state;
+  check_colours(COMP__ON_LIGHT);
+  check_colours(COMP__ON_DARK);
+  assert_float_equal(comp__contrast(0xFFFFFF, 0x000000), 21, 1e-6);
   assert_int_equal(comp__viridis(-1), comp__viridis(0));
   assert_true((comp__viridis(1) >> 16) > 0xF0); /* yellow */
 }

@@ -95,6 +95,17 @@ static void many_points_are_an_image(void **state) {
   assert_non_null(strstr(text, "data:image/png;base64"));
   free(text);
   comp_dataset_free(d);
+  shape = (sample_shape){8, 2, 4, 2000, "type%zu", false, false}; /* 16,000 points of means */
+  d = sample_dataset(context, &shape);
+  comp__figure_options look = LOOK;
+  look.condition = "condition";
+  look.label = "label";
+  assert_ok(comp__figure_counterfactual(context, d, scratch("means.svg"), &look));
+  text = read_text(scratch("means.svg"), &size);
+  assert_non_null(strstr(text, "data:image/png;base64"));
+  assert_true(size < 1500 * 1000);
+  free(text);
+  comp_dataset_free(d);
   comp_context_free(context);
 }
 
@@ -112,6 +123,18 @@ static void metrics_are_bars(void **state) {
   snprintf(path, sizeof path, "%s", scratch("bars.png"));
   assert_ok(comp__figure_metrics(files, 1, path, &LOOK));
   assert_margin_is_white(path);
+  /* What rounding leaves of 0 is drawn as 0. */
+  char *figures[2];
+  size_t sizes[2];
+  for (int k = 0; k < 2; k++) {
+    write_text(json, k ? "[{\"name\": \"s\", \"value\": 1.11e-15}]" : "[{\"name\": \"s\", \"value\": 0}]");
+    assert_ok(comp__figure_metrics(files, 1, scratch("zero.svg"), &LOOK));
+    figures[k] = read_text(scratch("zero.svg"), &sizes[k]);
+  }
+  assert_int_equal(sizes[0], sizes[1]);
+  assert_memory_equal(figures[0], figures[1], sizes[0]);
+  free(figures[0]);
+  free(figures[1]);
   write_text(json, "[{\"name\": \"kBET\", \"value\": null}]");
   assert_error(comp__figure_metrics(files, 1, path, &LOOK), COMP_ERR_DATA, "nothing to draw");
   write_text(json, "{\"scores\": [{\"value\": 1}]}");

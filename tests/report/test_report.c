@@ -427,6 +427,83 @@ static void values_come_back(void **state) {
   }
 }
 
+/* What people read: names of embeddings, the design, the command; no folder of this machine. */
+static void names_are_for_people(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  sample_shape shape = SMALL_SHAPE;
+  comp_dataset *d = sample_dataset(context, &shape);
+  write_text(
+      scratch("named.json"),
+      "{\"embeddings\": [{\"name\": \"X_pca\", \"scores\": {\"kbet\": {\"value\": 0.9, \"note\": \"no module. Looked "
+      "for it in: /usr/lib\"}}}, {\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": 0.1}}}]}");
+  char path[256];
+  snprintf(path, sizeof path, "%s", scratch("named.json"));
+  const char *files[] = {path};
+  comp__report_options options = usual();
+  options.scores = files;
+  options.n_scores = 1;
+  options.source = "/home/somebody/cells.h5ad";
+  options.command = "comp run -i cells.h5ad";
+  json_t *data = report_of(d, context, &options), *scores = json_object_get(data, "scores");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(scores, 0), "method")), "before");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(scores, 0), "note")), "no module.");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(scores, 1), "method")), "X_comp"); /* no model */
+  assert_string_equal(json_string_value(json_object_get(json_object_get(data, "titles"), "X_pca")), "before");
+  json_t *origin = json_object_get(data, "provenance"), *maps = json_object_get(data, "maps");
+  assert_string_equal(json_string_value(json_object_get(origin, "source")), "cells.h5ad");
+  assert_string_equal(json_string_value(json_object_get(origin, "command")), "comp run -i cells.h5ad");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(maps, 0), "role")), "before");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(maps, 1), "role")), "after");
+  json_t *cross = json_array_get(json_object_get(json_object_get(data, "design"), "columns"), 0);
+  assert_int_equal(json_array_size(json_object_get(cross, "values")), shape.labels);
+  assert_true(says(data, "in X_comp"));
+  assert_string_equal(comp_embedding_title("X_comp", "trvae"), "trvae");
+  assert_string_equal(comp_embedding_title("X_comp", "comp"), "CoMP");
+  assert_string_equal(comp_embedding_title("X_harmony", NULL), "harmony");
+  assert_string_equal(comp_embedding_title("mine", NULL), "mine");
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+/* z and p of the page are those of the test, to three digits. */
+static void tests_come_back(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  sample_shape shape = SMALL_SHAPE;
+  comp_dataset *d = sample_dataset(context, &shape);
+  comp__report_options options = usual();
+  json_t *data = report_of(d, context, &options), *effects = json_object_get(data, "effects");
+  json_t *change = json_array_get(json_object_get(effects, "changes"), 0);
+  json_t *entry = json_array_get(json_object_get(change, "labels"), 0), *names = json_object_get(effects, "genes");
+  static float values[4096];
+  size_t genes = json_array_size(names);
+  assert_int_equal(unpack((unsigned char *)values, sizeof values, json_string_value(json_object_get(entry, "tests"))),
+                   2 * genes * sizeof *values);
+  comp_options *o;
+  comp_de *de;
+  assert_ok(comp_options_new(&o, "de"));
+  assert_ok(comp_options_set(o, "groupby", "condition"));
+  assert_ok(comp_options_set(o, "label", "label"));
+  assert_ok(comp_options_set(o, "target", json_string_value(json_object_get(change, "target"))));
+  assert_ok(comp_options_set(o, "reference", json_string_value(json_object_get(change, "source"))));
+  assert_ok(comp_de_run(&de, context, d, o));
+  assert_string_equal(comp_de_label_name(de, 0), json_string_value(json_object_get(entry, "label")));
+  for (size_t k = 0; k < genes; k++) {
+    size_t gene = 0;
+    while (strcmp(comp_dataset_var_name(d, gene), json_string_value(json_array_get(names, k))) != 0) gene++;
+    double z = comp_de_scores(de, 0)[gene], p = comp_de_pvals_adj(de, 0)[gene];
+    assert_true(fabs((double)values[k] - z) <= 1e-3 * fabs(z));
+    assert_true(fabs((double)values[genes + k] - p) <= 1e-3 * p);
+  }
+  comp_de_free(de);
+  comp_options_free(o);
+  json_decref(data);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 static void threads_do_not_matter(void **state) {
   (void)state;
   char *first = NULL;
@@ -514,6 +591,8 @@ int main(void) {
       cmocka_unit_test(names_cannot_break_out),
       cmocka_unit_test(features_of_a_table_are_no_genes),
       cmocka_unit_test(values_come_back),
+      cmocka_unit_test(names_are_for_people),
+      cmocka_unit_test(tests_come_back),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(limits_hold),
       cmocka_unit_test(a_failure_leaves_the_earlier_page),

@@ -263,7 +263,13 @@ static void training(void **state) {
   } cases[] = {{"{\"epochs\": 12, \"planned\": 12, \"best\": 1, \"held_out\": true}", "caution", "in the first of 12"},
                {"{\"epochs\": 12, \"planned\": 12, \"best\": 12, \"held_out\": true}", "note", "in the last of 12"},
                {"{\"epochs\": 12, \"planned\": 40, \"best\": 7, \"held_out\": true}", "ok", "after 12 of 40 epochs"},
-               {"{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"held_out\": false}", "ok", "training loss"}};
+               {"{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"held_out\": false}", "ok", "training loss"},
+               {"{\"epochs\": 12, \"planned\": 12, \"best\": 11, \"held_out\": false, \"kept\": \"last\"}", "ok",
+                "weights of the last step"},
+               {"{\"epochs\": 12, \"planned\": 12, \"best\": 1, \"held_out\": false, \"kept\": \"last\"}", "caution",
+                "in the first of 12"},
+               {"{\"epochs\": 12, \"planned\": 40, \"best\": 11, \"held_out\": false, \"kept\": \"average\"}", "note",
+                "after 12 of 40 epochs"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     comp_verdict *v = judge(NULL, NULL, cases[k].document, NULL);
     assert_string_equal(level(v, "training"), cases[k].level);

@@ -15,7 +15,7 @@ export async function unpack(base64) {
 
 export function readData() {
   const data = JSON.parse(document.getElementById("comp-data").textContent);
-  if (data.format !== 1) throw new Error("the data of this page is of another version (" + data.format + ")");
+  if (data.format !== 2) throw new Error("the data of this page is of another version (" + data.format + ")");
   return data;
 }
 
@@ -74,18 +74,33 @@ export class Store {
     });
   }
 
-  names() {
-    return this.once("names", async () => new TextDecoder().decode(await unpack(this.data.names)).split("\0"));
+  // The name of a sample. They are unpacked as bytes: a million texts would take too long.
+  async name(i) {
+    const { bytes, ends } = await this.once("names", async () => {
+      const bytes = new Uint8Array(await unpack(this.data.names));
+      const ends = new Uint32Array(this.data.shown);
+      for (let at = 0, k = 0; at < bytes.length; at++) if (bytes[at] === 0) ends[k++] = at;
+      return { bytes, ends };
+    });
+    return new TextDecoder().decode(bytes.subarray(i ? ends[i - 1] + 1 : 0, ends[i]));
   }
 
-  // Means of genes: source, target, predicted.
+  // The column of a role ("condition" or "label"); null without one.
+  role(name) {
+    const index = this.data.columns.findIndex((c) => c.name === this.data[name] && c.kind === "categorical");
+    return index < 0 ? null : this.column(index);
+  }
+
+  // Of each gene of a change in a label: means of the source, the target and the prediction, and the test's z and
+  // adjusted p.
   means(change, label) {
     return this.once("means" + change + "/" + label, async () => {
       const entry = this.data.effects.changes[change].labels[label];
       const raw = new Uint16Array(await unpack(entry.means));
+      const tests = new Float32Array(await unpack(entry.tests));
       const n = raw.length / 3;
       const scaled = Float64Array.from(raw, (v) => entry.min + ((entry.max - entry.min) * v) / 65535);
-      return { source: scaled.subarray(0, n), target: scaled.subarray(n, 2 * n), predicted: scaled.subarray(2 * n) };
+      return { source: scaled.subarray(0, n), target: scaled.subarray(n, 2 * n), predicted: scaled.subarray(2 * n), z: tests.subarray(0, n), p: tests.subarray(n) };
     });
   }
 }

@@ -25,6 +25,9 @@ export const section = (id, title, ...children) => h("section", { id, "aria-labe
 
 export const count = (n) => Number(n).toLocaleString("en-US");
 
+// "1 sample", "2 samples".
+export const counted = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (Math.abs(value) < 1e-9) return "0"; // what rounding leaves of nothing
@@ -38,6 +41,15 @@ export const nounOf = (data) => {
   const one = data.noun || "gene";
   return { one, many: one + "s", title: one[0].toUpperCase() + one.slice(1) };
 };
+
+// Text in a figure.
+export const label = (x, y, text, properties = {}) => svg("text", { x, y, "font-size": 12, "font-family": "system-ui, sans-serif", fill: css("--text"), ...properties }, text);
+
+const ruler = document.createElement("canvas").getContext("2d");
+export function textWidth(text, size = 12) {
+  ruler.font = `${size}px system-ui, sans-serif`;
+  return ruler.measureText(text).width;
+}
 
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 

@@ -1,44 +1,56 @@
 // The report: reads its data and builds the page, section by section.
-import { count, h, nounOf, section } from "./dom.js";
+import { count, counted, h, nounOf, section } from "./dom.js";
 import { Store, readData } from "./data.js";
 import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
 import { scoresSection } from "./scores.js";
-import { genesSection } from "./genes.js";
+import { designSection } from "./design.js";
+import { expressionSection } from "./expression.js";
+import { effectsSection } from "./effects.js";
 import { classifiersSection } from "./classifiers.js";
 
-// Findings come judged: {id, level, question, text, advice}. Here they only get a place and the words of an answer.
-const HEADLINES = {
-  mixing: ["Conditions mixed?", { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
-  "labels-lost": ["Over-corrected?", { ok: "no sign of it", caution: "possibly", problem: "yes", note: "not known" }],
-  hidden: ["Condition hidden?", { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
-  predictions: ["Predictions good?", { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
-};
-const SUMMARY = [...Object.keys(HEADLINES), "composition", "target", "fairness", "target-differs"];
+// Findings come judged: {id, level, question, text, advice}. Here they only get a place and the words of an answer: an
+// answer is that of the first of its findings, or of the worst of them.
+const LEVELS = ["note", "ok", "caution", "problem"];
+const HEADLINES = [
+  ["Label and condition separable?", ["confounded"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  ["Conditions mixed?", ["mixing"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  ["Over-corrected?", ["labels-lost"], { ok: "no sign of it", caution: "possibly", problem: "yes", note: "not known" }],
+  ["Condition hidden?", ["hidden", "hidden-from-some"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  ["Predictions good?", ["predictions", "predictions-low", "predictions-worse"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+];
+const SUMMARY = [...HEADLINES.flatMap(([, ids]) => ids), "composition", "target", "fairness", "target-differs"];
 const KIND = { ok: "good", note: "", caution: "fair", problem: "bad" };
 const LEVEL = { caution: "Caution", problem: "Problem", note: "Note" };
 
 const serious = (findings) => findings.filter((f) => f.level === "problem" || f.level === "caution");
 
 function chip(title, [kind, text], id) {
-  return h("li", { class: `chip ${kind}`, ...(id ? { "data-finding": id } : {}) }, h("b", {}, title), h("span", {}, text));
+  return h("li", { class: `chip ${kind}`, ...(id ? { "data-finding": id } : {}) }, h("span", { class: "asked" }, title), h("span", { class: "answer" }, text));
+}
+
+// Problems first, whatever they are about; then what answers the main questions.
+function saidFirst(findings) {
+  const problems = findings.filter((f) => f.level === "problem");
+  return [...problems, ...findings.filter((f) => f.level !== "problem" && SUMMARY.includes(f.id))];
 }
 
 function summarySection(data) {
   const { findings } = data;
   const bad = serious(findings);
-  const headlines = Object.entries(HEADLINES).map(([id, [title, answers]]) => [findings.find((f) => f.id === id), title, answers]).filter(([f]) => f);
-  const chips = h("ul", { class: "chips" }, headlines.map(([f, title, answers]) => chip(title, [KIND[f.level], answers[f.level]], f.id)),
-    chip("Findings to read", bad.length ? [bad.some((f) => f.level === "problem") ? "bad" : "fair", String(bad.length)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
+  const headlines = HEADLINES.map(([title, ids, answers]) => [title, findings.filter((f) => ids.includes(f.id)), answers]).filter(([, own]) => own.length);
+  const worst = (own) => own.reduce((a, b) => (LEVELS.indexOf(b.level) > LEVELS.indexOf(a.level) ? b : a)).level;
+  const chips = h("ul", { class: "chips" }, headlines.map(([title, own, answers]) => chip(title, [KIND[worst(own)], answers[worst(own)]], own.map((f) => f.id).join(" "))),
+    chip("Problems and cautions", bad.length ? [bad.some((f) => f.level === "problem") ? "bad" : "fair", String(bad.length)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
   const look = [];
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push(data.effects.changes.some((c) => c.labels.length > 1) ? "the labels with the lowest r change" : `the ${nounOf(data).many} far from the line, predicted against real`);
-  if (data.scores.some((s) => s.label !== undefined)) look.push("labels whose scores stand out");
-  return section("summary", "Summary", chips, findings.filter((f) => SUMMARY.includes(f.id)).map((f) => h("p", {}, f.text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
+  if (data.scores.some((s) => s.label !== undefined)) look.push("labels with unusual scores in the heat map");
+  return section("summary", "Summary", chips, saidFirst(findings).map((f) => h("p", { class: `said-${f.level}` }, f.text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
 }
 
 function findingItem(f) {
-  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("b", {}, LEVEL[f.level]), f.question ? f.question + " – " : "", h("span", { class: "said" }, f.text), f.advice ? " What to do: " + f.advice : "");
+  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("span", { class: "level" }, LEVEL[f.level]), f.question ? h("span", { class: "quiet" }, f.question + " ") : null, h("span", { class: "said" }, f.text), f.advice ? h("div", { class: "advice" }, "What to do: " + f.advice) : null);
 }
 
 function findingsSection(data) {
@@ -47,16 +59,27 @@ function findingsSection(data) {
   const list = (items) => h("ul", { class: "findings" }, items.map(findingItem));
   const said = bad.length ? list([...bad.filter((f) => f.level === "problem"), ...bad.filter((f) => f.level === "caution")]) : h("p", {}, "Nothing was found that needs caution.");
   const good = notes.length ? list(notes) : null;
-  return section("findings", "Findings", said, notes.length > 3 ? h("details", {}, h("summary", {}, `${count(notes.length)} notes: good to know`), good) : good);
+  return section("findings", "Findings", h("p", { class: "quiet small" }, "Problem: do not use the result before it is solved. Caution: check it first. Note: good to know."), said, notes.length > 3 ? h("details", {}, h("summary", {}, `${counted(notes.length, "note")}`), good) : good);
+}
+
+// Where the page comes from, in sentences that can be copied.
+function originWords(data) {
+  const p = data.provenance;
+  const noun = nounOf(data);
+  const m = p.model;
+  return [
+    `The data is ${p.source || "not named"}: ${counted(data.samples, "sample")} and ${counted(data.features, noun.one)} after preparation.` + (p.looks ? ` The prepared values are ${p.looks}.` : ""),
+    data.condition ? `The condition is '${data.condition}'${data.label ? `, the label is '${data.label}'` : ""}.` : null,
+    m ? `The model is ${data.titles.X_comp} with ${m.latent} latent dimensions and hidden layers of ${(m.hidden || []).join(", ")}; its seed is ${m.training?.seed}.` : null,
+    `comp ${p.version} made this page${p.created ? ` on ${p.created}` : ""}${p.libraries?.length ? `, with ${p.libraries.join(", ")}` : ""}.`,
+  ].filter(Boolean).map((text) => h("p", {}, text));
 }
 
 function originSection(data) {
   const p = data.provenance;
-  const rows = [["Data", p.source], ["Values, prepared", p.looks], [`Samples × ${nounOf(data).many}, prepared`, `${count(data.samples)} × ${count(data.features)}`], ["Condition", data.condition], ["Label", data.label],
-    ["Model", p.model ? `${p.model.model}, latent ${p.model.latent}, hidden ${(p.model.hidden || []).join(", ")}, seed ${p.model.training?.seed}` : null],
-    ["Made by", `comp ${p.version}`], ["Libraries", (p.libraries || []).join(", ")], ["Written", p.created]].filter(([, v]) => v);
   const details = [["What was done to the data", p.record], ["All options of the model", p.model], ["Findings of comp diagnose", p.diagnose]].filter(([, v]) => v);
-  return section("origin", "Where this comes from", h("dl", {}, rows.flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, v)])), details.map(([title, value]) => h("details", {}, h("summary", {}, title), h("pre", { tabindex: "0" }, JSON.stringify(value, null, 2)))));
+  return section("origin", "How this was made", originWords(data), p.command ? [h("p", {}, "The command, without its output (-o):"), h("pre", { class: "command", tabindex: "0", role: "region", "aria-label": "The command line" }, p.command)] : null,
+    details.map(([title, value]) => h("details", {}, h("summary", {}, title), h("pre", { tabindex: "0", role: "region", "aria-label": title }, JSON.stringify(value, null, 2)))));
 }
 
 // Light, dark, or as the system has it. Kept only while the page is open: file:// pages share no storage worth trusting.
@@ -83,11 +106,12 @@ async function main() {
   const store = new Store(data);
   document.title = data.title;
   document.getElementById("title").textContent = data.title;
-  document.getElementById("subtitle").textContent = `${count(data.samples)} samples, ${count(data.features)} ${nounOf(data).many}` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
+  document.getElementById("subtitle").textContent = `${counted(data.samples, "sample")}, ${counted(data.features, nounOf(data).one)}` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
   const map = mapSection(store);
-  const made = [{ element: summarySection(data) }, { element: findingsSection(data) }, map, scoresSection(data), classifiersSection(data), genesSection(store, (name) => map.colorByGene?.(name)), trainingSection(data), { element: originSection(data) }].filter(Boolean);
+  const toMap = (name) => map.colorByGene?.(name);
+  const made = [{ element: summarySection(data) }, { element: findingsSection(data) }, map, designSection(data), scoresSection(data), classifiersSection(data), expressionSection(store, toMap), effectsSection(store, toMap), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", findings: "Findings", map: "Map", scores: "Scores", classifiers: data.classifiers?.fairness.length ? "Hidden?" : "Classifiers", genes: nounOf(data).title + "s", training: "Training", origin: "Origin" };
+  const names = { summary: "Summary", findings: "Findings", map: "Map", design: "Design", scores: "Scores", classifiers: data.classifiers?.fairness.length ? "Hidden?" : "Classifiers", expression: nounOf(data).title + "s", effects: "Predictions", training: "Training", origin: "Origin" };
   document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();

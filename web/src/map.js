@@ -1,77 +1,61 @@
-// The map: samples as points, before and after, coloured by anything; lasso, hover, legend.
-import { count, css, h, nounOf, section, short } from "./dom.js";
-import { gradient, paletteOf } from "./colors.js";
-import { CanvasScatter, mixed, paint } from "./canvas2d.js";
-import { WebGLScatter, webglKind } from "./webgl.js";
+// The map: samples as points, before and after side by side in one view; colours, names, lasso, legend.
+import { count, counted, css, h, label, nounOf, section, short, svg, textWidth } from "./dom.js";
+import { gradient, paletteOf, viridis } from "./colors.js";
+import { Board, paint } from "./scatter.js";
+import { densest, withoutOverlap } from "./clusters.js";
+import { distinct } from "./names.js";
+import { figureButtons, inLight, saveFile } from "./save.js";
 import { picker } from "./picker.js";
+
+const NAME = 13; // size of names on the map, pixels
+const MANY = 60; // levels above which names are not written
+const HELP = "Arrow keys move, plus and minus zoom, 0 shows all, L switches the lasso, Enter selects the samples in view, Escape ends a selection.";
 
 export function mapSection(store) {
   const { data } = store;
   const noun = nounOf(data);
   if (!data.maps.length) return { element: section("map", "Map", h("p", { class: "quiet" }, "The file holds no map of its samples. comp umap makes one (obsm/X_umap).")) };
 
-  const state = { map: Math.max(0, data.maps.findIndex((m) => m.title === "After")), column: null, hidden: new Set(), mode: "pan", selected: [] };
-  const pair = ["Before", "After"].map((title) => data.maps.findIndex((m) => m.title === title));
-  const stage = h("div", { class: "stage" });
-  const caption = h("div", { class: "caption" });
-  const tip = h("div", { class: "tip", hidden: true, role: "status" });
-  const legend = h("div", { class: "side" });
+  const pair = ["before", "after"].map((role) => data.maps.findIndex((m) => m.role === role));
+  const linked = pair.every((k) => k >= 0);
+  const state = { shown: linked ? pair : [Math.max(0, pair[1])], column: null, hidden: new Set(), selected: [], points: [], names: [] };
+  const stages = h("div", { class: "stages", id: "stages" });
+  const side = h("div", { class: "side" });
   const selection = h("div", { class: "selection", "aria-live": "polite" });
-  let plot = null;
-  let canvas = null;
+  const board = new Board(data.shown, { select, hover, drawn: writeNames });
+  let panels = [];
 
   // ---- controls
-  const mapButtons = new Map();
-  const toggle = h("span", { class: "group", role: "group", "aria-label": "Which map" });
-  const others = [];
-  data.maps.forEach((m, k) => {
-    if (data.maps.length > 2 && !pair.includes(k)) return others.push(k);
-    const button = h("button", { type: "button", onclick: () => showMap(k) }, m.title);
-    mapButtons.set(k, button);
-    toggle.append(button);
-  });
-  const otherMaps = others.length ? h("label", {}, "Other maps", h("select", { onchange: (event) => event.target.value && showMap(Number(event.target.value)) }, h("option", { value: "" }, "–"), others.map((k) => h("option", { value: k }, data.maps[k].title)))) : null;
+  const choices = [...(linked ? [["Side by side", pair]] : []), ...pair.filter((k) => k >= 0).map((k) => [data.maps[k].title, [k]])];
+  const choiceButtons = choices.map(([title, which]) => h("button", { type: "button", onclick: () => showMaps(which) }, title));
+  const others = data.maps.map((_, k) => k).filter((k) => !pair.includes(k));
+  const otherMaps = others.length ? h("label", {}, "Other maps", h("select", { onchange: (event) => event.target.value && showMaps([Number(event.target.value)]) }, h("option", { value: "" }, "–"), others.map((k) => h("option", { value: k }, data.maps[k].title)))) : null;
   const columnSelect = h("select", { id: "color-by", onchange: () => showColumn(Number(columnSelect.value)) }, data.columns.map((c, k) => h("option", { value: k }, c.name)), h("option", { value: -1, hidden: true }, "a " + noun.one));
   const genes = picker("…or by " + noun.one, data.genes.names, showGene, data.genes.names.length ? `one of ${count(data.genes.names.length)}` : "none");
   const modeButtons = ["pan", "lasso"].map((mode) => h("button", { type: "button", onclick: () => setMode(mode) }, mode === "pan" ? "Move" : "Lasso"));
+  const namesBox = h("input", { type: "checkbox", id: "map-names", checked: true, onchange: () => board.redraw() });
   const bar = h("div", { class: "bar" },
-    h("div", { class: "field" }, h("span", {}, "Map"), toggle), otherMaps,
+    choices.length > 1 ? h("div", { class: "field" }, h("span", {}, "Show"), h("span", { class: "group", role: "group", "aria-label": "Which map" }, choiceButtons)) : null, otherMaps,
     h("label", { for: "color-by" }, "Colour by", columnSelect), genes.element,
     h("span", { class: "group", role: "group", "aria-label": "What dragging does" }, modeButtons),
     h("span", { class: "group", role: "group", "aria-label": "Zoom" },
-      h("button", { type: "button", "aria-label": "Zoom in", onclick: () => plot.zoom(1.4) }, "+"),
-      h("button", { type: "button", "aria-label": "Zoom out", onclick: () => plot.zoom(1 / 1.4) }, "−"),
-      h("button", { type: "button", onclick: () => plot.reset() }, "Whole map")));
+      h("button", { type: "button", "aria-label": "Zoom in", onclick: () => board.zoom(1.4) }, "+"),
+      h("button", { type: "button", "aria-label": "Zoom out", onclick: () => board.zoom(1 / 1.4) }, "−"),
+      h("button", { type: "button", onclick: () => board.reset() }, "Whole map")),
+    h("label", { class: "check", for: "map-names" }, namesBox, "Names"));
 
-  // ---- drawing
-  function makePlot() {
-    canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "Map of the samples. Arrow keys move, plus and minus zoom, 0 shows all, B switches before and after, L switches the lasso, Escape ends a selection." });
-    stage.replaceChildren(canvas, caption, tip);
-    const events = { select, hover };
-    // ?renderer=webgl or ?renderer=canvas decides otherwise, for tests.
-    const asked = new URLSearchParams(location.search).get("renderer");
-    const wanted = asked ? asked === "webgl" : webglKind() === "hardware";
-    try {
-      plot = wanted ? new WebGLScatter(canvas, events) : new CanvasScatter(canvas, events);
-    } catch (problem) {
-      console.info("WebGL cannot be used: " + problem.message);
-      const label = canvas.getAttribute("aria-label");
-      canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": label });
-      stage.replaceChildren(canvas, caption, tip);
-      plot = new CanvasScatter(canvas, events);
-    }
-    stage.dataset.renderer = plot.kind;
-    plot.setTheme(css("--plot"), css("--line"), css("--validation"));
-    canvas.addEventListener("keydown", keys);
+  function setMode(mode) {
+    board.mode = mode;
+    stages.classList.toggle("lasso", mode === "lasso");
+    modeButtons.forEach((button, k) => button.setAttribute("aria-pressed", mode === ["pan", "lasso"][k]));
   }
 
-  function keys(event) {
+  function keys(event, p) {
     const step = 0.15;
     const actions = {
-      ArrowLeft: () => plot.pan(-step, 0), ArrowRight: () => plot.pan(step, 0), ArrowUp: () => plot.pan(0, step), ArrowDown: () => plot.pan(0, -step),
-      "+": () => plot.zoom(1.3), "=": () => plot.zoom(1.3), "-": () => plot.zoom(1 / 1.3), 0: () => plot.reset(),
-      b: () => pair.every((k) => k >= 0) && showMap(state.map === pair[1] ? pair[0] : pair[1]),
-      l: () => setMode(state.mode === "lasso" ? "pan" : "lasso"), Escape: () => { plot.select([]); select([]); },
+      ArrowLeft: () => board.pan(-step, 0), ArrowRight: () => board.pan(step, 0), ArrowUp: () => board.pan(0, step), ArrowDown: () => board.pan(0, -step),
+      "+": () => board.zoom(1.3), "=": () => board.zoom(1.3), "-": () => board.zoom(1 / 1.3), 0: () => board.reset(),
+      l: () => setMode(board.mode === "lasso" ? "pan" : "lasso"), Enter: () => board.chooseVisible(p), Escape: clear,
     };
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -79,23 +63,59 @@ export function mapSection(store) {
     action();
   }
 
-  function setMode(mode) {
-    state.mode = mode;
-    plot.setMode(mode);
-    stage.classList.toggle("lasso", mode === "lasso");
-    modeButtons.forEach((button, k) => button.setAttribute("aria-pressed", mode === ["pan", "lasso"][k]));
+  // ---- maps
+  async function showMaps(which) {
+    state.shown = which;
+    choiceButtons.forEach((button, k) => button.setAttribute("aria-pressed", String(choices[k][1].join() === which.join())));
+    if (otherMaps) otherMaps.querySelector("select").value = others.includes(which[0]) ? which[0] : "";
+    state.points = await Promise.all(which.map((k) => store.map(k)));
+    panels = which.map((k, p) => {
+      const m = data.maps[k];
+      const canvas = h("canvas", { tabindex: "0", role: "application", "aria-label": `Map of the samples, ${m.title}. ${HELP}` });
+      const tip = h("div", { class: "tip", hidden: true });
+      canvas.addEventListener("keydown", (event) => keys(event, p));
+      return { canvas, tip, stage: h("div", { class: "stage" }, canvas, h("div", { class: "caption" }, m.title, m.key && m.key !== m.title ? h("small", {}, m.key) : null), tip) };
+    });
+    stages.replaceChildren(...panels.map((panel) => panel.stage));
+    stages.classList.toggle("two", panels.length === 2);
+    board.setPanels(panels.map(({ canvas }, p) => ({ canvas, points: state.points[p] })));
+    await placeNames();
+    stages.dataset.maps = which.map((k) => data.maps[k].title).join(" | ");
   }
 
-  async function showMap(index) {
-    state.map = index;
-    for (const [k, button] of mapButtons) button.setAttribute("aria-pressed", k === index);
-    const m = data.maps[index];
-    caption.textContent = m.title === m.key ? m.title : `${m.title} · ${m.key}`;
-    tip.hidden = true;
-    await plot.setPoints(await store.map(index), state.column.codes, paletteOf(state.column));
-    stage.dataset.map = m.title;
+  // ---- names of groups: of the column that colours, or of the labels where that is the condition or a number
+  async function placeNames() {
+    const own = state.column.kind === "categorical" && state.column.name !== data.condition ? state.column : await store.role("label");
+    state.named = own && own.levels.length <= MANY && own.levels.length > 1 ? own : null;
+    state.names = state.named ? state.points.map((points) => densest(points, state.named.codes, state.named.levels.length)) : [];
+    namesBox.disabled = !state.named;
+    board.redraw();
   }
 
+  function namesOn(p, width, height, size, view) {
+    if (!state.named || !namesBox.checked || !state.names[p]) return [];
+    const scale = (Math.min(width, height) / 2) * view.zoom;
+    const { column, wide, texts } = state.written?.[size] || {};
+    if (column !== state.named || wide !== width) {
+      state.written = { ...state.written, [size]: { column: state.named, wide: width, texts: distinct(state.named.levels, (text) => textWidth(text, size) <= Math.max(90, width * 0.34)) } };
+      return namesOn(p, width, height, size, view);
+    }
+    const isHidden = (level) => state.named === state.column && state.hidden.has(level);
+    const list = state.names[p].flatMap((places, level) => (isHidden(level) ? [] : places.map((at) => ({ name: texts[level], samples: at[2], x: width / 2 + (at[0] - view.x) * scale, y: height / 2 - (at[1] - view.y) * scale - 0.8 * size }))));
+    return withoutOverlap(list, (text) => textWidth(text, size), size * 1.25, width, height);
+  }
+
+  function writeNames(p, context) {
+    const { canvas, ratio } = board.panels[p];
+    context.font = `600 ${NAME * ratio}px system-ui, sans-serif`;
+    Object.assign(context, { textAlign: "center", textBaseline: "middle", lineJoin: "round", lineWidth: 4 * ratio, strokeStyle: css("--plot"), fillStyle: css("--text") });
+    for (const { name, x, y } of namesOn(p, canvas.width, canvas.height, NAME * ratio, board.view)) {
+      context.strokeText(name, x, y);
+      context.fillText(name, x, y);
+    }
+  }
+
+  // ---- colours
   async function showColumn(index) {
     await recolor(await store.column(index));
     columnSelect.value = index;
@@ -109,12 +129,12 @@ export function mapSection(store) {
   }
 
   async function recolor(column) {
-    const had = state.hidden.size;
     state.column = column;
     state.hidden = new Set();
-    if (had) plot.filter(null);
-    await plot.setColors(column.codes, paletteOf(column));
-    stage.dataset.color = column.name;
+    board.hide(state.hidden);
+    board.setColors(column.codes, paletteOf(column));
+    await placeNames();
+    stages.dataset.color = column.name;
     showLegend();
   }
 
@@ -125,7 +145,7 @@ export function mapSection(store) {
     if (column.kind === "number") {
       children.push(h("div", { class: "scale", style: { background: gradient() } }), h("div", { class: "ends" }, h("span", {}, short(column.min)), h("span", {}, short(column.max))));
       const missing = column.codes.reduce((n, c) => n + (c === 256), 0);
-      if (missing) children.push(h("p", { class: "quiet small" }, `${count(missing)} samples have no value (grey).`));
+      if (missing) children.push(h("p", { class: "quiet small" }, `${counted(missing, "sample")} without a value (grey).`));
       if (column.note) children.push(h("p", { class: "quiet small" }, column.note));
     } else {
       const palette = paletteOf(column);
@@ -134,116 +154,152 @@ export function mapSection(store) {
         button.addEventListener("click", () => {
           if (!state.hidden.delete(k)) state.hidden.add(k);
           button.setAttribute("aria-pressed", String(!state.hidden.has(k)));
-          applyFilter();
+          board.hide(state.hidden);
         });
         return h("li", {}, button);
       }));
       children.push(list, h("div", { class: "bar no-print" }, h("button", { type: "button", class: "small", onclick: () => hideAll(false) }, "Show all"), h("button", { type: "button", class: "small", onclick: () => hideAll(true) }, "Hide all")));
     }
-    legend.replaceChildren(...children, selection);
+    side.replaceChildren(...children, selection);
   }
 
   function hideAll(hide) {
     state.hidden = new Set(hide ? state.column.levels.keys() : []);
-    applyFilter();
+    board.hide(state.hidden);
     showLegend();
-  }
-
-  function applyFilter() {
-    if (!state.hidden.size) return plot.filter(null);
-    plot.filter(Uint8Array.from(state.column.codes, (c) => state.hidden.has(c)));
   }
 
   // ---- hover and selection
   let hovered = -1;
-  async function hover(i) {
+  async function hover(p, i) {
     hovered = i;
-    if (i < 0) {
-      tip.hidden = true;
-      return;
-    }
-    const names = await store.names();
-    const shown = [data.condition, data.label].filter(Boolean).map((name) => data.columns.findIndex((c) => c.name === name)).filter((k) => k >= 0);
-    const lines = await Promise.all(shown.map(async (k) => [data.columns[k].name, (await store.column(k)).value(i)]));
+    panels.forEach(({ tip }) => { tip.hidden = true; });
+    if (i < 0) return;
+    const { tip, stage } = panels[p];
+    const roles = (await Promise.all([store.role("condition"), store.role("label")])).filter(Boolean);
+    const lines = [...roles, ...(roles.some((c) => c.name === state.column.name) ? [] : [state.column])].map((c) => [c.name, c.value(i)]);
+    const name = await store.name(i);
     if (hovered !== i) return;
-    if (!lines.some(([name]) => name === state.column.name)) lines.push([state.column.name, state.column.value(i)]);
-    tip.replaceChildren(h("b", {}, names[i]), ...lines.map(([name, value]) => h("div", {}, `${name}: ${value === null ? "missing" : typeof value === "number" ? short(value) : value}`)));
+    tip.replaceChildren(h("span", { class: "tip-name" }, name), ...lines.filter(([title]) => title).map(([title, value]) => h("div", {}, `${title}: ${value === null ? "missing" : typeof value === "number" ? short(value) : value}`)));
     tip.hidden = false;
-    const [x, y] = plot.screen(i);
-    tip.style.left = Math.min(x + 12, stage.clientWidth - tip.offsetWidth - 6) + "px";
+    const [x, y] = board.screen(p, i);
+    tip.style.left = Math.max(4, Math.min(x + 12, stage.clientWidth - tip.offsetWidth - 6)) + "px";
     tip.style.top = Math.max(4, Math.min(y + 12, stage.clientHeight - tip.offsetHeight - 6)) + "px";
+  }
+
+  function clear() {
+    board.select([]);
+    return select([]);
   }
 
   async function select(indices) {
     state.selected = indices;
-    if (plot.kind === "webgl") plot.chosen = indices.length ? indices : null;
-    stage.dataset.selected = indices.length;
     if (!indices.length) {
-      selection.replaceChildren(h("p", { class: "quiet small" }, "Draw around samples with the lasso, or hold Shift and drag, to see what they are."));
+      selection.replaceChildren(h("p", { class: "quiet small" }, `Draw around samples with the lasso, or hold Shift and drag${linked ? ". A selection is marked in both maps" : ""}. On the keyboard: zoom in, then Enter.`));
+      stages.dataset.selected = 0;
       return;
     }
     const parts = [];
-    for (const name of [data.condition, data.label].filter(Boolean)) {
-      const k = data.columns.findIndex((c) => c.name === name);
-      if (k < 0) continue;
-      const column = await store.column(k);
+    for (const column of (await Promise.all([store.role("condition"), store.role("label")])).filter(Boolean)) {
       const tally = new Array(column.levels.length + 1).fill(0);
       for (const i of indices) tally[column.codes[i]]++;
       const order = [...tally.keys()].filter((c) => tally[c]).sort((a, b) => tally[b] - tally[a]).slice(0, 8);
-      parts.push(h("h3", {}, name), h("ul", { class: "legend" }, order.map((c) => h("li", {}, `${c < column.levels.length ? column.levels[c] : "missing"}: ${count(tally[c])} (${Math.round((100 * tally[c]) / indices.length)} %)`))));
+      parts.push(h("h3", {}, column.name), h("ul", { class: "legend" }, order.map((c) => h("li", {}, `${c < column.levels.length ? column.levels[c] : "missing"}: ${count(tally[c])} (${Math.round((100 * tally[c]) / indices.length)} %)`))));
     }
     if (state.column.kind === "number") {
-      const values = indices.map((i) => state.column.value(i)).filter((v) => v !== null);
-      if (values.length) parts.push(h("p", { class: "small" }, `mean of ${state.column.name}: ${short(values.reduce((a, b) => a + b, 0) / values.length)}`));
+      let [sum, n] = [0, 0];
+      for (const i of indices) if (state.column.value(i) !== null) [sum, n] = [sum + state.column.value(i), n + 1];
+      if (n) parts.push(h("p", { class: "small" }, `mean of ${state.column.name}: ${short(sum / n)}`));
     }
-    selection.replaceChildren(h("p", {}, h("b", {}, `${count(indices.length)} samples selected`)), ...parts, h("div", { class: "bar" }, h("button", { type: "button", onclick: saveNames }, "Save their names"), h("button", { type: "button", onclick: () => { plot.select([]); select([]); } }, "Clear")));
+    selection.replaceChildren(h("p", { class: "total" }, `${counted(indices.length, "sample")} selected`), ...parts, h("div", { class: "bar" }, h("button", { type: "button", onclick: saveNames }, "Save their names"), h("button", { type: "button", onclick: clear }, "Clear")));
+    stages.dataset.selected = indices.length;
   }
 
   async function saveNames() {
-    const names = await store.names();
-    const url = URL.createObjectURL(new Blob([state.selected.map((i) => names[i]).join("\n") + "\n"], { type: "text/plain" }));
-    const link = h("a", { href: url, download: "samples.txt" });
-    link.click();
-    URL.revokeObjectURL(url);
+    const names = [];
+    for (const i of state.selected) names.push(await store.name(i));
+    saveFile("samples.txt", names.join("\n") + "\n", "text/plain");
   }
 
-  // ---- print: WebGL pictures do not print, and a page cannot toggle: both maps as plain images.
+  // ---- the map as a figure: the points of each panel as an image, words and legend as text
+  function drawFigure() {
+    const [size, gap, top] = [420, 20, 34];
+    const n = state.shown.length;
+    const width = n * size + (n - 1) * gap + 20;
+    const column = state.column;
+    const palette = paletteOf(column);
+    board.setTheme(css("--plot"), css("--line"));
+    board.palette = palette;
+    const parts = state.shown.flatMap((k, p) => {
+      const sheet = h("canvas", { width: 2 * size, height: 2 * size });
+      paint(sheet, board.panels[p].points, board.look(undefined, board.view, board.pointSize(2)));
+      const x0 = 10 + p * (size + gap);
+      return [label(x0, 22, data.maps[k].title, { "font-size": 15, "font-weight": 600 }), svg("image", { x: x0, y: top, width: size, height: size, href: sheet.toDataURL() }), svg("rect", { x: x0, y: top, width: size, height: size, fill: "none", stroke: css("--line") }),
+        ...namesOn(p, size, size, NAME, board.view).map(({ name, x, y }) => label(x0 + x, top + y + 4, name, { "text-anchor": "middle", "font-size": NAME, "font-weight": 600, stroke: css("--plot"), "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round" }))];
+    });
+    const { marks, height } = legendFor(column, palette, width, top + size + 26);
+    return svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": figureTitle() }, ...parts, ...marks);
+  }
+
+  const figureTitle = () => `Map, ${state.shown.map((k) => data.maps[k].title).join(" and ")}, coloured by ${state.column.name || "nothing"}`;
+
+  function legendFor(column, palette, width, y) {
+    const marks = [label(10, y, column.name, { "font-weight": 600 })];
+    y += 20;
+    if (column.kind === "number") {
+      for (let k = 0; k < 64; k++) marks.push(svg("rect", { x: 10 + 3 * k, y: y - 10, width: 3.5, height: 12, fill: viridis(k / 63) }));
+      marks.push(label(10, y + 18, short(column.min)), label(202, y + 18, short(column.max), { "text-anchor": "end" }));
+      return { marks, height: y + 30 };
+    }
+    let x = 10;
+    column.levels.forEach((level, k) => {
+      if (state.hidden.has(k)) return;
+      const wide = textWidth(level) + 36;
+      if (x > 10 && x + wide > width) [x, y] = [10, y + 19];
+      marks.push(svg("circle", { cx: x + 5, cy: y - 4, r: 5, fill: palette[k] }), label(x + 15, y, level));
+      x += wide;
+    });
+    return { marks, height: y + 14 };
+  }
+
+  // A figure is drawn in the light theme: what the board took from it is given back.
+  function lightFigure() {
+    const { back, faint, palette } = board;
+    const picture = drawFigure();
+    Object.assign(board, { back, faint, palette });
+    board.redraw();
+    return picture;
+  }
+
+  // ---- print: a page cannot be moved: the maps as a figure.
   const printed = h("div", { class: "print-only" });
-  async function forPrint() {
-    const which = pair.every((k) => k >= 0) ? pair : [state.map];
-    printed.replaceChildren(...(await Promise.all(which.map(async (k) => {
-      const points = await store.map(k);
-      const sheet = h("canvas", { width: 900, height: 900 });
-      paint(sheet, points, state.column.codes, paletteOf(state.column), mixed(points.x.length), { x: 0, y: 0, zoom: 1 }, Math.min(10, Math.max(2, 500 / Math.sqrt(points.x.length))), { back: "#ffffff" });
-      return h("figure", {}, h("figcaption", {}, data.maps[k].title), sheet);
-    }))));
-  }
+  const forPrint = () => printed.replaceChildren(inLight(lightFigure));
 
-  const thinned = data.shown < data.samples ? h("p", { class: "quiet small" }, `The map shows ${count(data.shown)} of ${count(data.samples)} samples, chosen at random.`) : null;
-  const element = section("map", "Map", h("p", { class: "quiet no-print" }, "Each point is a sample. Good alignment: conditions lie on each other, labels stay apart."), bar, h("div", { class: "map" }, stage, legend), printed, thinned);
+  const thinned = data.shown < data.samples ? h("p", { class: "quiet small" }, `The map shows ${count(data.shown)} of ${counted(data.samples, "sample")}, chosen at random.`) : null;
+  const element = section("map", "Map", h("p", { class: "quiet no-print" }, `Each point is a sample.${linked ? " Both maps move together; a sample that you point at is marked in both." : ""} Good integration: conditions lie on each other, labels stay separate.`),
+    bar, h("div", { class: "map" }, h("div", {}, stages, figureButtons("map", lightFigure)), side), printed, thinned);
 
   async function start() {
-    makePlot();
     setMode("pan");
-    state.column = data.columns.length ? await store.column(0) : { name: "", kind: "categorical", levels: [""], counts: [data.shown], colors: ["#0072b2"], codes: new Uint16Array(data.shown), value: () => "" };
-    await showMap(state.map);
-    stage.dataset.color = state.column.name;
+    board.setTheme(css("--plot"), css("--line"));
+    state.column = data.columns.length ? await store.column(0) : { name: "", kind: "categorical", levels: [""], counts: [data.shown], colors: ["#0072b2"], dark: ["#56b4e9"], codes: new Uint16Array(data.shown), value: () => "" };
+    board.setColors(state.column.codes, paletteOf(state.column));
+    await showMaps(state.shown);
+    stages.dataset.color = state.column.name;
     showLegend();
     await select([]);
-    // Made before printing is asked for, so that it is there at once.
-    window.addEventListener("beforeprint", () => { forPrint(); });
-    if (window.requestIdleCallback) requestIdleCallback(() => forPrint());
+    window.addEventListener("beforeprint", forPrint);
   }
 
-  async function retheme() {
-    if (!plot || !state.column) return;
-    plot.setTheme(css("--plot"), css("--line"), css("--validation"));
-    await plot.setColors(state.column.codes, paletteOf(state.column));
+  function retheme() {
+    if (!state.column) return;
+    board.setTheme(css("--plot"), css("--line"));
+    board.setColors(state.column.codes, paletteOf(state.column));
     showLegend();
   }
 
   return {
-    element, start, retheme,
+    element, start, retheme, board,
     colorByGene(name) {
       const index = data.genes.names.indexOf(name);
       if (index < 0) return false;
@@ -251,6 +307,5 @@ export function mapSection(store) {
       element.scrollIntoView();
       return true;
     },
-    get plot() { return plot; },
   };
 }

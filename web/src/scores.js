@@ -1,5 +1,6 @@
 // Tables of scores: all samples, and by label.
 import { h, nounOf, section, short } from "./dom.js";
+import { heatMap } from "./heat.js";
 import { naturalOrder } from "./names.js";
 import { table } from "./table.js";
 
@@ -53,8 +54,9 @@ function byLabel(rows) {
   return rows.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name) || rank.get(a.label) - rank.get(b.label));
 }
 
-// One table over all samples, and one by label, of scores that have the same methods to compare.
-function tables(scores, about) {
+// One table over all samples; by label a heat map and a table, of scores that have the same methods to compare. Figures
+// that must be drawn again with the page go to `figures`.
+function tables(scores, about, figures) {
   const whole = scores.filter((s) => s.label === undefined);
   const parts = scores.filter((s) => s.label !== undefined);
   const children = [];
@@ -64,9 +66,12 @@ function tables(scores, about) {
   }
   if (parts.length) {
     const methods = unique(parts.map((s) => s.method));
-    children.push(h("details", {}, h("summary", {}, `${about} by label: one that stands out is where to look on the map`), bold(methods), table([
+    const rows = byLabel(pivot(parts, (s) => s.name + "\u0000" + s.label));
+    const heat = heatMap(rows, methods, unique(rows.map((row) => row.label)), about);
+    figures.push(heat);
+    children.push(h("h3", {}, about + " by label"), heat.element, h("details", {}, h("summary", {}, about + " by label, as a table"), bold(methods), table([
       { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", class: "metric", value: (row) => row.title }, ...methodColumns(methods),
-    ], byLabel(pivot(parts, (s) => s.name + "\u0000" + s.label)), { caption: about + " by label" })));
+    ], rows, { caption: about + " by label" })));
   }
   return children;
 }
@@ -75,33 +80,35 @@ function tables(scores, about) {
 function aboutPredictions(data, scores) {
   const noun = nounOf(data);
   const several = new Set(scores.filter((s) => s.label !== undefined).map((s) => s.label)).size > 1;
-  return "Real samples of a condition, against those of another condition that the model moved there" + (several ? "; mean over labels" : "") +
-    ". “no change” leaves samples as they are, “mean shift” adds the same mean change to every sample" +
-    (several ? ": a prediction should be better than both." : ". A prediction should be better than “no change”; “mean shift” has the right means by construction, as there is one group only, and is no rival where means are compared.") +
-    ` The ${noun.many} that differ most are those with the highest test statistics: ${noun.many} that are higher in the target condition.`;
+  return "Real samples of a condition, compared with predictions from samples of another condition" + (several ? "; mean over labels" : "") +
+    ". “no change” leaves samples as they are. “mean shift” adds the same mean change to every sample. " +
+    (several ? "A prediction should be better than both." : "A prediction should be better than “no change”. With one group only, “mean shift” has the right means by construction.") +
+    ` DE ${noun.many} are the top ${noun.many} by the Wilcoxon test that are higher in the target condition.`;
 }
 
-// Representations, and predictions of another condition, change by change: what cannot be compared is not in one table.
+// Embeddings, and predictions of another condition, change by change: what cannot be compared is not in one table.
 export function scoresSection(data) {
   const scores = data.scores;
+  const figures = { own: [], change: [] };
   if (!scores.length) {
     const words = data.classifiers ? "Only classifiers were tried: see below." : "No scores were given. comp score --json FILE makes them, and comp report --scores FILE shows them here.";
     return { element: section("scores", "Scores", h("p", { class: "quiet" }, words)) };
   }
   const changes = unique(scores.map((s) => s.change).filter(Boolean));
-  const children = tables(scores.filter((s) => !s.change), "Scores");
+  const children = tables(scores.filter((s) => !s.change), "Scores", figures.own);
   if (changes.length) {
     const box = h("div");
     const about = h("p");
     const show = (change) => {
       const own = scores.filter((s) => s.change === change);
       about.textContent = aboutPredictions(data, own);
-      box.replaceChildren(...tables(own, "Predictions").filter(Boolean));
+      figures.change = [];
+      box.replaceChildren(...tables(own, "Predictions", figures.change).filter(Boolean));
     };
     children.push(h("h3", {}, "Predictions of another condition"),
       about,
       changes.length > 1 ? h("div", { class: "bar" }, h("label", { for: "score-change" }, "Change", h("select", { id: "score-change", onchange: (event) => show(event.target.value) }, changes.map((c) => h("option", { value: c }, c))))) : h("p", {}, changes[0]), box);
     show(changes[0]);
   }
-  return { element: section("scores", "Scores", ...children) };
+  return { element: section("scores", "Scores", ...children), retheme() { [...figures.own, ...figures.change].forEach((made) => made.redraw()); } };
 }

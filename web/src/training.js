@@ -1,13 +1,15 @@
-// Training curves, by uPlot.
-import uPlot from "uplot";
-import { count, css, h, section, short } from "./dom.js";
+// Training curves.
+import { counted, count, css, h, label, section, short, svg, ticks } from "./dom.js";
+import { csvButton, csvOf, figure } from "./save.js";
 
 const PARTS = [
   ["total", "Loss", "What is minimised: reconstruction, KL and penalty, each with its weight."],
-  ["likelihood", "Reconstruction", "How badly samples are rebuilt (negative log-likelihood)."],
-  ["kl", "KL to the prior", "How far the representation is from the prior."],
-  ["penalty", "Penalty", "Bounds what the representation tells of the condition: near 0 is aligned."],
+  ["likelihood", "Reconstruction", "The error of the decoded samples (negative log-likelihood)."],
+  ["kl", "KL to the prior", "How far the embedding is from the prior."],
+  ["penalty", "Penalty", "An upper bound on what the embedding says about the condition. Near 0: conditions are mixed."],
 ];
+const SETS = [["train", "training", ""], ["validation", "validation", "6 3"]];
+const PAD = { left: 56, right: 10, top: 8, bottom: 40 };
 
 // The first epochs can be far above the rest: they may leave the picture when they would flatten it.
 function rangeOf(lists) {
@@ -21,51 +23,47 @@ function rangeOf(lists) {
   return [min - pad, max + pad];
 }
 
+function drawCurves(width, title, epochs, series) {
+  const height = 210;
+  const [min, max] = rangeOf(series);
+  const [first, last] = [epochs[0], Math.max(epochs.at(-1), epochs[0] + 1)];
+  const x = (e) => PAD.left + ((e - first) / (last - first)) * (width - PAD.left - PAD.right);
+  const y = (v) => Math.max(PAD.top, Math.min(height - PAD.bottom, height - PAD.bottom - ((v - min) / (max - min)) * (height - PAD.top - PAD.bottom)));
+  const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title} by epoch; the last values are ${SETS.map(([, name], k) => [name, series[k].at(-1)]).filter(([, v]) => v !== null).map(([name, v]) => `${short(v)} (${name})`).join(", ")}` });
+  const quiet = { fill: css("--quiet") };
+  for (const t of ticks(min, max, 4)) picture.append(svg("line", { x1: PAD.left, x2: width - PAD.right, y1: y(t), y2: y(t), stroke: css("--line") }), label(PAD.left - 6, y(t) + 4, short(t, max - min < 1 ? 2 : 1), { "text-anchor": "end", ...quiet }));
+  for (const t of ticks(first, last, 4).filter(Number.isInteger)) picture.append(label(x(t), height - PAD.bottom + 15, count(t), { "text-anchor": "middle", ...quiet }));
+  picture.append(label((PAD.left + width - PAD.right) / 2, height - 8, "epoch", { "text-anchor": "middle", ...quiet }));
+  series.forEach((list, k) => {
+    const path = list.flatMap((v, i) => (v === null ? [] : [`${x(epochs[i]).toFixed(1)} ${y(v).toFixed(1)}`]));
+    if (path.length) picture.append(svg("path", { d: "M" + path.join("L") + (path.length === 1 ? "h0" : ""), fill: "none", stroke: css(k ? "--validation" : "--train"), "stroke-width": path.length === 1 ? 6 : 2, "stroke-linecap": "round", "stroke-dasharray": SETS[k][2] }));
+  });
+  return picture;
+}
+
 export function trainingSection(data) {
   const history = data.history || [];
   if (!history.length) return { element: section("training", "Training", h("p", { class: "quiet" }, "No model was given, so there are no training curves (comp report --model MODEL).")) };
   const pick = (set, part) => history.map((e) => (Number.isFinite(e[set]?.[part]) ? e[set][part] : null));
   const epochs = history.map((e, i) => e.epoch ?? i + 1);
-  const holders = [];
+  const figures = [];
   const charts = h("div", { class: "charts" });
   for (const [part, title, words] of PARTS) {
-    const series = [pick("train", part), pick("validation", part)];
+    const series = SETS.map(([set]) => pick(set, part));
     if (!series.flat().some((v) => v)) continue;
-    const box = h("div");
-    charts.append(h("div", { class: "chart" }, h("h3", {}, title), h("p", { class: "quiet small" }, words), box));
-    holders.push({ box, series, plot: null });
+    const made = figure("training " + title, (width) => drawCurves(width, title, epochs, series), { width: 480 });
+    const ends = SETS.map(([, name], k) => [name, series[k].findLast((v) => v !== null), k]).filter(([, v]) => v !== undefined);
+    charts.append(h("div", { class: "chart" }, h("h3", {}, title), h("p", { class: "quiet small" }, words), h("p", { class: "small key" }, ends.map(([name, v, k]) => h("span", {}, h("i", { class: k ? "dash validation" : "dash train" }), `${name}: ${short(v)} at the end`))), made.element));
+    figures.push(made);
   }
   const held = pick("validation", "total").some((v) => v !== null);
   const total = pick(held ? "validation" : "train", "total");
   const best = total.reduce((b, v, i) => (v !== null && (b < 0 || v < total[b]) ? i : b), -1);
-  const words = best >= 0 ? `${count(history.length)} epochs. Lowest ${held ? "validation" : "training"} loss: ${short(total[best])}, in epoch ${count(epochs[best])}.` : "";
-
-  function draw(holder) {
-    holder.plot?.destroy();
-    const width = Math.max(200, holder.box.clientWidth);
-    const axis = { stroke: css("--quiet"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "12px system-ui, sans-serif" };
-    holder.plot = new uPlot({
-      width, height: 200,
-      scales: { x: { time: false }, y: { range: () => rangeOf(holder.series) } },
-      axes: [{ ...axis, size: 34, label: "epoch", labelSize: 18, labelFont: axis.font }, { ...axis, size: 58 }],
-      cursor: { drag: { x: true, y: false } },
-      legend: { live: true },
-      series: [{ label: "epoch" }, { label: "training", stroke: css("--train"), width: 2, value: (_, v) => (v === null || v === undefined ? "" : short(v)), spanGaps: true, points: { show: history.length < 2 } },
-        { label: "validation", stroke: css("--validation"), width: 2, dash: [6, 3], value: (_, v) => (v === null || v === undefined ? "" : short(v)), spanGaps: true, show: holder.series[1].some((v) => v !== null), points: { show: history.length < 2 } }],
-    }, [epochs, ...holder.series], holder.box);
-  }
-
+  const words = best >= 0 ? `${counted(history.length, "epoch")}. The lowest ${held ? "validation" : "training"} loss is ${short(total[best])}, in epoch ${count(epochs[best])}.` : "";
+  const columns = [{ title: "epoch", value: (k) => epochs[k] }, ...PARTS.flatMap(([part, title]) => SETS.map(([set, name]) => ({ title: `${title} (${name})`, value: (k) => pick(set, part)[k] })))];
   return {
-    element: section("training", "Training", h("p", {}, words), charts),
-    start() {
-      holders.forEach(draw);
-      let last = charts.clientWidth;
-      new ResizeObserver(() => {
-        if (Math.abs(charts.clientWidth - last) < 2) return;
-        last = charts.clientWidth;
-        holders.forEach((holder) => holder.plot.setSize({ width: Math.max(200, holder.box.clientWidth), height: 200 }));
-      }).observe(charts);
-    },
-    retheme() { holders.forEach(draw); },
+    element: section("training", "Training", h("p", {}, words), charts, csvButton("training", () => csvOf(columns, [...epochs.keys()]))),
+    start() { figures.forEach((made) => made.redraw()); },
+    retheme() { figures.forEach((made) => made.redraw()); },
   };
 }

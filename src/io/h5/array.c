@@ -164,6 +164,8 @@ comp_status comp__h5_misfit(const comp__h5_array *array, size_t row) {
 /* Reads rows through HDF5, as values of `type`. */
 static comp_status read_slab(const comp__h5_array *a, hid_t type, size_t first, size_t rows, void *out) {
   hsize_t start[2] = {first, 0}, count[2] = {rows, a->cols};
+  comp_status status = comp__h5_check_data(a->dataset);
+  if (status != COMP_OK) return comp__error_context(status, "%s", a->where);
   hid_t from = H5Dget_space(a->dataset), to = H5Screate_simple(a->rank, count, NULL);
   H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL);
   herr_t result = H5Dread(a->dataset, type, to, from, H5P_DEFAULT, out);

@@ -1,4 +1,5 @@
 /* attr.c: HDF5 attributes: texts, pairs of sizes, bools. */
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -32,11 +33,10 @@ static comp_status bad_attr(hid_t object, const char *name, const char *what) {
 /* *found = false and nothing to close when there is none. */
 static comp_status open_attr(attr *a, bool *found, hid_t object, const char *name) {
   *a = (attr){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, 0};
-  *found = H5Aexists(object, name) > 0;
-  if (!*found) {
-    H5Eclear2(H5E_DEFAULT);
-    return COMP_OK;
-  }
+  htri_t exists = H5Aexists(object, name);
+  *found = exists > 0;
+  if (exists < 0) return comp__h5_error(COMP_ERR_FORMAT, "attribute '%s' cannot be looked for", name);
+  if (!*found) return COMP_OK;
   a->id = H5Aopen(object, name, H5P_DEFAULT);
   a->type = a->id < 0 ? H5I_INVALID_HID : H5Aget_type(a->id);
   a->space = a->id < 0 ? H5I_INVALID_HID : H5Aget_space(a->id);
@@ -104,10 +104,18 @@ done:
 
 bool comp__h5_text_is(hid_t object, const char *name, const char *value) {
   char *text;
-  if (comp__h5_get_text(&text, object, name) != COMP_OK) return false;
+  comp_status status = comp__h5_get_text(&text, object, name);
+  if (status == COMP_ERR_MEMORY || status == COMP_ERR_IO) comp__h5_doubt(object, status == COMP_ERR_IO ? EIO : ENOMEM);
+  if (status != COMP_OK) return false;
   bool same = text && strcmp(text, value) == 0;
   comp__free(text);
   return same;
+}
+
+bool comp__h5_has_attr(hid_t object, const char *name) {
+  htri_t exists = H5Aexists(object, name);
+  if (exists < 0) comp__h5_doubt(object, 0);
+  return exists > 0;
 }
 
 comp_status comp__h5_get_pair(size_t out[2], bool *found, hid_t object, const char *name) {
@@ -137,7 +145,7 @@ static comp_status put(hid_t object, const char *name, hid_t type, hid_t space, 
   comp__h5_where(object, where, sizeof where);
   hid_t names = H5Pcreate(H5P_ATTRIBUTE_CREATE);
   H5Pset_char_encoding(names, H5T_CSET_UTF8);
-  if (H5Aexists(object, name) > 0) H5Adelete(object, name);
+  if (comp__h5_has_attr(object, name)) H5Adelete(object, name);
   comp_status status = COMP_OK;
   hid_t id = H5Acreate2(object, name, type, space, names, H5P_DEFAULT);
   if (id < 0 || (values && H5Awrite(id, type, values) < 0))

@@ -5,7 +5,6 @@
  * them into the result. Memory beyond the result: one batch, and two chunks a thread.
  */
 #include <libdeflate.h>
-#include <liblzf/lzf.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "io/h5/array.h"
+#include "io/h5/filters.h"
 
 enum { BATCH_BYTES = 4 << 20, BATCH_CHUNKS = 512 };
 
@@ -59,56 +59,6 @@ static comp_status damaged(const reading *r, const stored_chunk *chunk, const ch
                      chunk->row, chunk->col, what);
 }
 
-/* HDF5's Fletcher checksum: sums of big-endian 16-bit words, an odd byte at the end as the high half of one. */
-static uint32_t fletcher32(const unsigned char *data, size_t size) {
-  uint32_t sum1 = 0, sum2 = 0;
-  size_t words = size / 2;
-  while (words > 0) {
-    size_t n = words > 360 ? 360 : words; /* as many as cannot overflow 32 bits */
-    words -= n;
-    for (; n > 0; n--, data += 2) {
-      sum1 += (uint32_t)(data[0] << 8 | data[1]);
-      sum2 += sum1;
-    }
-    sum1 = (sum1 & 0xffff) + (sum1 >> 16);
-    sum2 = (sum2 & 0xffff) + (sum2 >> 16);
-  }
-  if (size % 2) {
-    sum1 += (uint32_t)data[0] << 8;
-    sum2 += sum1;
-    sum1 = (sum1 & 0xffff) + (sum1 >> 16);
-    sum2 = (sum2 & 0xffff) + (sum2 >> 16);
-  }
-  sum1 = (sum1 & 0xffff) + (sum1 >> 16);
-  sum2 = (sum2 & 0xffff) + (sum2 >> 16);
-  return sum2 << 16 | sum1;
-}
-
-static bool checksum_fits(const unsigned char *data, size_t size) {
-  uint32_t sum = fletcher32(data, size), low = (uint32_t)data[size] | (uint32_t)data[size + 1] << 8;
-  uint32_t stored = low | (uint32_t)data[size + 2] << 16 | (uint32_t)data[size + 3] << 24;
-  /* HDF5 before 1.6.3 wrote the bytes of each half in the other order, and its readers accept both. */
-  uint32_t old = (sum & 0x00ff00ffu) << 8 | (sum & 0xff00ff00u) >> 8;
-  return sum == stored || old == stored;
-}
-
-/* Bytes that were grouped by their place within an element go back to their elements. */
-static void unshuffle(unsigned char *to, const unsigned char *from, size_t size, size_t element) {
-  size_t n = size / element, rest = n * element;
-  if (element == 4) {
-    for (size_t i = 0; i < n; i++) {
-      to[i * 4] = from[i];
-      to[i * 4 + 1] = from[n + i];
-      to[i * 4 + 2] = from[2 * n + i];
-      to[i * 4 + 3] = from[3 * n + i];
-    }
-  } else {
-    for (size_t byte = 0; byte < element; byte++)
-      for (size_t i = 0; i < n; i++) to[i * element + byte] = from[byte * n + i];
-  }
-  memcpy(to + rest, from + rest, size - rest);
-}
-
 static comp_status open_scratch(scratch *s, size_t capacity) {
   if (s->inflater) return COMP_OK;
   comp_status status;
@@ -120,42 +70,16 @@ done:
   return status;
 }
 
-/* Undoes one filter: *data and *size change to the result, in one of the two scratch blocks or in place. */
-static comp_status undo(const reading *r, const stored_chunk *chunk, const comp__h5_filter *filter, scratch *s,
-                        const unsigned char **data, size_t *size) {
-  unsigned char *to = *data == s->a ? s->b : s->a;
-  switch (filter->id) {
-  case H5Z_FILTER_FLETCHER32:
-    if (*size < 4 || !checksum_fits(*data, *size - 4)) return damaged(r, chunk, "fails its checksum");
-    *size -= 4;
-    return COMP_OK;
-  case H5Z_FILTER_SHUFFLE:
-    if (*size > r->capacity) return damaged(r, chunk, "is too long");
-    if (filter->shuffle <= 1) return COMP_OK;
-    unshuffle(to, *data, *size, filter->shuffle);
-    break;
-  case H5Z_FILTER_DEFLATE:
-    if (libdeflate_zlib_decompress(s->inflater, *data, *size, to, r->capacity, size) != LIBDEFLATE_SUCCESS)
-      return damaged(r, chunk, "cannot be decompressed");
-    break;
-  default: /* lzf */
-    if (*size > UINT32_MAX || r->capacity > UINT32_MAX) return damaged(r, chunk, "is too long");
-    *size = lzf_decompress(*data, (unsigned)*size, to, (unsigned)r->capacity);
-    if (*size == 0) return damaged(r, chunk, "cannot be decompressed");
-    break;
-  }
-  *data = to;
-  return COMP_OK;
-}
-
 /* Undoes the filters, last first; the result is a whole chunk of numbers in a scratch block. */
 static comp_status decode(const reading *r, const stored_chunk *chunk, scratch *s, unsigned char **out) {
   const unsigned char *data = r->bytes + chunk->offset;
   size_t size = chunk->size;
   for (int i = r->array->n_filters - 1; i >= 0; i--) {
     if (chunk->skipped >> i & 1) continue;
-    comp_status status = undo(r, chunk, &r->array->filters[i], s, &data, &size);
-    if (status != COMP_OK) return status;
+    const comp__h5_filter *filter = &r->array->filters[i];
+    const char *wrong =
+        comp__h5_undo(filter->id, filter->shuffle, s->inflater, &data, &size, data == s->a ? s->b : s->a, r->capacity);
+    if (wrong) return damaged(r, chunk, wrong);
   }
   if (size != r->chunk_bytes) return damaged(r, chunk, "has the wrong length");
   *out = data == s->b ? s->b : s->a;

@@ -1,8 +1,9 @@
 /*
  * guard.c: the file driver through which HDF5 reads and writes here.
  *
- * Reading: HDF5 1.10 believes the sizes inside of a global heap collection (the home of variable-length text): a
- * damaged one makes it run in circles or beyond its buffers. Such a collection is refused before HDF5 sees it.
+ * Reading: HDF5 gets as structure only what was looked through before (vet.h). What variable-length text is kept in
+ * (global heap collections) is found through data, and so is checked here: HDF5 1.10 believes the sizes inside, and a
+ * damaged collection makes it run in circles or beyond its buffers.
  *
  * Writing: HDF5 1.10 cannot close a file that it could not write to, and crashes when the process ends. So after the
  * first failure (a full disk) writing goes on as if it worked, to nowhere, and the failure is kept for
@@ -19,6 +20,7 @@
 #include "core/error.h"
 #include "io/h5/h5.h"
 #include "io/h5/heap.h"
+#include "io/h5/vet.h"
 
 typedef struct guarded {
   H5FD_t base; /* HDF5's part: must be first */
@@ -33,6 +35,7 @@ typedef struct guarded {
 /* What an access list carries to the driver. */
 typedef struct guard_info {
   int *failed;
+  comp__vet *vet;
 } guard_info;
 
 static int open_flags(unsigned flags) {
@@ -43,18 +46,25 @@ static int open_flags(unsigned flags) {
   return out;
 }
 
+/* A link to another file would open that one with the same list. */
+static bool is_vetted(const comp__vet *vet, int fd) {
+  struct stat a, b;
+  return fd >= 0 && fstat(fd, &a) == 0 && fstat(vet->fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static H5FD_t *guard_open(const char *name, unsigned flags, hid_t list, haddr_t most) {
   (void)most;
   struct stat info;
   guarded *file = NULL;
   const guard_info *with = H5Pget_driver_info(list);
   int fd = open(name, open_flags(flags), 0666);
-  if (fd >= 0 && fstat(fd, &info) == 0) file = calloc(1, sizeof *file);
+  bool known = flags & H5F_ACC_CREAT || (with && with->vet && is_vetted(with->vet, fd));
+  if (fd >= 0 && known && fstat(fd, &info) == 0) file = calloc(1, sizeof *file);
   if (!file) {
     if (fd >= 0) close(fd);
     return NULL;
   }
-  file->handle = (comp__h5_handle){fd, 0};
+  file->handle = (comp__h5_handle){fd, 0, 0, with && !(flags & H5F_ACC_RDWR) ? with->vet : NULL};
   file->failed_at_last = with ? with->failed : NULL;
   file->eof = (haddr_t)info.st_size;
   file->device = info.st_dev;
@@ -108,12 +118,19 @@ static herr_t guard_get_handle(H5FD_t *base, hid_t list, void **handle) {
   return 0;
 }
 
-/* Beyond the end of the file there are zeros, as HDF5's own driver has it. */
-static bool read_bytes(const guarded *file, haddr_t at, size_t size, unsigned char *out) {
+/* Beyond the end of the file there are zeros, as HDF5's own driver has it. HDF5 1.10 crashes when reading fails while
+ * it copies. All structure has been read before (vet.h), so a failure here is one of the moment: it is tried again. */
+static bool read_bytes(guarded *file, haddr_t at, size_t size, unsigned char *out) {
+  enum { ATTEMPTS = 3 };
+  int failures = 0;
   while (size > 0) {
     ssize_t n = pread(file->handle.fd, out, size, (off_t)at);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n < 0 && ++failures < ATTEMPTS) continue;
+    if (n < 0) {
+      if (file->handle.doubt == 0) file->handle.doubt = errno;
+      return false;
+    }
     if (n == 0) {
       memset(out, 0, size);
       return true;
@@ -126,7 +143,7 @@ static bool read_bytes(const guarded *file, haddr_t at, size_t size, unsigned ch
 }
 
 /* A collection whose beginning HDF5 has asked for. */
-static bool collection_is_sound(const guarded *file, haddr_t at, const unsigned char *head, size_t head_size) {
+static bool collection_is_sound(guarded *file, haddr_t at, const unsigned char *head, size_t head_size) {
   if (head_size < COMP__H5_COLLECTION_HEADER) return true; /* HDF5 cannot take that for one */
   uint64_t size = comp__h5_collection_size(head);
   if (size < COMP__H5_COLLECTION_HEADER || at > file->eof || size > file->eof - at) return false;
@@ -138,10 +155,17 @@ static bool collection_is_sound(const guarded *file, haddr_t at, const unsigned 
 }
 
 static herr_t guard_read(H5FD_t *base, H5FD_mem_t type, hid_t list, haddr_t at, size_t size, void *buffer) {
-  (void)list, (void)type;
+  (void)list;
   guarded *file = (guarded *)base;
   if (at == HADDR_UNDEF || at > file->eoa || size > file->eoa - at) return -1;
-  if (!read_bytes(file, at, size, buffer)) return -1;
+  bool structure = type != H5FD_MEM_DRAW && type != H5FD_MEM_SUPER;
+  comp__vet *vet = structure ? file->handle.vet : NULL;
+  if (!read_bytes(file, at, size, buffer)) {
+    if (structure) return -1;
+    memset(buffer, 0, size); /* nothing is made of it: comp__h5_certain() is asked before */
+    return 0;
+  }
+  if (vet && !comp__vet_knows(vet, at) && !comp__vet_late(vet, at, buffer, size)) return -1;
   /* HDF5 reads collections as raw data, so the type tells nothing; no text has a byte of 1 in it. */
   if (size >= 5 && memcmp(buffer, "GCOL\1", 5) == 0 && !collection_is_sound(file, at, buffer, size)) return -1;
   return 0;
@@ -207,18 +231,64 @@ static void register_driver(void) {
   driver = H5FDregister(&guard);
 }
 
-bool comp__h5_guard(hid_t list, int *failed) {
-  guard_info info = {failed};
+bool comp__h5_guard(hid_t list, int *failed, comp__vet *vet) {
+  guard_info info = {failed, vet};
   pthread_once(&once, register_driver);
   return driver >= 0 && H5Pset_driver(list, driver, &info) >= 0;
 }
 
-comp_status comp__h5_written(hid_t object) {
+/* The handle of the open file of an object; NULL: there is none. */
+static comp__h5_handle *handle_of(hid_t object) {
   comp__h5_handle *handle = NULL;
   hid_t file = H5Iget_file_id(object);
-  bool failed = file >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&handle) >= 0 && handle->failed != 0;
+  if (file >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&handle) < 0) handle = NULL;
   if (file >= 0) H5Fclose(file);
-  if (!failed) return COMP_OK;
+  return handle;
+}
+
+comp_status comp__h5_written(hid_t object) {
+  const comp__h5_handle *handle = handle_of(object);
+  if (!handle || handle->failed == 0) return COMP_OK;
   errno = handle->failed;
   return comp__error_errno("cannot write");
+}
+
+void comp__h5_doubt(hid_t object, int code) {
+  comp__h5_handle *handle = handle_of(object);
+  if (handle && handle->doubt == 0) handle->doubt = code ? code : EIO;
+}
+
+comp_status comp__h5_certain(hid_t object) {
+  const comp__h5_handle *handle = handle_of(object);
+  if (handle && handle->doubt == 0) return COMP_OK;
+  errno = handle ? handle->doubt : ENOMEM;
+  return comp__error_errno("cannot read");
+}
+
+/* The address of an object's header. */
+static bool header_of(uint64_t *out, hid_t object) {
+#if H5_VERSION_GE(1, 12, 0)
+  H5O_info1_t info;
+  bool good = H5Oget_info1(object, &info) >= 0;
+#else
+  H5O_info_t info;
+  bool good = H5Oget_info(object, &info) >= 0;
+#endif
+  *out = good ? info.addr : 0;
+  return good;
+}
+
+comp_status comp__h5_check_data(hid_t dataset) {
+  const comp__h5_handle *handle = handle_of(dataset);
+  uint64_t header;
+  if (!handle) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  if (!handle->vet) return COMP_OK; /* a file of our own, or a copy of one that was looked through */
+  if (!header_of(&header, dataset)) return comp__h5_error(COMP_ERR_FORMAT, "a dataset cannot be found");
+  return comp__vet_data(handle->vet, header);
+}
+
+comp_status comp__h5_check_references(hid_t object) {
+  const comp__h5_handle *handle = handle_of(object);
+  if (!handle) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  return handle->vet ? comp__vet_references(handle->vet) : COMP_OK;
 }

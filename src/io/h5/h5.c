@@ -2,6 +2,7 @@
 #include "io/h5/h5.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <liblzf/lzf.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "io/h5/vet.h"
 
 /* What decompressing may need when the filter's parameters do not say. */
 enum { MOST_LZF = 1 << 30 };
@@ -87,19 +89,40 @@ static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned
   register_lzf();
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
-  if (comp__h5_guard(list, out->failed))
+  if (comp__h5_guard(list, out->failed, out->vet))
     out->id = flags == H5F_ACC_TRUNC ? H5Fcreate(path, flags, H5P_DEFAULT, list) : H5Fopen(path, flags, list);
   comp__h5_close(&list);
   return COMP_OK;
 }
 
+static herr_t visit_nothing(hid_t root, const char *name, const H5O_info_t *info, void *user) {
+  (void)root, (void)name, (void)info, (void)user;
+  return 0;
+}
+
+/* Objects that only structure with checksums leads to are looked through when HDF5 comes to them: all at once here. */
+static comp_status visit_all(const comp__h5_file *file) {
+  if (!file->vet->sealed) return COMP_OK;
+#if H5_VERSION_GE(1, 12, 0)
+  herr_t result = H5Ovisit1(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, visit_nothing, NULL);
+#else
+  herr_t result = H5Ovisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, visit_nothing, NULL);
+#endif
+  if (result >= 0 && !file->vet->broken) return COMP_OK;
+  return comp__h5_error(COMP_ERR_FORMAT,
+                        "the file is damaged: not all of its objects can be read; get it again, or make it again");
+}
+
 comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write) {
   *out = (comp__h5_file)COMP__H5_FILE_INIT;
   if (access(path, write ? R_OK | W_OK : R_OK) != 0) return comp__error_errno("cannot open");
-  comp_status status = open_or_create(out, path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY);
+  out->vet_fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (out->vet_fd < 0) return comp__error_errno("cannot open");
+  comp_status status = comp__vet_new(&out->vet, out->vet_fd);
+  if (status == COMP_OK) status = open_or_create(out, path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY);
   if (status == COMP_OK && out->id < 0)
     status = comp__h5_error(COMP_ERR_FORMAT, "not a readable HDF5 file (cut short, damaged, or still being written?)");
-  return status;
+  return status == COMP_OK ? visit_all(out) : status;
 }
 
 comp_status comp__h5_create(comp__h5_file *out, const char *path) {
@@ -110,8 +133,8 @@ comp_status comp__h5_create(comp__h5_file *out, const char *path) {
 }
 
 comp_status comp__h5_finish_file(comp__h5_file *file) {
-  comp_status status = COMP_OK;
-  if (H5Fclose(file->id) < 0) status = comp__h5_error(COMP_ERR_IO, "cannot write");
+  comp_status status = comp__h5_certain(file->id);
+  if (H5Fclose(file->id) < 0 && status == COMP_OK) status = comp__h5_error(COMP_ERR_IO, "cannot write");
   file->id = H5I_INVALID_HID;
   if (status == COMP_OK && file->failed && *file->failed) {
     errno = *file->failed;
@@ -128,6 +151,8 @@ void comp__h5_close_file(comp__h5_file *file) {
     H5Eset_auto2(H5E_DEFAULT, file->print, file->print_data);
   }
   comp__free(file->failed);
+  comp__vet_free(file->vet);
+  if (file->vet_fd >= 0) close(file->vet_fd);
   *file = (comp__h5_file)COMP__H5_FILE_INIT;
 }
 
@@ -139,24 +164,33 @@ void comp__h5_close(hid_t *id) {
   *id = H5I_INVALID_HID;
 }
 
+typedef struct account {
+  char deepest[256];
+  bool memory; /* somewhere memory ran out */
+} account;
+
 /* Two descriptions tell most: the deepest is the cause, and the system's own words are in it when there are any. */
 static herr_t keep_deepest(unsigned depth, const H5E_error2_t *entry, void *user) {
-  char *text = user;
-  if (depth == 0) snprintf(text, 256, "%s", entry->desc ? entry->desc : "");
+  account *a = user;
+  if (depth == 0) snprintf(a->deepest, sizeof a->deepest, "%s", entry->desc ? entry->desc : "");
+  if (entry->maj_num == H5E_RESOURCE && (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC))
+    a->memory = true;
   return 0;
 }
 
 comp_status comp__h5_error(comp_status status, const char *format, ...) {
-  char text[1024], deepest[256] = "";
+  char text[1024];
+  account a = {"", false};
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_deepest, deepest);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_deepest, &a);
   H5Eclear2(H5E_DEFAULT);
-  for (char *c = deepest; *c; c++)
+  if (a.memory && status == COMP_ERR_FORMAT) status = COMP_ERR_MEMORY;
+  for (char *c = a.deepest; *c; c++)
     if (*c == '\n') *c = ' ';
-  if (deepest[0]) return comp__error(status, "%s (HDF5: %s)", text, deepest);
+  if (a.deepest[0]) return comp__error(status, "%s (HDF5: %s)", text, a.deepest);
   return comp__error(status, "%s", text);
 }
 
@@ -170,9 +204,35 @@ const char *comp__h5_where(hid_t object, char *buffer, size_t size) {
   return buffer;
 }
 
+/* Whether one part of a path is surely not there: no link, one that leads nowhere, or a dataset where a group would
+ * have to be. `whole`: it is the last part. */
+static bool part_is_absent(hid_t parent, const char *part, bool whole) {
+  H5L_info_t info;
+  htri_t exists = H5Lexists(parent, part, H5P_DEFAULT);
+  if (exists <= 0) return exists == 0;
+  if (H5Lget_info(parent, part, &info, H5P_DEFAULT) < 0) return false;
+  hid_t object = H5Oopen(parent, part, H5P_DEFAULT);
+  if (object < 0) return info.type != H5L_TYPE_HARD;
+  bool group = H5Iget_type(object) == H5I_GROUP;
+  comp__h5_close(&object);
+  return !group && !whole;
+}
+
+/* Why a path cannot be opened: true when nothing is there, false when that could not be found out. */
+static bool is_absent(hid_t parent, const char *path) {
+  char part[1024];
+  if (strlen(path) >= sizeof part) return false;
+  for (size_t end = strcspn(path, "/");; end += 1 + strcspn(path + end + 1, "/")) {
+    snprintf(part, sizeof part, "%.*s", (int)end, path);
+    if (part_is_absent(parent, part, path[end] == '\0')) return true;
+    if (path[end] == '\0') return false;
+  }
+}
+
 comp__h5_kind comp__h5_find(hid_t parent, const char *path) {
   hid_t object = H5Oopen(parent, path, H5P_DEFAULT);
   if (object < 0) {
+    if (!is_absent(parent, path)) comp__h5_doubt(parent, 0);
     H5Eclear2(H5E_DEFAULT);
     return COMP__H5_NONE;
   }

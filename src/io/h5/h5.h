@@ -23,13 +23,16 @@ typedef struct comp__h5_file {
   bool quiet; /* printing was turned off and is to be restored */
   H5E_auto2_t print;
   void *print_data;
-  int *failed; /* errno of a failure to write, known after closing; NULL when only read */
+  int *failed;           /* errno of a failure to write, known after closing; NULL when only read */
+  struct comp__vet *vet; /* what was found of its structure; NULL of a file that was created */
+  int vet_fd;
 } comp__h5_file;
 
 #define COMP__H5_FILE_INIT                                                                                             \
-  { H5I_INVALID_HID, false, NULL, NULL, NULL }
+  { H5I_INVALID_HID, false, NULL, NULL, NULL, NULL, -1 }
 
-/* Opens for reading, or for changing when `write`. It should be closed via comp__h5_close_file(), also when it fails.
+/* Opens for reading, or for changing when `write`, after its structure has been looked through (vet.h). It should be
+ * closed via comp__h5_close_file(), also when it fails.
  */
 comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write);
 
@@ -39,15 +42,30 @@ comp_status comp__h5_create(comp__h5_file *out, const char *path);
 /* What H5Fget_vfd_handle() gives of the files opened here. */
 typedef struct comp__h5_handle {
   int fd;
-  int failed; /* errno of the first failure to write; 0: none */
+  int failed;            /* errno of the first failure to write; 0: none */
+  int doubt;             /* errno of the first failure to read, after which no answer is certain; 0: none */
+  struct comp__vet *vet; /* NULL when the file may be changed: what was found does not hold for long then */
 } comp__h5_handle;
 
 /* guard.c: makes an access list use the driver of this library. *failed gets the errno of a failure to write when
- * the file is closed; it has to live until then. */
-bool comp__h5_guard(hid_t list, int *failed);
+ * the file is closed; it has to live until then, as `vet` has. The list opens the file that was looked through and no
+ * other; without `vet`, it only creates. */
+bool comp__h5_guard(hid_t list, int *failed, struct comp__vet *vet);
+
+/* Looks through the data of a dataset that HDF5 is to read, and of all datasets of the object's file that refer to
+ * other parts of it, which it follows when it copies: see vet.h. */
+comp_status comp__h5_check_data(hid_t dataset);
+comp_status comp__h5_check_references(hid_t object);
 
 /* Whether all was written so far to the file of this object. HDF5's own calls do not tell: see guard.c. */
 comp_status comp__h5_written(hid_t object);
+
+/* Whether all that was asked of the file of this object could be found out: an error when reading failed somewhere,
+ * also where a function below gave an answer without a status. To be asked before anything is made of the answers. */
+comp_status comp__h5_certain(hid_t object);
+
+/* Notes that something could not be found out, for comp__h5_certain(); errno says why (0: it is not known). */
+void comp__h5_doubt(hid_t object, int code);
 
 /* Writes everything out and closes: the errors of a full disk show here at the latest. */
 comp_status comp__h5_finish_file(comp__h5_file *file);
@@ -67,7 +85,8 @@ const char *comp__h5_where(hid_t object, char *buffer, size_t size);
 
 typedef enum comp__h5_kind { COMP__H5_NONE, COMP__H5_GROUP, COMP__H5_DATASET, COMP__H5_OTHER } comp__h5_kind;
 
-/* What is at that path (which may have several parts); COMP__H5_NONE when nothing is or it cannot be opened. */
+/* What is at that path (which may have several parts); COMP__H5_NONE when nothing is, or a link that leads nowhere.
+ * When it cannot be found out that is noted: see comp__h5_certain(). */
 comp__h5_kind comp__h5_find(hid_t parent, const char *path);
 
 /* Opens a group or dataset; an error names it when it is missing or of the other kind. Close via comp__h5_close(). */
@@ -85,7 +104,8 @@ comp_status comp__h5_shape(size_t *shape, int *rank, int most, hid_t dataset);
 comp_status comp__h5_get_text(char **out, hid_t object, const char *name);
 comp_status comp__h5_get_texts(comp__strings *out, bool *found, hid_t object, const char *name);
 comp_status comp__h5_get_pair(size_t out[2], bool *found, hid_t object, const char *name);
-bool comp__h5_text_is(hid_t object, const char *name, const char *value);
+bool comp__h5_text_is(hid_t object, const char *name, const char *value); /* see comp__h5_certain() */
+bool comp__h5_has_attr(hid_t object, const char *name);                   /* see comp__h5_certain() */
 comp_status comp__h5_put_text(hid_t object, const char *name, const char *value);
 comp_status comp__h5_put_texts(hid_t object, const char *name, const comp__strings *values);
 comp_status comp__h5_put_pair(hid_t object, const char *name, const size_t values[2]);

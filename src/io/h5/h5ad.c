@@ -86,8 +86,11 @@ done:
 
 /* Whether an entry of layers or obsm is a matrix that can be held; *why says what it is otherwise. */
 static bool can_hold(const char **why, hid_t group, const char *name, comp_slot slot) {
-  hid_t object = H5Oopen(group, name, H5P_DEFAULT), type = H5I_INVALID_HID, space = H5I_INVALID_HID;
+  comp__h5_kind kind = comp__h5_find(group, name);
+  hid_t object = kind == COMP__H5_NONE ? H5I_INVALID_HID : H5Oopen(group, name, H5P_DEFAULT);
+  hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID;
   bool good = false;
+  if (object < 0 && kind != COMP__H5_NONE) comp__h5_doubt(group, 0);
   *why = "it is not a matrix of numbers";
   if (object >= 0 && H5Iget_type(object) == H5I_DATASET) {
     type = H5Dget_type(object);
@@ -97,7 +100,7 @@ static bool can_hold(const char **why, hid_t group, const char *name, comp_slot 
     good = (class == H5T_INTEGER || class == H5T_FLOAT || comp__h5_is_bool(type)) && rank >= 1 && rank <= 2;
   } else if (object >= 0 && slot == COMP_SLOT_LAYERS) {
     good = comp__h5_text_is(object, "encoding-type", "csr_matrix") ||
-           comp__h5_text_is(object, "encoding-type", "csc_matrix") || H5Aexists(object, "h5sparse_format") > 0;
+           comp__h5_text_is(object, "encoding-type", "csc_matrix") || comp__h5_has_attr(object, "h5sparse_format");
   } else if (object >= 0) {
     bool sparse = comp__h5_text_is(object, "encoding-type", "csr_matrix") ||
                   comp__h5_text_is(object, "encoding-type", "csc_matrix");
@@ -210,6 +213,7 @@ static comp_status read_h5ad(comp_dataset **out, comp_context *context, const ch
   }
   COMP__TRY(read_record(dataset, context, file.id));
   mark_from_file(dataset, file.id, options);
+  COMP__TRY(comp__h5_certain(file.id));
   *out = dataset;
 done:
   if (status != COMP_OK) comp_dataset_free(dataset);
@@ -219,12 +223,12 @@ done:
 
 /* Any HDF5 file that is not a 10x one (asked before): the reader says what is missing. The signature is at 0 or, behind
  * a block of the user's, at 512, 1024, ... */
-static bool probe_h5ad(const comp__peek *peek) {
+static comp_status probe_h5ad(bool *is, const comp__peek *peek) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  if (peek->gzip) return false;
-  for (size_t at = 0; at + 8 <= peek->head_size; at = at == 0 ? 512 : at * 2)
-    if (memcmp(peek->head + at, signature, 8) == 0) return true;
-  return false;
+  *is = false;
+  for (size_t at = 0; !peek->gzip && !*is && at + 8 <= peek->head_size; at = at == 0 ? 512 : at * 2)
+    *is = memcmp(peek->head + at, signature, 8) == 0;
+  return COMP_OK;
 }
 
 const comp__format comp__format_h5ad = {"h5ad", "AnnData", ".h5ad", probe_h5ad, read_h5ad, comp__h5ad_write};

@@ -73,7 +73,8 @@ static void encode_sparse(hid_t group) {
   bool found;
   comp__h5_put_encoding(group, comp__h5_text_is(group, "h5sparse_format", "csc") ? "csc_matrix" : "csr_matrix",
                         "0.1.0");
-  if (H5Aexists(group, "shape") > 0 || comp__h5_get_pair(shape, &found, group, "h5sparse_shape") != COMP_OK || !found)
+  if (comp__h5_has_attr(group, "shape") || comp__h5_get_pair(shape, &found, group, "h5sparse_shape") != COMP_OK ||
+      !found)
     return;
   hsize_t two = 2;
   uint64_t pair[2] = {shape[0], shape[1]};
@@ -88,10 +89,10 @@ static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info
   (void)arg;
   hid_t object = H5Oopen(root, name, H5P_DEFAULT);
   if (object < 0) return 0;
-  if (H5Aexists(object, "encoding-type") <= 0) {
+  if (!comp__h5_has_attr(object, "encoding-type")) {
     if (info->type == H5O_TYPE_DATASET)
       encode_dataset(object);
-    else if (H5Aexists(object, "h5sparse_format") > 0)
+    else if (comp__h5_has_attr(object, "h5sparse_format"))
       encode_sparse(object);
     else
       comp__h5_put_encoding(object, "dict", "0.1.0");
@@ -138,6 +139,13 @@ static bool is_old_categories(const carrying *c, const char *name) {
          (var != COMP_NOT_FOUND && comp_table_column_kind(c->dataset->var, var) == COMP_COLUMN_CATEGORICAL);
 }
 
+/* Whether a layer that has no place here is in the data set under another name: see comp__set_layer_aside(). */
+static bool was_set_aside(const carrying *c, const char *path, const char *name) {
+  char aside[512];
+  snprintf(aside, sizeof aside, "%s_input", name);
+  return strcmp(path, "layers") == 0 && comp_dataset_matrix(c->dataset, COMP_SLOT_LAYERS, aside);
+}
+
 /* The members of a group that are not in the new file. `fits`: they can be kept at all. */
 static comp_status carry_members(carrying *c, const char *path, bool fits) {
   comp__strings members = {0};
@@ -154,7 +162,10 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
   }
   for (size_t i = 0; i < members.count; i++) {
     const char *name = comp__strings_get(&members, i);
-    if (snprintf(member, sizeof member, "%s/%s", path, name) >= (int)sizeof member) continue;
+    if (snprintf(member, sizeof member, "%s/%s", path, name) >= (int)sizeof member) {
+      comp__warn(c->context, "%.60s... has too long a name: it is left out", member);
+      continue;
+    }
     if (comp__h5_find(c->to, member) != COMP__H5_NONE) continue;
     if (strcmp(path, "uns") == 0 && is_old_categories(c, name)) continue;
     if (comp__h5_find(c->from, member) == COMP__H5_NONE) {
@@ -163,7 +174,7 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
     }
     if (fits)
       COMP__TRY(copy(c, member));
-    else
+    else if (!was_set_aside(c, path, name))
       drop(c, member);
   }
 done:
@@ -214,6 +225,7 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
   comp__strings members = {0};
   comp_status status;
   COMP__TRY(comp__h5_open(&from, path, false));
+  COMP__TRY(comp__h5_check_references(from.id));
   carrying c = {context, dataset, from.id, file, false, false, ""};
   COMP__TRY(compare_names(&c.same_obs, context, from.id, "obs", &dataset->obs_names));
   COMP__TRY(compare_names(&c.same_var, context, from.id, "var", &dataset->var_names));
@@ -224,6 +236,7 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
     encode_below(file, "uns");
     if (c.same_obs) move_graphs(file);
   }
+  COMP__TRY(comp__h5_certain(from.id));
   if (c.dropped[0]) comp__info(context, "%s: left behind, since samples or features have changed: %s", path, c.dropped);
 done:
   if (status != COMP_OK) comp__error_context(status, "%s", path);

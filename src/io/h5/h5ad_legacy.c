@@ -99,11 +99,13 @@ done:
 /* Reads one field of all records as values of `type`. */
 static comp_status read_field(const records *r, int field, hid_t type, void *out) {
   if (r->rows_stored) return convert_field(r, field, type, out);
+  comp_status status = comp__h5_check_data(r->dataset);
+  if (status != COMP_OK) return comp__error_context(status, "%s", r->where);
   char *name = H5Tget_member_name(r->type, (unsigned)field);
   hid_t memory = H5Tcreate(H5T_COMPOUND, H5Tget_size(type));
   bool good = name && memory >= 0 && H5Tinsert(memory, name, 0, type) >= 0 &&
               H5Dread(r->dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0;
-  comp_status status =
+  status =
       good ? COMP_OK : comp__h5_error(COMP_ERR_FORMAT, "%s: field '%s' cannot be read", r->where, name ? name : "?");
   comp__h5_close(&memory);
   H5free_memory(name);

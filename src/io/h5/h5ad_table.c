@@ -88,7 +88,7 @@ done:
 /* The attribute is a bool of h5py's, or a number. */
 static bool is_ordered(hid_t group) {
   int8_t value = 0;
-  if (H5Aexists(group, "ordered") <= 0) return false;
+  if (!comp__h5_has_attr(group, "ordered")) return false;
   hid_t attribute = H5Aopen(group, "ordered", H5P_DEFAULT), type = H5Aget_type(attribute),
         space = H5Aget_space(attribute);
   hid_t truth = comp__h5_bool_type();
@@ -254,7 +254,7 @@ static comp_status read_dataset_column(const reading *r, const char *name) {
   H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
   if (class == H5T_STRING)
     status = read_texts(r, dataset, name);
-  else if (class == H5T_INTEGER && H5Aexists(dataset, "categories") > 0)
+  else if (class == H5T_INTEGER && comp__h5_has_attr(dataset, "categories"))
     status = read_categorical_07(r, dataset, name);
   else if (class == H5T_INTEGER || class == H5T_FLOAT || (type >= 0 && comp__h5_is_bool(type)))
     status = read_numbers(r, r->group, name, name, NULL);

@@ -41,6 +41,23 @@ done:
   return status;
 }
 
+/* raw: all features. One that was carried over is the user's own and stays. */
+static comp_status write_raw(comp_context *context, comp__h5ad_writer *writer, const comp_dataset *raw, int level) {
+  hid_t file = comp__h5ad_writer_file(writer);
+  if (!raw || !raw->x) return COMP_OK;
+  if (comp__h5_find(file, "raw") != COMP__H5_NONE || comp__h5_find(file, "raw.X") != COMP__H5_NONE) {
+    comp__info(context, "raw of the input is kept as it is");
+    return COMP_OK;
+  }
+  hid_t varm;
+  comp_status status = write_matrix(context, writer, "raw/", "X", raw->x);
+  if (status == COMP_OK) status = comp__h5ad_write_table(context, file, "raw/var", &raw->var_names, raw->var, level);
+  if (status != COMP_OK) return status;
+  status = comp__h5_make_group(&varm, file, "raw/varm", "dict", "0.1.0");
+  comp__h5_close(&varm);
+  return status;
+}
+
 comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
                              const comp__write_options *options) {
   (void)name;
@@ -51,6 +68,7 @@ comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset,
   COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL, options->carry_from != NULL));
   if (options->carry_from)
     COMP__TRY(comp__h5ad_carry(context, comp__h5ad_writer_file(writer), options->carry_from, dataset));
+  COMP__TRY(write_raw(context, writer, dataset->raw, options->compression));
   COMP__TRY(comp__h5ad_writer_finish(context, writer, &tables));
 done:
   comp__h5ad_writer_free(writer);
@@ -99,6 +117,7 @@ comp_status comp__h5ad_needs_rewrite(bool *out, const char *path) {
   *out = false;
   if (status == COMP_OK)
     *out = comp__h5ad_is_legacy(file.id, "obs") || comp__h5_find(file.id, "obsm") == COMP__H5_DATASET;
+  if (status == COMP_OK) status = comp__h5_certain(file.id);
   comp__h5_close_file(&file);
   return status;
 }
@@ -120,6 +139,7 @@ static comp_status check_fit(size_t *features, comp_context *context, const comp
                  comp__strings_get(&results->obs_names, i), comp__strings_get(&obs, i));
   if (results->slots[COMP_SLOT_LAYERS].count > 0 && results->features != var.count)
     COMP__FAIL(COMP_ERR_ARGUMENT, "layers of %zu features cannot be added to %zu", results->features, var.count);
+  COMP__TRY(comp__h5_certain(file.id));
 done:
   comp__strings_release(&obs);
   comp__strings_release(&var);

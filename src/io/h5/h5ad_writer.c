@@ -96,6 +96,7 @@ hid_t comp__h5ad_writer_file(const comp__h5ad_writer *writer) {
 static comp_status check_name(const comp__h5ad_writer *writer, const char *name, comp_matrix_kind kind, size_t cols) {
   bool x = strcmp(name, "X") == 0, layer = strncmp(name, "layers/", 7) == 0 && name[7];
   bool obsm = strncmp(name, "obsm/", 5) == 0 && name[5];
+  if (strcmp(name, "raw/X") == 0) return COMP_OK; /* of any features */
   if (!x && !layer && !obsm)
     return comp__error(COMP_ERR_ARGUMENT, "a matrix cannot be called '%s': X, layers/NAME or obsm/NAME", name);
   if (obsm ? kind != COMP_DENSE : cols != writer->cols)
@@ -112,7 +113,7 @@ static comp_status make_parent(hid_t file, const char *name) {
   snprintf(parent, sizeof parent, "%.*s", (int)(slash - name), name);
   if (comp__h5_find(file, parent) != COMP__H5_NONE) return COMP_OK;
   hid_t group;
-  comp_status status = comp__h5_make_group(&group, file, parent, "dict", "0.1.0");
+  comp_status status = comp__h5_make_group(&group, file, parent, strcmp(parent, "raw") == 0 ? "raw" : "dict", "0.1.0");
   comp__h5_close(&group);
   return status;
 }

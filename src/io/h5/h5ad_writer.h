@@ -26,8 +26,8 @@ typedef struct comp__h5ad_writer comp__h5ad_writer;
 comp_status comp__h5ad_writer_open(comp__h5ad_writer **out, const char *path, size_t rows, size_t cols,
                                    int compression);
 
-/* Declares a matrix: "X", "layers/NAME" (both with the file's cols), or "obsm/NAME" (dense, any cols). `*out` is its
- * number for appending. Several may be open at once and be appended to in turn. */
+/* Declares a matrix: "X", "layers/NAME" (both with the file's cols), "obsm/NAME" (dense, any cols) or "raw/X" (any
+ * cols). `*out` is its number for appending. Several may be open at once and be appended to in turn. */
 comp_status comp__h5ad_writer_add(size_t *out, comp__h5ad_writer *writer, const char *name, comp_matrix_kind kind,
                                   size_t cols);
 

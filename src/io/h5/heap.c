@@ -57,9 +57,13 @@ static bool usual_file(comp__h5_heap *heap, hid_t file) {
   return good;
 }
 
-bool comp__h5_heap_open(comp__h5_heap *out, hid_t dataset) {
-  *out = (comp__h5_heap){.fd = -1};
+void comp__h5_heap_init(comp__h5_heap *out, int fd, uint64_t base, uint64_t file_size) {
+  *out = (comp__h5_heap){.fd = fd, .base = base, .file_size = file_size};
   for (int i = 0; i < COMP__H5_COLLECTIONS; i++) out->cache[i].address = UINT64_MAX;
+}
+
+bool comp__h5_heap_open(comp__h5_heap *out, hid_t dataset) {
+  comp__h5_heap_init(out, -1, 0, 0);
   hid_t file = H5Iget_file_id(dataset);
   bool good = file >= 0 && usual_file(out, file);
   if (file >= 0) H5Fclose(file);
@@ -142,16 +146,17 @@ static comp_status load(comp__h5_heap *heap, comp__h5_collection *c, uint64_t ad
   COMP__TRY(comp__grow(&c->bytes, &c->capacity, 0, (size_t)size, 1));
   COMP__TRY(read_at(heap, c->bytes, offset, (size_t)size));
   c->size = (size_t)size;
+  if (!comp__h5_collection_is_sound(c->bytes, c->size)) return damaged(); /* HDF5 would not get it either */
   COMP__TRY(index_objects(c));
   c->address = address;
 done:
   return status;
 }
 
-comp_status comp__h5_heap_text(comp__h5_heap *heap, const unsigned char *reference, const char **text, size_t *length) {
+/* Where the object that a value refers to is in its collection: *object; NULL when the value is empty. */
+static comp_status find_object(const unsigned char **object, comp__h5_heap *heap, const unsigned char *reference) {
   uint64_t wanted = read_le(reference, 4), address = read_le(reference + 4, 8), number = read_le(reference + 12, 4);
-  *text = "";
-  *length = 0;
+  *object = NULL;
   if (wanted == 0 || address == 0 || address == UINT64_MAX) return COMP_OK;
   comp__h5_collection *c = &heap->cache[address / 4096 % COMP__H5_COLLECTIONS];
   if (c->address != address) {
@@ -159,9 +164,26 @@ comp_status comp__h5_heap_text(comp__h5_heap *heap, const unsigned char *referen
     if (status != COMP_OK) return status;
   }
   if (number >= c->n_offsets || c->offsets[number] == 0) return damaged();
-  const unsigned char *object = c->bytes + c->offsets[number];
-  uint64_t size = read_le(object + 8, 8);
-  if (wanted > size) return damaged();
+  *object = c->bytes + c->offsets[number];
+  return COMP_OK;
+}
+
+/* HDF5 copies the whole object into room for what the value says: the two have to be the same. */
+comp_status comp__h5_heap_check(comp__h5_heap *heap, const unsigned char *reference, size_t element) {
+  const unsigned char *object;
+  comp_status status = find_object(&object, heap, reference);
+  if (status != COMP_OK || !object) return status;
+  return read_le(object + 8, 8) == read_le(reference, 4) * element ? COMP_OK : damaged();
+}
+
+comp_status comp__h5_heap_text(comp__h5_heap *heap, const unsigned char *reference, const char **text, size_t *length) {
+  const unsigned char *object;
+  uint64_t wanted = read_le(reference, 4);
+  *text = "";
+  *length = 0;
+  comp_status status = find_object(&object, heap, reference);
+  if (status != COMP_OK || !object) return status;
+  if (wanted > read_le(object + 8, 8)) return damaged();
   *text = (const char *)object + OBJECT_HEADER;
   *length = strnlen(*text, (size_t)wanted);
   return COMP_OK;

@@ -43,6 +43,12 @@ bool comp__h5_collection_is_sound(const unsigned char *bytes, size_t size);
 bool comp__h5_heap_open(comp__h5_heap *out, hid_t dataset);
 void comp__h5_heap_release(comp__h5_heap *heap);
 
+/* The same of a file that is open as `fd`, without HDF5. */
+void comp__h5_heap_init(comp__h5_heap *out, int fd, uint64_t base, uint64_t file_size);
+
+/* Whether a stored value leads to as many elements of `element` bytes as it says, as HDF5 would take for granted. */
+comp_status comp__h5_heap_check(comp__h5_heap *heap, const unsigned char *reference, size_t element);
+
 /* Reads the stored values first .. first + n - 1, of `size` bytes each, of a contiguous 1-D dataset. */
 comp_status comp__h5_heap_read_stored(const comp__h5_heap *heap, hid_t dataset, size_t size, size_t first, size_t n,
                                       void *out);

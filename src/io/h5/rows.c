@@ -50,6 +50,7 @@ comp_status comp__rows_open(comp__rows **out, comp_context *context, const char 
                "%s is stored by columns (csc_matrix) and cannot be read block by block; "
                "rewrite it with `comp convert` first",
                rows->matrix.where);
+  COMP__TRY(comp__h5_certain(rows->file.id));
   *out = rows;
 done:
   if (status == COMP_OK) return COMP_OK;
@@ -94,6 +95,7 @@ comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows
   COMP__TRY(comp__h5_matrix_read(&matrix, context, &rows->matrix, begin, end));
   if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
     COMP__TRY(name_bad_value(context, rows, begin + row, col));
+  COMP__TRY(comp__h5_certain(rows->file.id));
   *out = matrix;
 done:
   if (status == COMP_OK) return COMP_OK;

@@ -27,7 +27,9 @@ static bool is_version2(hid_t file, const char *group) {
 bool comp__tenx_is(hid_t file) {
   comp__strings members = {0};
   bool found = comp__h5_find(file, "matrix/barcodes") == COMP__H5_DATASET;
-  if (!found && comp__h5_members(&members, file) == COMP_OK)
+  if (!found && comp__h5_members(&members, file) != COMP_OK)
+    comp__h5_doubt(file, 0);
+  else if (!found)
     for (size_t i = 0; i < members.count && !found; i++) found = is_version2(file, comp__strings_get(&members, i));
   comp__strings_release(&members);
   return found;
@@ -162,6 +164,7 @@ static comp_status read_tenx(comp_dataset **out, comp_context *context, const ch
   COMP__TRY(comp__dataset_new(&dataset, &obs, &var));
   COMP__TRY(add_features(dataset, context, &tenx));
   if (!options->skip_x) COMP__TRY(read_x(dataset, context, &tenx));
+  COMP__TRY(comp__h5_certain(file.id));
   *out = dataset;
 done:
   comp__h5_close(&tenx.group);
@@ -172,12 +175,16 @@ done:
   return status;
 }
 
-static bool probe_tenx(const comp__peek *peek) {
+static comp_status probe_tenx(bool *is, const comp__peek *peek) {
   comp__h5_file file = COMP__H5_FILE_INIT;
-  if (!comp__format_h5ad.probe(peek)) return false; /* not HDF5 */
-  bool is = comp__h5_open(&file, peek->path, false) == COMP_OK && comp__tenx_is(file.id);
+  comp_status status = comp__format_h5ad.probe(is, peek);
+  if (status != COMP_OK || !*is) return status; /* not HDF5 */
+  COMP__TRY(comp__h5_open(&file, peek->path, false));
+  *is = comp__tenx_is(file.id);
+  COMP__TRY(comp__h5_certain(file.id));
+done:
   comp__h5_close_file(&file);
-  return is;
+  return status;
 }
 
 const comp__format comp__format_tenx_h5 = {"10x h5", "10x Genomics .h5", NULL, probe_tenx, read_tenx, NULL};

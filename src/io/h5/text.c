@@ -105,7 +105,8 @@ static comp_status append_references(comp__strings *out, comp__h5_heap *heap, co
 /* Values first .. first + n - 1 through HDF5: small datasets in an object header, odd filters. */
 static comp_status read_by_hdf5(comp__strings *out, const text_source *s, void *buffer, size_t first, size_t n) {
   hsize_t start = first, count = n;
-  comp_status status;
+  comp_status status = comp__h5_check_data(s->dataset);
+  if (status != COMP_OK) return status;
   hid_t from = H5Dget_space(s->dataset), to = H5Screate_simple(1, &count, NULL);
   memset(buffer, 0, n * H5Tget_size(s->type));
   if (H5Sget_simple_extent_ndims(from) == 1) H5Sselect_hyperslab(from, H5S_SELECT_SET, &start, NULL, &count, NULL);

@@ -8,7 +8,7 @@
 tail -n 1 info.json
 "$COMP" train -q -i ready.h5ad -o target.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --kl-target 0.5 || exit
 "$COMP" info -q target.comp | grep -A 1 gamma
-"$COMP" train -i ready.h5ad -o blur.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --blur 3,0.2 --centre --encoder-without-condition --log log.jsonl 2>&1 | grep blurs
+"$COMP" train -i ready.h5ad -o blur.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --blur 3,0.2 --centre --encoder-without-condition --select best --log log.jsonl 2>&1 | grep blurs
 grep -o '"blur":[0-9.]*' log.jsonl | cut -c 1-13 # of the next step: 3 sqrt(0.2 / 3), then the last
 "$COMP" info -q blur.comp | grep -e centred -e encoder -e gamma -e kept
 grep -ao '"format_version":"."' model.comp blur.comp # older programs refuse centred models

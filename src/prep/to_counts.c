@@ -1,0 +1,83 @@
+/* to_counts.c: back to the scale of counts: logarithms and factors of samples undone, by condition. */
+#include <math.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "core/threads.h"
+#include "prep/look.h"
+#include "prep/record.h"
+
+enum { ROW_CHUNK = 64 };
+
+typedef struct undoing {
+  comp_matrix *matrix;
+  const comp_groups *groups;   /* NULL: all samples are of one kind, looks[0] */
+  const comp_data_look *looks; /* by level */
+} undoing;
+
+/* Divides by the step where there is one, to whole numbers. A sample whose values are all the same was counted once in
+ * each feature, as far as anybody can know. */
+static void undo_row(float *values, size_t stored, const comp_data_look *look) {
+  comp__scale scale = look->kind == COMP_DATA_LOG ? comp__scale_of(look->log_base) : COMP__LINEAR;
+  double step = look->counts ? comp__row_step(values, stored, scale) : 0.0;
+  for (size_t k = 0; k < stored; k++) {
+    double value = comp__scale_undo(scale, values[k]);
+    if (values[k] == 0.0f) continue;
+    values[k] = (float)(isnan(step) ? 1.0 : step > 0.0 ? round(value / step) : value);
+  }
+}
+
+/* Counts and estimated counts are what they are. */
+static bool stays(const comp_data_look *look) {
+  return look->kind == COMP_DATA_COUNTS || look->kind == COMP_DATA_ESTIMATED;
+}
+
+static void undo_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const undoing *u = arg;
+  comp_matrix *m = u->matrix;
+  for (size_t row = begin; row < end; row++) {
+    int32_t level = u->groups ? u->groups->codes[row] : 0;
+    if (level < 0 || stays(&u->looks[level])) continue;
+    size_t first = m->kind == COMP_CSR ? (size_t)m->indptr[row] : row * m->cols;
+    size_t stored = m->kind == COMP_CSR ? (size_t)m->indptr[row + 1] - first : m->cols;
+    undo_row(m->values + first, stored, &u->looks[level]);
+  }
+}
+
+static comp_status check_linear(const comp_data_look *look, const char *condition) {
+  if (look->linear) return COMP_OK;
+  return comp__error(
+      COMP_ERR_DATA,
+      "X cannot be brought back to counts%s%s: %s. Only logarithms of a known base, normalised values and "
+      "counts can",
+      condition ? " in each value of " : "", condition ? condition : "", look->reason);
+}
+
+comp_status comp_to_counts(comp_context *context, comp_dataset *dataset, const char *condition) {
+  comp_status status;
+  comp_groups groups = {0};
+  comp_data_look all, *each = NULL;
+  size_t column;
+  if (condition) {
+    COMP__TRY(comp_table_require(&column, dataset->obs, condition));
+    COMP__TRY(comp_table_groups(&groups, dataset->obs, column));
+  }
+  bool grouped = groups.n_levels > 0;
+  COMP__TRY(comp__calloc(&each, groups.n_levels + 1, sizeof *each));
+  COMP__TRY(comp_data_look_by(&all, each, context, dataset->x, grouped ? &groups : NULL));
+  if (!grouped) each[0] = all;
+  COMP__TRY(check_linear(&all, condition));
+  COMP__TRY(comp__matrix_own(context, dataset->x));
+  undoing u = {dataset->x, grouped ? &groups : NULL, each};
+  comp__parallel_for(context, dataset->samples, ROW_CHUNK, undo_rows, &u);
+  COMP__TRY(comp__record_step(dataset, json_pack("{s:s, s:s?}", "step", "to_counts", "condition", condition)));
+  comp__info(context, "brought back to the scale of counts: %s", all.reason);
+done:
+  comp__free(each);
+  comp_groups_release(&groups);
+  return status;
+}

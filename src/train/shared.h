@@ -1,0 +1,44 @@
+/*
+ * shared.h: which samples the penalty aligns: those whose population other conditions have, too.
+ *
+ * A cell type that one condition lacks has no counterpart: a penalty that aligns all samples would pull it onto another
+ * type. So each sample has a weight: 1 where its population is as common in the other conditions, p_other / p_own where
+ * it is less common there, near 0 where it is absent. The weighted samples have the same composition in all conditions,
+ * and can overlap without any type being pulled onto another (docs/maths.md).
+ *
+ * The ratio is first measured in directions of the data in which all conditions vary, before training; later in z, as
+ * z aligns. Up to some thousand samples are measured, the members; any other sample follows the member of its condition
+ * that is nearest in those directions.
+ */
+#ifndef COMP_TRAIN_SHARED_H
+#define COMP_TRAIN_SHARED_H
+
+#include "comp/table.h"
+#include "model/trained.h"
+#include "train/loader.h"
+
+typedef struct comp__shared comp__shared;
+
+/* What is measured before training. It should be freed via comp__shared_free(). X is in memory, or in a stream. */
+comp_status comp__shared_new(comp__shared **out, comp_context *context, const comp_model *model, const comp_matrix *x,
+                             comp__stream *stream, const comp_groups *groups);
+void comp__shared_free(comp__shared *shared);
+
+/* Whether the ratios are measured again before this step. */
+bool comp__shared_is_due(uint64_t step, uint64_t total);
+
+/* Measures in z. `work` is for batches of at most `rows`. */
+comp_status comp__shared_measure(comp__shared *shared, comp_context *context, const comp__network *network,
+                                 const comp__state *state, comp__work *work, size_t rows, uint64_t step,
+                                 uint64_t total);
+
+/* The weights of a batch's samples [rows], until the next call; NULL without memory for them. */
+const float *comp__shared_weights(comp__shared *shared, const comp__batch *batch);
+
+/* What a checkpoint must hold: the ratios as they are [*n]. */
+float *comp__shared_ratios(size_t *n, comp__shared *shared);
+
+/* The samples that have nearly no counterpart, as a share of condition k. */
+double comp__shared_alone(const comp__shared *shared, size_t k);
+
+#endif

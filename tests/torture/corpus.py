@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""corpus.py FOLDER: small files for the campaign, one of each encoding that anndata writes, and 10x .h5 of both versions.
+
+Needs anndata (0.8 or later) and h5py. The same call gives the same files."""
+import sys
+import warnings
+from pathlib import Path
+
+import anndata
+import h5py
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+warnings.filterwarnings("ignore")
+CELLS, GENES = 24, 9
+
+
+def tables(rng):
+    obs = pd.DataFrame(index=[f"cell{i}" for i in range(CELLS)])
+    obs["condition"] = pd.Categorical(rng.choice(["control", "treated"], CELLS))
+    obs["grade"] = pd.Categorical(rng.choice(["low", "mid", "high"], CELLS), categories=["low", "mid", "high"], ordered=True)
+    obs["depth"] = rng.integers(100, 200, CELLS)
+    obs["score"] = rng.normal(size=CELLS).astype("f4")
+    obs["passed"] = rng.random(CELLS) < 0.5
+    obs["name"] = [f"text é {i}" for i in range(CELLS)]
+    var = pd.DataFrame(index=[f"gene{i}" for i in range(GENES)])
+    var["symbol"] = [f"S{i}" for i in range(GENES)]
+    return obs, var
+
+
+def data(rng, make):
+    obs, var = tables(rng)
+    counts = rng.poisson(0.7, (CELLS, GENES)).astype("f4")
+    d = anndata.AnnData(make(counts), obs=obs, var=var)
+    d.raw = d
+    d.layers["counts"] = sp.csr_matrix(counts)
+    d.layers["dense"] = counts * 2
+    d.obsm["X_pca"] = rng.normal(size=(CELLS, 3))
+    d.obsm["table"] = pd.DataFrame({"a": np.arange(CELLS)}, index=obs.index)
+    d.varm["loadings"] = rng.normal(size=(GENES, 3))
+    d.obsp["distances"] = sp.csr_matrix((CELLS, CELLS))
+    d.uns["title"] = "a text"
+    d.uns["colors"] = np.array(["#fff", "#000"], dtype=object)
+    d.uns["number"] = 7
+    d.uns["nested"] = {"deep": {"values": np.arange(5), "words": np.array(["x", "yy"], dtype=object)}}
+    d.uns["ranks"] = np.array([("g1", 1.5), ("g2", 2.5)], dtype=[("names", "S8"), ("scores", "f4")])
+    return d
+
+
+def tenx(path, version, rng):
+    m = sp.csc_matrix(rng.poisson(0.7, (GENES, CELLS)).astype("i4"))
+    names = np.array([f"S{i}".encode() for i in range(GENES)])
+    with h5py.File(path, "w") as f:
+        g = f.create_group("matrix" if version == 3 else "GRCh38")
+        kw = {"compression": "gzip", "chunks": (64,), "maxshape": (None,)}
+        g.create_dataset("barcodes", data=np.array([f"AC{i}-1".encode() for i in range(CELLS)]), **kw)
+        for key in ("data", "indices", "indptr"):
+            g.create_dataset(key, data=getattr(m, key), **kw)
+        g.create_dataset("shape", data=np.array(m.shape, dtype="i4"))
+        if version == 2:
+            g["genes"], g["gene_names"] = names, names
+            return
+        features = g.create_group("features")
+        features["id"], features["name"] = names, names
+        features["feature_type"] = np.array([b"Gene Expression"] * GENES)
+        features["genome"] = np.array([b"GRCh38"] * GENES)
+        f.attrs["filetype"] = "matrix"
+
+
+def old_categories(path):
+    """Categories in the layout of anndata 0.7: codes that refer to their categories."""
+    with h5py.File(path, "r+") as f:
+        for name in ("condition", "grade"):
+            g = f["obs"][name]
+            codes, categories = g["codes"][:], g["categories"][:]
+            del f["obs"][name]
+            f["obs"].require_group("__categories")[name] = categories
+            f["obs"][name] = codes
+            f["obs"][name].attrs["categories"] = f["obs/__categories"][name].ref
+
+
+def records(path, rng):
+    """The layout before anndata 0.7: tables as arrays of records."""
+    with h5py.File(path, "w") as f:
+        f["X"] = rng.poisson(0.7, (CELLS, GENES)).astype("f4")
+        obs = [(f"cell{i}", i % 2, i * 0.5) for i in range(CELLS)]
+        f["obs"] = np.array(obs, dtype=[("index", "S8"), ("condition", "i1"), ("score", "f4")])
+        f["var"] = np.array([(f"gene{i}",) for i in range(GENES)], dtype=[("index", "S8")])
+        f["uns/condition_categories"] = np.array(["control", "treated"], dtype=h5py.string_dtype())
+        f["obsm"] = np.zeros(CELLS, dtype=[("X_pca", "f4", (2,))])
+
+
+def main(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    make = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "dense": np.asarray}
+    for name, f in make.items():
+        data(np.random.default_rng(1), f).write_h5ad(folder / f"{name}.h5ad")
+    for name in ("gzip", "lzf"):
+        data(np.random.default_rng(2), sp.csr_matrix).write_h5ad(folder / f"{name}.h5ad", compression=name)
+    old = folder / "categories07.h5ad"
+    data(np.random.default_rng(3), np.asarray).write_h5ad(old)
+    old_categories(old)
+    records(folder / "records.h5ad", np.random.default_rng(4))
+    tenx(folder / "tenx3.h5", 3, np.random.default_rng(5))
+    tenx(folder / "tenx2.h5", 2, np.random.default_rng(6))
+    with h5py.File(folder / "csr.h5ad") as a, h5py.File(folder / "latest.h5ad", "w", libver="latest") as b:
+        for key in a:
+            a.copy(key, b)
+        for key, value in a.attrs.items():
+            b.attrs[key] = value
+
+
+main(Path(sys.argv[1]))

@@ -1,0 +1,167 @@
+#!/bin/sh
+# defects.sh COMP INJECT [PYTHON]: one test a defect that the first campaign found, in TAP. INJECT is the shared object made of inject.c.
+set -u
+COMP=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+INJECT=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LC_ALL=C
+number=0
+
+# check NAME CODE: one line of TAP.
+check() {
+  number=$((number + 1))
+  if [ "$2" -eq 0 ]; then echo "ok $number - $1"; else echo "not ok $number - $1"; fi
+}
+
+# with RULES COMMAND...: the program with calls that fail.
+with() {
+  rules=$1
+  shift
+  COMP_INJECT=$rules LD_PRELOAD=$INJECT "$COMP" "$@"
+}
+
+# calls WHAT COMMAND...: how many such calls the program makes.
+calls() {
+  what=$1
+  shift
+  COMP_INJECT='' COMP_INJECT_COUNT=count LD_PRELOAD=$INJECT "$COMP" "$@" >out 2>err
+  sed "s/.*$what \([0-9]*\).*/\1/" count
+}
+
+# sound_or_failed CODE: what a run with a failing call left: a message and the old file, or the same as without.
+sound_or_failed() {
+  code=$1
+  if [ "$code" -eq 0 ]; then
+    cmp -s good.h5ad out.h5ad
+  else # options that cannot be kept for want of memory count as wrong usage
+    [ -s err ] && [ ! -e out.h5ad ] && { [ "$code" -eq 1 ] || { [ "$code" -eq 2 ] && grep -q "out of memory" err; }; }
+  fi
+}
+
+# every WHAT ERROR COMMAND...: each such call failed in turn. Unless COMP_TORTURE is set, some 40 of the calls, evenly: of allocations in the
+# second half, where results are made.
+every() {
+  what=$1 error=$2
+  shift 2
+  total=$(calls "$what" "$@")
+  rm -f out.h5ad
+  n=1 step=1
+  if [ "$what" = memory ] && [ -z "${COMP_TORTURE:-}" ]; then n=$((total / 2)); fi
+  if [ -z "${COMP_TORTURE:-}" ]; then step=$(((total - n) / 40 + 1)); fi
+  while [ "$n" -le "$total" ]; do
+    with "$what:$n:$error" "$@" >out 2>err
+    code=$?
+    if ! sound_or_failed "$code"; then
+      echo "# $what $n of $total, $error: exit code $code, $(head -c 200 err)"
+      return 1
+    fi
+    rm -f out.h5ad
+    n=$((n + step))
+  done
+  if [ "$total" -eq 0 ]; then return 1; fi
+  leftovers=$(find . -name '*.tmp-*')
+  [ -z "$leftovers" ]
+}
+
+echo "1..12"
+"$COMP" simulate -q -o cells.h5ad --cells 40 --genes 20 --no-truth || exit 1
+"$COMP" prep -q -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p || exit 1
+"$COMP" train -q -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2 --epochs 1 || exit 1
+
+# 1: a failure to find out is no answer.
+"$COMP" convert -q -i ready.h5ad -o good.h5ad || exit 1
+every open EIO convert -q --threads 1 -i ready.h5ad -o out.h5ad
+check "convert: every open that fails" $?
+every read EIO convert -q --threads 1 -i ready.h5ad -o out.h5ad
+check "convert: every read that fails" $?
+every stat EIO convert -q --threads 1 -i ready.h5ad -o out.h5ad
+check "convert: every look at a name that fails" $?
+
+# 4: memory that runs out is freed once.
+"$COMP" embed -q --threads 1 -i ready.h5ad -m model.comp -o good.h5ad --scales || exit 1
+every memory ENOMEM embed -q --threads 1 -i ready.h5ad -m model.comp -o out.h5ad --scales
+check "embed: every allocation that fails" $?
+"$COMP" pca -q --threads 1 -i ready.h5ad -o good.h5ad -n 3 >out || exit 1
+every memory ENOMEM pca -q --threads 1 -i ready.h5ad -o out.h5ad -n 3
+check "pca: every allocation that fails" $?
+
+# 5: a limit of address space.
+(
+  ulimit -v 300000 || exit 1
+  timeout -s KILL 20 "$COMP" version >out 2>err
+  [ $? -eq 1 ] && grep -q "address space" err
+)
+check "too little address space is told" $?
+
+# 6: signals.
+stopped_by() { # SIGNAL CODE COMMAND...
+  signal=$1 wanted=$2
+  shift 2
+  "$COMP" "$@" >out 2>err &
+  pid=$!
+  tries=0
+  while [ "$tries" -lt 600 ]; do # until it listens
+    caught=0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status 2>/dev/null)
+    if [ "$caught" != 0x ] && [ $((caught & 0x4000)) -ne 0 ]; then break; fi
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+  sleep 0.3
+  kill "-$signal" "$pid"
+  wait "$pid"
+  [ $? -eq "$wanted" ]
+}
+long="train -q --threads 1 -i ready.h5ad -o long.comp --condition condition --hidden 8 --latent 2 --epochs 1000000 --patience 100000000"
+# shellcheck disable=SC2086 # words
+stopped_by HUP 129 $long && [ -s long.comp.checkpoint ] && stopped_by TERM 143 $long
+check "SIGHUP and SIGTERM save, and the exit code tells them" $?
+mkfifo pipe
+(
+  "$COMP" info ready.h5ad --json pipe >out 2>err &
+  pid=$!
+  sleep 1.5
+  kill -TERM "$pid"
+  sleep 1.5
+  if kill -0 "$pid" 2>/dev/null; then
+    kill -KILL "$pid"
+    exit 1
+  fi
+  wait "$pid"
+  [ $? -eq 143 ]
+)
+check "a write that waits for a reader ends with the first signal" $?
+
+# 7: what a killed run left is removed by the next one, and nothing of a run that still works.
+: >new.h5ad.tmp-comp-abc123
+: >new.h5ad.tmp-comp-held12
+: >other.h5ad.tmp-comp-abc123
+: >new.h5ad.tmp-backup
+flock new.h5ad.tmp-comp-held12 "$COMP" convert -q -i ready.h5ad -o new.h5ad
+[ ! -e new.h5ad.tmp-comp-abc123 ] && [ -e new.h5ad.tmp-comp-held12 ] && [ -e other.h5ad.tmp-comp-abc123 ] && [ -e new.h5ad.tmp-backup ]
+check "temporary files of ended runs" $?
+
+# 8: after the rename nothing fails; names do not command the terminal.
+rm -f out.h5ad
+with "sync:2-:EIO" convert -q -i ready.h5ad -o out.h5ad 2>err && [ -s out.h5ad ]
+check "a folder that cannot be synced" $?
+name=$(printf 'a\302\2331mb\342\200\256c\342\201\246d')
+"$COMP" info "$name" >out 2>err
+! grep -q "$(printf '\302\233')" err && ! grep -q "$(printf '\342\200\256')" err && ! grep -q "$(printf '\342\201\246')" err && grep -q 'a?1mb?c?d' err
+check "control characters in names" $?
+
+# 9: the first checkpoint comes after 30 seconds; here the clock runs 100 times faster.
+rm -f long.comp*
+COMP_INJECT=clock:100 LD_PRELOAD=$INJECT "$COMP" train -q --threads 1 -i ready.h5ad -o long.comp --condition condition --hidden 8 --latent 2 \
+  --epochs 1000000 --patience 100000000 --checkpoint-minutes 100000 >out 2>err &
+pid=$!
+tries=0
+while [ ! -s long.comp.checkpoint ] && [ "$tries" -lt 400 ]; do
+  sleep 0.05
+  tries=$((tries + 1))
+done
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+[ -s long.comp.checkpoint ]
+check "the first checkpoint comes early" $?
