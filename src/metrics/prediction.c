@@ -73,6 +73,7 @@ static double area(const float *a, size_t n, const float *b, size_t m) {
   size_t i = 0, j = 0;
   while (i < n || j < m) {
     double at = j == m || (i < n && a[i] <= b[j]) ? (double)a[i] : (double)b[j];
+    if (isnan(at)) return NAN; /* it would never be passed */
     if (i + j > 0) sum += fabs((double)i / (double)n - (double)j / (double)m) * (at - last);
     while (i < n && (double)a[i] == at) i++;
     while (j < m && (double)b[j] == at) j++;
