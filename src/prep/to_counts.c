@@ -58,6 +58,7 @@ static comp_status check_linear(const comp_data_look *look, const char *conditio
 }
 
 comp_status comp_to_counts(comp_context *context, comp_dataset *dataset, const char *condition) {
+  COMP__NEED(context, dataset);
   comp_status status;
   comp_groups groups = {0};
   comp_data_look all, *each = NULL;

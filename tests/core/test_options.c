@@ -295,11 +295,32 @@ static void test_document(void **state) {
   json_decref(document);
 }
 
+/* A value that has no room is not cut. */
+static void test_small_buffer(void **state) {
+  (void)state;
+  comp_options *options;
+  char buffer[64], least[8];
+  assert_ok(comp_options_new(&options, "score"));
+  assert_ok(comp_options_set(options, "use", "X_pca,X_comp"));
+  assert_string_equal(comp_options_get(options, "use", buffer, 13), "X_pca,X_comp");
+  assert_null(comp_options_get(options, "use", buffer, 12));
+  assert_string_equal(comp_error_message(), "use: its value needs a buffer of 13 bytes, not 12");
+  assert_null(comp_options_get(options, "use", NULL, 0));
+  comp_options_free(options);
+  assert_ok(comp_options_new(&options, "train"));
+  const char *hidden = comp_options_get(options, "hidden", buffer, sizeof buffer); /* a list from the preset */
+  assert_true(strlen(hidden) >= sizeof least);
+  assert_null(comp_options_get(options, "hidden", least, sizeof least));
+  assert_non_null(strstr(comp_error_message(), "hidden: its value needs a buffer of "));
+  comp_options_free(options);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_descriptions), cmocka_unit_test(test_defaults), cmocka_unit_test(test_set),
       cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_json),     cmocka_unit_test(test_names),
       cmocka_unit_test(test_typed),        cmocka_unit_test(test_check),    cmocka_unit_test(test_document),
+      cmocka_unit_test(test_small_buffer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
