@@ -105,8 +105,13 @@ static comp_status run(comp_run_result **out, comp_context *context, const comp_
   return status;
 }
 
+/* A run records its options: what cannot be recorded is refused before any work. */
 static comp_status check_options(const comp_options *options) {
-  return options ? COMP_OK : comp__error(COMP_ERR_ARGUMENT, "options: a run needs an input, an output and a condition");
+  char *text;
+  if (!options) return comp__error(COMP_ERR_ARGUMENT, "options: a run needs an input, an output and a condition");
+  comp_status status = comp_options_to_json(&text, options);
+  comp_free(text);
+  return status;
 }
 
 comp_status comp_run(comp_run_result **out, comp_context *context, const comp_options *options) {

@@ -38,7 +38,8 @@ static void warn_of_small(comp_context *context, const char *name, bool numbers,
       used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s' (%zu)", small > 1 ? ", " : "",
                                groups->levels[k], groups->counts[k]);
   }
-  if (small > SMALL_NAMED && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
+  if (small > SMALL_NAMED && used < sizeof list)
+    snprintf(list + used, sizeof list - used, " and %zu more", small - SMALL_NAMED);
   if (small == 0) return;
   if (numbers && groups->n_levels >= MANY_NUMBERS)
     comp__warn(context,
