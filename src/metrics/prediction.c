@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "prep/options.h"
 
@@ -62,11 +63,6 @@ done:
 
 /* ---- Wasserstein distance ---- */
 
-static int ascending(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 /* The area between the distribution functions of two sorted lists. */
 static double area(const float *a, size_t n, const float *b, size_t m) {
   double sum = 0.0, last = 0.0;
@@ -96,8 +92,8 @@ static comp_status compare_genes(void *arg, size_t begin, size_t end, int thread
     float *other = values + c->a.n;
     for (size_t i = 0; i < c->a.n; i++) values[i] = c->a.rows[i * c->a.genes + g];
     for (size_t j = 0; j < c->b.n; j++) other[j] = c->b.rows[j * c->b.genes + g];
-    qsort(values, c->a.n, sizeof *values, ascending);
-    qsort(other, c->b.n, sizeof *other, ascending);
+    comp__sort_floats(values, c->a.n);
+    comp__sort_floats(other, c->b.n);
     c->out[g] = area(values, c->a.n, other, c->b.n);
   }
   comp__free(values);

@@ -3,13 +3,13 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/options.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "prep/moments.h"
 
@@ -134,16 +134,11 @@ static void look_closely(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The total that nine of ten samples have; 0: none. Sorts them. Normalisation leaves rounding only, of single precision
  * or of a text file, and it averages out over the features. Totals of samples that just resemble each other differ by
  * more: the noise of one feature over the root of the number of features, some 1e-3 for logs of 20,000 genes. */
 static double common_total(double *totals, size_t n) {
-  qsort(totals, n, sizeof *totals, compare_doubles);
+  comp__sort_doubles(totals, n);
   if (n < FEWEST) return 0.0;
   double middle = totals[n / 2];
   size_t near = 0;
@@ -184,7 +179,7 @@ static comp_status summarise(comp__evidence *e, const closely *facts, size_t n) 
   e->spread = n > 0 && numbers[n / 20] > 0.0 ? numbers[n - 1 - n / 20] / numbers[n / 20] : NAN;
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < facts[i].n_some; k++) numbers[count++] = facts[i].some[k];
-  qsort(numbers, count, sizeof *numbers, compare_doubles);
+  comp__sort_doubles(numbers, count);
   e->median = count > 0 ? numbers[count / 2] : NAN;
   comp__free(numbers);
   return COMP_OK;
@@ -227,12 +222,12 @@ static comp_status gather_centres(comp__evidence *e, double *mean, double *varia
   if (status != COMP_OK) return status;
   for (size_t j = 0; j < features; j++)
     if (variance[j] > 0.0) numbers[n++] = fabs(mean[j]) / sqrt(variance[j]);
-  qsort(numbers, n, sizeof *numbers, compare_doubles);
+  comp__sort_doubles(numbers, n);
   e->centre = n > 0 ? numbers[n / 2] : NAN;
   n = 0;
   for (size_t j = 0; j < features; j++)
     if (variance[j] > 0.0) numbers[n++] = sqrt(variance[j]);
-  qsort(numbers, n, sizeof *numbers, compare_doubles);
+  comp__sort_doubles(numbers, n);
   e->deviation = n > 0 ? numbers[n / 2] : NAN;
   comp__free(numbers);
   return COMP_OK;
@@ -397,6 +392,7 @@ done:
 
 comp_status comp_data_look_by(comp_data_look *out, comp_data_look *each, comp_context *context,
                               const comp_matrix *matrix, const comp_groups *groups) {
+  COMP__NEED(out, context, matrix);
   comp__look_parts *parts = NULL;
   comp_status status = comp__calloc(&parts, (groups ? groups->n_levels : 0) + 1, sizeof *parts);
   if (status == COMP_OK) status = comp__look_parts_by(out, each, parts, context, matrix, groups);
@@ -405,6 +401,7 @@ comp_status comp_data_look_by(comp_data_look *out, comp_data_look *each, comp_co
 }
 
 comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix) {
+  COMP__NEED(out, context, matrix);
   return comp_data_look_by(out, NULL, context, matrix, NULL);
 }
 

@@ -75,6 +75,7 @@ static comp_status check_parts(const comp__look_parts *parts, size_t n, const ch
 }
 
 comp_status comp_to_counts(comp_context *context, comp_dataset *dataset, const char *condition) {
+  COMP__NEED(context, dataset);
   comp_status status;
   comp_groups groups = {0};
   comp_data_look all;
