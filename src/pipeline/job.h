@@ -69,7 +69,8 @@ typedef struct comp__job {
   int lock;  /* file descriptor; -1: none */
   bool made; /* the folder was not there before */
   json_t *record;
-  json_t *old; /* record of what is in `work`; NULL: nothing */
+  json_t *findings; /* about the design, before any training */
+  json_t *old;      /* record of what is in `work`; NULL: nothing */
   comp_dataset *old_data;
   bool old_data_read;
   bool stopped;     /* the last run did not come to its end, and nothing of it was taken over yet */

@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "pipeline/job.h"
+#include "verdict/before.h"
 
 enum { MOST_CONDITIONS = 64, FEWEST_SAMPLES = 10 };
 
@@ -170,6 +171,28 @@ static comp_status keep_rows(comp_table **out, const comp__job *job, const comp_
   return status;
 }
 
+/* Whether anything can be learned of labels by conditions: asked before any work, and again of what filters leave. */
+static comp_status check_design(comp__job *job, const comp_table *obs) {
+  comp__findings list = {0};
+  const bool again = job->findings != NULL;
+  bool hopeless;
+  comp_status status;
+  json_decref(job->findings);
+  job->findings = NULL;
+  COMP__TRY(comp__judge_design(&list, &hopeless, obs, job->o.train.condition, job->o.label));
+  COMP__TRY(comp__findings_write(&job->findings, &list));
+  if (again && job->record) json_object_set(job->record, "findings", job->findings);
+  if (hopeless && !job->o.force)
+    COMP__FAIL(COMP_ERR_DATA, "%s: %s %s --force runs it all the same.", job->source, list.items[0].text,
+               list.items[0].advice);
+  for (size_t i = 0; i < list.count && !again; i++)
+    comp__warn(job->context, "%s: %s %s", comp_finding_level_name(list.items[i].level), list.items[i].text,
+               list.items[i].advice);
+done:
+  comp__findings_release(&list);
+  return status;
+}
+
 comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
   const comp__run_options *o = &job->o;
   comp_status status = check_condition(job, obs);
@@ -178,6 +201,7 @@ comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
   if (status == COMP_OK && o->k >= job->conditions.rows)
     status = comp__error(COMP_ERR_DATA, "%s: %zu neighbours (--k) cannot be had of %zu samples", job->source, o->k,
                          job->conditions.rows);
+  if (status == COMP_OK) status = check_design(job, obs);
   return status == COMP_OK ? choose_change(job) : status;
 }
 

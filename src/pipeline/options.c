@@ -35,6 +35,8 @@ static const comp_option table[] = {
      .help = "with --protect: what the data is used to predict; accuracy, and differences between the groups"},
     {"compare", .type = COMP_OPTION_TEXT, FIELD(compare), .metavar = "A,B,...", .group = "Options",
      .help = "also run and score these methods (comp baseline), such as harmony,combat"},
+    {"force", .type = COMP_OPTION_BOOL, FIELD(force), .group = "Options",
+     .help = "run also where every label is in one condition only, so that nothing can be learned"},
     {"fresh", .type = COMP_OPTION_BOOL, FIELD(fresh), .group = "Options",
      .help = "do every step again, also those that are there"},
 
@@ -183,6 +185,7 @@ comp_status comp__run_options_text(char **out, const comp_options *options, cons
   json_t *list = comp__run_options_list(options, groups);
   json_object_del(list, "output");
   json_object_del(list, "fresh");
+  json_object_del(list, "force");
   *out = list ? json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(list);
   return *out ? COMP_OK : comp__error(COMP_ERR_DATA, "run.json cannot be made: a name is not UTF-8");

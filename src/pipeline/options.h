@@ -15,7 +15,7 @@ typedef struct comp__run_options {
   const char *input, *output;
   const char *label, *target, *from, *to;
   const char *compare; /* names of methods, commas between */
-  bool protect, fresh;
+  bool protect, force, fresh;
   comp__data_as as;
   const char *values; /* "auto", or a name of comp_data_kind */
   bool no_hvg;

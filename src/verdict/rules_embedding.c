@@ -67,12 +67,15 @@ void comp__rule_mixing(comp__judge *j) {
   if (embedding) snprintf(name, sizeof name, " in %.100s", comp_embedding_title(embedding, NULL));
   put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, before, within ? "s~" : "local silhouette",
                s);
+  const char *words = level == COMP_FINDING_OK        ? "well mixed"
+                      : level == COMP_FINDING_CAUTION ? "partly mixed"
+                                                      : "not mixed";
+  const bool confounded = level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
+  if (confounded) level = COMP_FINDING_CAUTION;
   comp__find(j, level, level == COMP_FINDING_OK ? "" : "Train longer (--epochs) or raise --gamma.",
-             "%s'%s' is %s%s: %s; 0 is best.", within ? "Within labels, " : "", condition,
-             level == COMP_FINDING_OK        ? "well mixed"
-             : level == COMP_FINDING_CAUTION ? "partly mixed"
-                                             : "not mixed",
-             name, text);
+             "%s'%s' is %s%s: %s; 0 is best.%s", within ? "Within labels, " : "", condition, words, name, text,
+             confounded ? " This is no success: each label is in one condition only, so different labels were mixed."
+                        : "");
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
   comp__find_number(j, within ? "m_kbet_before" : "kbet_before", before);
   comp__find_number(j, within ? "s_label" : "s", s);

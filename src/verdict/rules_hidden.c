@@ -67,13 +67,17 @@ void comp__rule_hidden(comp__judge *j) {
   if (before && earlier.best.classifier) was = x.balanced ? earlier.best.balanced : earlier.best.accuracy;
   if (!isnan(was)) snprintf(text, sizeof text, "; before: %.3f", was);
   bool wanted = json_array_size(j->evidence->scores.fairness) > 0; /* it must be hidden */
+  const char *said = words[level];
+  const bool confounded = !wanted && level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
+  if (confounded) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
              level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
              : wanted                ? "A classifier that was not tried may still find it."
                                      : "",
-             "'%s' %s from z: best %saccuracy %.3f (%s), %s %.3f%s.", x.best.column, words[level],
+             "'%s' %s from z: best %saccuracy %.3f (%s), %s %.3f%s.%s", x.best.column, said,
              x.balanced ? "balanced " : "", value_of(&x), classifier_of(&x),
-             by_label ? "from the label alone" : "chance", guess, text);
+             by_label ? "from the label alone" : "chance", guess, text,
+             confounded ? " This is no success: z has lost the labels with it." : "");
   comp__find_number(j, "excess", x.over);
   comp__find_number(j, x.balanced ? "balanced_accuracy" : "accuracy", value_of(&x));
   comp__find_number(j, by_label ? "from_label" : "chance", guess);

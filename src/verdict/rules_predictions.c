@@ -83,13 +83,22 @@ static double put_many(char *out, size_t size, json_t *changes) {
   return sum / (double)n;
 }
 
+/* Why no prediction was compared with real samples. */
+static void find_none(comp__judge *j) {
+  if (comp__design_is_confounded(j->evidence))
+    comp__find(j, COMP_FINDING_CAUTION, "Do not use predictions of this data.",
+               "No prediction of another condition can be checked: no label is in two conditions.");
+  else
+    comp__find(j, COMP_FINDING_NOTE, "comp counterfactual makes predictions, and comp score compares them.",
+               "No predictions of another condition were scored.");
+}
+
 void comp__rule_predictions(comp__judge *j) {
   json_t *changes = j->evidence->changes;
   char text[2048];
   if (json_array_size(changes) == 0) {
     if (json_array_size(j->evidence->scores.fairness) == 0) /* where an attribute is to be hidden, none are wanted */
-      comp__find(j, COMP_FINDING_NOTE, "comp counterfactual makes predictions, and comp score compares them.",
-                 "No predictions of another condition were scored.");
+      find_none(j);
     return;
   }
   double r = json_array_size(changes) <= 2 ? put_few(text, sizeof text, changes) : put_many(text, sizeof text, changes);

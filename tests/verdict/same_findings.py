@@ -103,7 +103,7 @@ cases = [
                                                 "--no-diagnose", "--compare", "harmony,combat", expected={"composition": "note"})),
     ("the tutorial of an unseen group", lambda: compare("unseen", simulate("hole", "--absent", "type3:treated"), "condition", "label", "--no-diagnose",
                                                         "--from", "control", "--to", "treated", expected={"confounded": "caution"})),
-    ("every label in one condition only", lambda: compare("confounded", apart(), "condition", "label", "--no-diagnose", "--as", "omics",
+    ("every label in one condition only", lambda: compare("confounded", apart(), "condition", "label", "--no-diagnose", "--as", "omics", "--force",
                                                           expected={"confounded": "problem"})),
     ("Kang", kang and (lambda: compare("kang", kang, "stim", "cell_type", "--no-diagnose", "--keep", "cell_type=B,NK,DC,Mk,Eryth", *FEW_GENES))),
     ("PBMC", pbmc and (lambda: compare("pbmc", pbmc, "batch", "cell_type", "--no-diagnose", "--keep", "cell_type=B,DC,NK,T_CD8,MK", *FEW_GENES))),

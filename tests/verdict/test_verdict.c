@@ -239,9 +239,14 @@ static void data(void **state) {
   (void)state;
   static const int ALONE[3][2] = {{500, 0}, {0, 500}, {500, 0}}, ONE[3][2] = {{500, 0}, {500, 500}, {500, 500}};
   static const int FEW[3][2] = {{60, 60}, {60, 60}, {60, 49}}, LOPSIDED[3][2] = {{9000, 300}, {100, 60}, {100, 60}};
+  static const int STRAYS[3][2] = {{500, 2}, {1, 500}, {500, 0}}, MOST[3][2] = {{500, 0}, {0, 500}, {500, 500}};
+  static const int SMALL_B[3][2] = {{9000, 20}, {9000, 20}, {9000, 20}}; /* few, but of few */
   assert_judged("{\"kbet\": 0.1}", EVEN, "confounded", "none", NULL);
   assert_judged("{\"kbet\": 0.1}", ONE, "confounded", "caution", "1 of 3 labels is in one condition only: x (a)");
   assert_judged("{\"kbet\": 0.1}", ALONE, "confounded", "problem", "Every label is in one condition only");
+  assert_judged("{\"kbet\": 0.1}", STRAYS, "confounded", "problem", "Every label is in one condition only");
+  assert_judged("{\"kbet\": 0.1}", MOST, "confounded", "problem", "2 of 3 labels are in one condition only");
+  assert_judged("{\"kbet\": 0.1}", SMALL_B, "confounded", "none", NULL);
   assert_judged("{\"kbet\": 0.1}", FEW, "few-samples", "caution", "only 349 samples");
   assert_judged("{\"kbet\": 0.1}", FEW, "small-groups", "caution", "1 group has fewer than 50 samples: z in b (49)");
   assert_judged("{\"kbet\": 0.1}", EVEN, "small-groups", "none", NULL);
@@ -253,6 +258,48 @@ static void data(void **state) {
   assert_string_equal(level(v, "one-condition"), "problem");
   assert_string_equal(level(v, "missing-values"), "note");
   assert_string_equal(level(v, "not-named"), "note");
+  comp_verdict_free(v);
+}
+
+/* Complete confounding is said first, and nothing else looks like success or advises what cannot help. */
+static void confounded(void **state) {
+  (void)state;
+  static const int ALONE[3][2] = {{500, 0}, {0, 500}, {500, 0}};
+  char samples[1024];
+  const char *scores =
+      "{\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": 0.01}, \"s\": {\"value\": 0}}}], "
+      "\"predict\": [{\"embedding\": \"X_comp\", \"column\": \"c\", \"samples\": 1500, \"levels\": 2, \"majority\": "
+      "0.67, "
+      "\"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.66, \"balanced_accuracy\": 0.5}]}]}";
+  comp_verdict *v =
+      judge(scores, design(samples, sizeof samples, ALONE), NULL,
+            "{\"findings\": [{\"id\": \"confounded\", \"level\": \"problem\", \"question\": \"q\", \"text\": "
+            "\"Once more.\"}]}");
+  assert_string_equal(comp_verdict_finding_at(v, 0)->id, "confounded");
+  assert_string_equal(level(v, "mixing"), "caution");
+  assert_string_equal(level(v, "hidden"), "caution");
+  assert_string_equal(level(v, "predictions"), "caution");
+  size_t n = 0;
+  for (size_t i = 0; i < comp_verdict_finding_count(v); i++) {
+    const comp_finding *f = comp_verdict_finding_at(v, i);
+    n += strcmp(f->id, "confounded") == 0;
+    assert_null(strstr(f->advice, "gamma"));
+    if (f->level == COMP_FINDING_OK) fail_msg("%s is ok: %s", f->id, f->text);
+  }
+  assert_int_equal(n, 1);
+  comp_verdict_free(v);
+  /* A third condition that shares nothing with the others. */
+  v = judge(
+      "{\"kbet\": 0.1}",
+      "{\"samples\": 900, \"condition\": \"c\", \"missing\": 0, \"conditions\": [{\"value\": \"a\", \"samples\": 300}, "
+      "{\"value\": \"b\", \"samples\": 300}, {\"value\": \"e\", \"samples\": 300}], \"columns\": [{\"column\": \"l\", "
+      "\"role\": \"label\", \"values\": [{\"value\": \"x\", \"samples\": [150, 150, 0]}, {\"value\": \"y\", "
+      "\"samples\": "
+      "[150, 150, 0]}, {\"value\": \"z\", \"samples\": [0, 0, 300]}]}]}",
+      NULL, NULL);
+  assert_string_equal(level(v, "confounded"), "problem");
+  assert_non_null(strstr(find(v, "confounded")->text, "'e' shares no label with any other condition"));
+  assert_string_equal(level(v, "mixing"), "ok");
   comp_verdict_free(v);
 }
 
@@ -337,17 +384,10 @@ static void rules_have_their_own_ids(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(mixing),
-      cmocka_unit_test(labels_lost),
-      cmocka_unit_test(advice_agrees),
-      cmocka_unit_test(hidden),
-      cmocka_unit_test(guesses),
-      cmocka_unit_test(predictions),
-      cmocka_unit_test(data),
-      cmocka_unit_test(training),
-      cmocka_unit_test(diagnosis),
-      cmocka_unit_test(json_has_all),
-      cmocka_unit_test(rules_have_their_own_ids),
+      cmocka_unit_test(mixing),    cmocka_unit_test(labels_lost),  cmocka_unit_test(advice_agrees),
+      cmocka_unit_test(hidden),    cmocka_unit_test(guesses),      cmocka_unit_test(predictions),
+      cmocka_unit_test(data),      cmocka_unit_test(confounded),   cmocka_unit_test(training),
+      cmocka_unit_test(diagnosis), cmocka_unit_test(json_has_all), cmocka_unit_test(rules_have_their_own_ids),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
