@@ -86,6 +86,9 @@ typedef struct comp__job {
   char *keep_known; /* "COL=A,B": leaves out samples without a condition */
   comp_model *model;
   const char *from, *to; /* the change that is shown first; NULL: none */
+  const char *reference; /* the condition that others are compared with */
+  bool reference_named;  /* chosen because its name is that of a control */
+  int clips;             /* whether values below 0 become 0: 1 or -1; 0: not looked at yet */
   size_t k;
   size_t data_changed; /* matrices that data.h5ad does not hold yet */
 

@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "pipeline/job.h"
+#include "task/reference.h"
 #include "verdict/before.h"
 
 enum { MOST_CONDITIONS = 64, FEWEST_SAMPLES = 10 };
@@ -119,21 +120,32 @@ static comp_status check_layers(comp__job *job) {
   return COMP_OK;
 }
 
-/* From which condition to which predictions are shown first. */
+/* The condition that others are compared with: the user's, a control by its name, else the first. */
+static comp_status choose_reference(comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  size_t control = comp__reference_by_name(g);
+  job->reference = job->o.reference ? job->o.reference : g->levels[control == COMP_NOT_FOUND ? 0 : control];
+  job->reference_named = !job->o.reference && control != COMP_NOT_FOUND;
+  return job->o.reference ? find_level(job, "--reference", job->o.reference) : COMP_OK;
+}
+
+/* From which condition to which predictions are shown first: away from the reference. */
 static comp_status choose_change(comp__job *job) {
   const comp__run_options *o = &job->o;
   const comp_groups *g = &job->conditions;
   comp_status status = COMP_OK;
   if (o->to) status = find_level(job, "--to", o->to);
   if (status == COMP_OK && o->from) status = find_level(job, "--from", o->from);
+  if (status == COMP_OK) status = choose_reference(job);
   if (status != COMP_OK) return status;
   if (o->from && o->to && strcmp(o->from, o->to) == 0)
     return comp__error(COMP_ERR_ARGUMENT, "--from and --to are the same condition");
   if (o->protect && !o->to) return COMP_OK;
+  const char *away = o->from ? o->from : job->reference;
   job->to = o->to;
   for (size_t l = g->n_levels; l > 0 && !job->to; l--)
-    if (!o->from || strcmp(g->levels[l - 1], o->from) != 0) job->to = g->levels[l - 1];
-  job->from = o->from;
+    if (strcmp(g->levels[l - 1], away) != 0) job->to = g->levels[l - 1];
+  job->from = o->from ? o->from : strcmp(job->reference, job->to) != 0 ? job->reference : NULL;
   for (size_t l = 0; l < g->n_levels && !job->from; l++)
     if (strcmp(g->levels[l], job->to) != 0) job->from = g->levels[l];
   return check_layers(job);

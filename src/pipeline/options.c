@@ -12,6 +12,7 @@
 static const char *const as_names[] = {"auto", "omics", "table", NULL};
 static const char *const values_names[] = {"auto", "counts", "log", "normalized", "centered", NULL};
 static const char *const predict_names[] = {"cells", "residual", "decoded", NULL};
+static const char *const clip_names[] = {"auto", "yes", "no", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
 
 /* Options of the training that the run itself decides on. */
@@ -29,6 +30,9 @@ static const comp_option table[] = {
      .help = "predict samples under this condition only"},
     {"from", 'f', COMP_OPTION_TEXT, FIELD(from), .metavar = "VALUE", .group = "Options",
      .unset = "each other condition", .help = "score predictions of samples of this condition only"},
+    {"reference", .type = COMP_OPTION_TEXT, FIELD(reference), .metavar = "VALUE", .group = "Options",
+     .unset = "a control by its name, else the first",
+     .help = "the condition that the others are compared with: corrected values are samples as if of this condition"},
     {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Options",
      .help = "the condition is a protected attribute: look into how well it is hidden, in place of predicting it"},
     {"target", .type = COMP_OPTION_TEXT, FIELD(target), .metavar = "COL", .group = "Options",
@@ -70,6 +74,9 @@ static const comp_option table[] = {
      .value = "cells", .group = "Results",
      .help = "predictions of another condition: cells that vary as measured ones do (comp counterfactual --cells); "
              "residual: the sample plus its change; decoded: the decoder's own means, which vary little"},
+    {"clip-values", .type = COMP_OPTION_CHOICE, FIELD(clip), .metavar = "WHEN", .choices = clip_names, .value = "auto",
+     .group = "Results",
+     .help = "corrected and predicted values below 0 become 0; auto: where the data has no value below 0"},
     {"no-umap", .type = COMP_OPTION_BOOL, FIELD(no_umap), .group = "Results", .help = "no maps"},
     {"no-correct", .type = COMP_OPTION_BOOL, FIELD(no_correct), .group = "Results", .help = "no corrected values"},
     {"no-diagnose", .type = COMP_OPTION_BOOL, FIELD(no_diagnose), .group = "Results",
