@@ -218,16 +218,11 @@ comp_status comp__compare_step(comp__job *job, const comp__plan *plan) {
 /* ---- Predictions ----------------------------------------------------------------------------------------------- */
 
 size_t comp__predict_count(comp__job *job) {
-  return !job->to ? 0 : job->o.to ? 1 : job->conditions.n_levels;
-}
-
-/* The condition of prediction number i. */
-static const char *predicted(const comp__job *job, size_t i) {
-  return job->o.to ? job->o.to : job->conditions.levels[i];
+  return job->to ? job->n_predicted : 0;
 }
 
 void comp__predict_name(comp__plan *plan, const comp__job *job) {
-  comp_counterfactual_layer_name(plan->id, predicted(job, plan->i));
+  comp_counterfactual_layer_name(plan->id, job->predicted[plan->i]);
   snprintf(plan->outputs[0], sizeof plan->outputs[0], "layers/%s", plan->id);
 }
 
@@ -247,10 +242,29 @@ static bool clips(comp__job *job) {
   return job->clips > 0;
 }
 
+/* Which conditions have no predictions, why, and how to get them. */
+static void tell_predicted(comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  char names[600] = "";
+  size_t left = 0;
+  for (size_t l = 0; l < g->n_levels; l++) {
+    size_t used = strlen(names);
+    if (comp__is_predicted(job, g->levels[l])) continue;
+    if (left < 5) snprintf(names + used, sizeof names - used, "%s%.100s", left ? ", " : "", g->levels[l]);
+    left++;
+  }
+  if (left == 0 || job->o.to) return;
+  comp__info(job->context,
+             "predictions are made for %zu of %zu conditions, because each takes about %.3g MB; not for %s%s "
+             "(--all-counterfactuals makes all, comp counterfactual --to VALUE one)",
+             job->n_predicted, g->n_levels, job->layer_bytes / 1e6, names, left > 5 ? ", ..." : "");
+}
+
 comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
   static const char *const how[] = {[COMP__PREDICT_CELLS] = "cells", [COMP__PREDICT_RESIDUAL] = "residual"};
   comp_status status = comp_options_new(&plan->options, "counterfactual");
-  if (status == COMP_OK) status = comp_options_set(plan->options, "to", predicted(job, plan->i));
+  if (status == COMP_OK && plan->i == 0) tell_predicted(job);
+  if (status == COMP_OK) status = comp_options_set(plan->options, "to", job->predicted[plan->i]);
   if (status == COMP_OK && job->o.predict == COMP__PREDICT_CELLS)
     status = comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed);
   if (status == COMP_OK && clips(job)) status = comp_options_set_bool(plan->options, "clip", true);
@@ -259,7 +273,7 @@ comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
 }
 
 size_t comp__correct_count(comp__job *job) {
-  return (job->to || job->o.reference) && !job->o.no_correct;
+  return (!job->o.protect || job->to || job->o.reference) && !job->o.no_correct;
 }
 
 /* All samples as if under the reference. */

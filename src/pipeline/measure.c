@@ -43,7 +43,7 @@ static comp_status add_change(comp_options *s, const char *from, const char *to)
 
 /* Whether the predictions of samples of one condition under another are scored. */
 static bool is_scored(const comp__job *job, const char *from, const char *to) {
-  if (strcmp(from, to) == 0 || (job->o.to && strcmp(job->o.to, to) != 0)) return false;
+  if (strcmp(from, to) == 0 || !comp__is_predicted(job, to)) return false;
   return !job->o.from || strcmp(job->o.from, from) == 0;
 }
 

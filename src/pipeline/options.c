@@ -26,8 +26,8 @@ static const comp_option table[] = {
     {.rows = &comp__train_kind, .only = "condition", .group = "Options", FIELD(train)},
     {"label", 'l', COMP_OPTION_TEXT, FIELD(label), .metavar = "COL", .group = "Options",
      .help = "the column of what must be kept apart, such as cell types", .unset = "nothing is measured within labels"},
-    {"to", 't', COMP_OPTION_TEXT, FIELD(to), .metavar = "VALUE", .group = "Options", .unset = "each condition",
-     .help = "predict samples under this condition only"},
+    {"to", 't', COMP_OPTION_TEXT, FIELD(to), .metavar = "VALUE", .group = "Options",
+     .unset = "each condition, of many the first", .help = "predict samples under this condition only"},
     {"from", 'f', COMP_OPTION_TEXT, FIELD(from), .metavar = "VALUE", .group = "Options",
      .unset = "each other condition", .help = "score predictions of samples of this condition only"},
     {"reference", .type = COMP_OPTION_TEXT, FIELD(reference), .metavar = "VALUE", .group = "Options",
@@ -77,6 +77,10 @@ static const comp_option table[] = {
     {"clip-values", .type = COMP_OPTION_CHOICE, FIELD(clip), .metavar = "WHEN", .choices = clip_names, .value = "auto",
      .group = "Results",
      .help = "corrected and predicted values below 0 become 0; auto: where the data has no value below 0"},
+    {"no-counterfactual", .type = COMP_OPTION_BOOL, FIELD(no_counterfactual), .group = "Results",
+     .help = "no predictions of samples under other conditions"},
+    {"all-counterfactuals", .type = COMP_OPTION_BOOL, FIELD(all_counterfactuals), .group = "Results",
+     .help = "predictions for every condition, however many and however large"},
     {"no-umap", .type = COMP_OPTION_BOOL, FIELD(no_umap), .group = "Results", .help = "no maps"},
     {"no-correct", .type = COMP_OPTION_BOOL, FIELD(no_correct), .group = "Results", .help = "no corrected values"},
     {"no-diagnose", .type = COMP_OPTION_BOOL, FIELD(no_diagnose), .group = "Results",
@@ -141,6 +145,11 @@ static comp_status check(const void *values) {
   const comp__run_options *o = values;
   if (!o->output) return comp__error(COMP_ERR_ARGUMENT, "output: no folder is named");
   if (o->target && !o->protect) return comp__error(COMP_ERR_ARGUMENT, "--target goes with --protect");
+  if (o->no_counterfactual && (o->to || o->all_counterfactuals))
+    return comp__error(COMP_ERR_ARGUMENT, "--no-counterfactual and --%s exclude each other",
+                       o->to ? "to" : "all-counterfactuals");
+  if (o->to && o->all_counterfactuals)
+    return comp__error(COMP_ERR_ARGUMENT, "--to and --all-counterfactuals exclude each other");
   if (o->prep.hvg.flavor != COMP_HVG_NONE && o->no_hvg)
     return comp__error(COMP_ERR_ARGUMENT, "--hvg and --no-hvg exclude each other");
   comp_status status = check_compare(o->compare);

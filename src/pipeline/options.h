@@ -25,7 +25,7 @@ typedef struct comp__run_options {
   double alpha;
   comp__predict_how predict;
   comp__clip_how clip;
-  bool no_umap, no_correct, no_diagnose;
+  bool no_umap, no_correct, no_diagnose, no_counterfactual, all_counterfactuals;
   const char *figures; /* "svg", "png", "pdf" */
   comp__read_options read;
   comp__prep_options prep;

@@ -41,6 +41,7 @@ static const comp__rule table[] = {
     {"predictions", PREDICTS, 0.5, 0.2, comp__rule_predictions},
     {"predictions-low", PREDICTS, 0.5, NAN, comp__rule_predictions_low},
     {"predictions-worse", PREDICTS, NAN, NAN, comp__rule_predictions_worse},
+    {"predictions-some", PREDICTS, NAN, NAN, comp__rule_predictions_some},
     /* Fewer samples, in all and of a label in a condition. */
     {"few-samples", DATA, 500, NAN, comp__rule_few_samples},
     {"small-groups", DATA, 50, NAN, comp__rule_small_groups},

@@ -68,6 +68,7 @@ void comp__rule_target_differs(comp__judge *j);    /* rules_hidden.c */
 void comp__rule_predictions(comp__judge *j);       /* rules_predictions.c */
 void comp__rule_predictions_low(comp__judge *j);   /* rules_predictions.c */
 void comp__rule_predictions_worse(comp__judge *j); /* rules_predictions.c */
+void comp__rule_predictions_some(comp__judge *j);  /* rules_predictions.c */
 void comp__rule_confounded(comp__judge *j);        /* rules_data.c */
 void comp__rule_few_samples(comp__judge *j);       /* rules_data.c */
 void comp__rule_small_groups(comp__judge *j);      /* rules_data.c */

@@ -443,6 +443,60 @@ static void corrected_values(void **state) {
   comp_options_free(options);
 }
 
+/* The conditions that a run predicted: the layers of its data set. */
+static size_t count_predictions(const char *name) {
+  char path[128], file[64];
+  comp_dataset *d;
+  size_t n = 0;
+  snprintf(file, sizeof file, "%s/data.h5ad", name);
+  assert_ok(comp_dataset_read(&d, context, path_of(path, sizeof path, file), NULL));
+  for (size_t i = 0; i < comp_dataset_matrix_count(d, COMP_SLOT_LAYERS); i++)
+    n += strncmp(comp_dataset_matrix_name(d, COMP_SLOT_LAYERS, i), "counterfactual_", 15) == 0;
+  comp_dataset_free(d);
+  return n;
+}
+
+static size_t count_lines(const char *word) {
+  size_t n = 0;
+  for (const char *at = messages; (at = strstr(at, word)); at++) n++;
+  return n;
+}
+
+/* Of many conditions only some are predicted, unless all are asked for; what is not scored is said in one line. */
+static void predictions_of_many_conditions(void **state) {
+  (void)state;
+  comp_options *simulate, *options;
+  comp_dataset *two = cells;
+  size_t done, found;
+  assert_ok(comp_options_new(&simulate, "simulate"));
+  assert_ok(comp_options_set_int(simulate, "cells", 480));
+  assert_ok(comp_options_set_int(simulate, "genes", 20));
+  assert_ok(comp_options_set_int(simulate, "labels", 2));
+  assert_ok(comp_options_set_int(simulate, "conditions", 12));
+  assert_ok(comp_simulate(&cells, context, simulate));
+  comp_options_free(simulate);
+  options = quick("many");
+  comp_run_result *result = run(options, &done, &found);
+  assert_int_equal(count_predictions("many"), 8);
+  assert_non_null(strstr(messages, "predictions are made for 8 of 12 conditions"));
+  assert_non_null(strstr(messages, "--all-counterfactuals"));
+  assert_true(count_lines("not scored") <= 2);
+  assert_non_null(strstr(comp_verdict_json(comp_run_result_verdict(result)), "predictions-some"));
+  comp_run_result_free(result);
+  assert_ok(comp_options_set(options, "all-counterfactuals", "true"));
+  comp_run_result_free(run(options, &done, &found));
+  assert_int_equal(count_predictions("many"), 12);
+  comp_options_free(options);
+  options = quick("many");
+  assert_ok(comp_options_set(options, "no-counterfactual", "true"));
+  comp_run_result_free(run(options, &done, &found));
+  assert_int_equal(count_predictions("many"), 0);
+  assert_false(is_there("many", "figures/counterfactual.svg"));
+  comp_options_free(options);
+  comp_dataset_free(cells);
+  cells = two;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),
                                      cmocka_unit_test(test_findings),
@@ -454,6 +508,7 @@ int main(void) {
                                      cmocka_unit_test(test_mistakes),
                                      cmocka_unit_test(nothing_of_the_users_is_lost),
                                      cmocka_unit_test(values_are_what_the_user_says),
-                                     cmocka_unit_test(corrected_values)};
+                                     cmocka_unit_test(corrected_values),
+                                     cmocka_unit_test(predictions_of_many_conditions)};
   return cmocka_run_group_tests(tests, start, end);
 }

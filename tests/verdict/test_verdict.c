@@ -233,6 +233,48 @@ static void predictions(void **state) {
     assert_judged(text, EVEN, "predictions-worse", cases[k].worse, NULL);
   }
   assert_judged("{\"kbet\": 0.1}", EVEN, "predictions", "note", NULL);
+  /* Over all labels worse than no change: r alone is no success. */
+  const char *worse =
+      "{\"embeddings\": [], \"counterfactual\": {\"from\": \"a\", \"to\": \"b\", \"labels\": [], \"mean\": "
+      "{\"prediction\": {\"r_change_all\": 0.9, \"mse_de\": %g}, \"no_change\": {\"mse_de\": 1}}}}";
+  const struct {
+    double mse;
+    const char *all, *worse;
+  } means[] = {{0.9, "ok", "none"}, {1.04, "ok", "none"}, {1.5, "caution", "problem"}};
+  for (size_t k = 0; k < sizeof means / sizeof *means; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, worse, means[k].mse);
+#pragma GCC diagnostic pop
+    assert_judged(text, EVEN, "predictions", means[k].all, NULL);
+    assert_judged(text, EVEN, "predictions-worse", means[k].worse, k == 2 ? "a \u2192 b (error 1.50 times" : NULL);
+  }
+}
+
+/* Which of several conditions have no predictions. */
+static void predictions_of_some(void **state) {
+  (void)state;
+  const char *conditions =
+      "{\"samples\": 9, \"condition\": \"c\", \"conditions\": [{\"value\": \"a\", \"samples\": 3}, {\"value\": "
+      "\"b\", \"samples\": 3}, {\"value\": \"e\", \"samples\": 3}], \"columns\": []}";
+  const char *change =
+      "{\"from\": \"e\", \"to\": \"%s\", \"labels\": [], \"mean\": {\"prediction\": {\"r_change_all\": 0.9}}}";
+  char first[200], second[200], text[600];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  snprintf(first, sizeof first, change, "a");
+  snprintf(second, sizeof second, change, "b");
+#pragma GCC diagnostic pop
+  snprintf(text, sizeof text, "{\"embeddings\": [], \"counterfactual\": %s, \"more_counterfactuals\": [%s]}", first,
+           second);
+  comp_verdict *v = judge(text, conditions, NULL, NULL);
+  assert_string_equal(level(v, "predictions-some"), "note");
+  assert_non_null(strstr(find(v, "predictions-some")->text, "for 2 of 3 conditions, not for e."));
+  comp_verdict_free(v);
+  snprintf(text, sizeof text, "{\"embeddings\": [], \"counterfactual\": %s}", first); /* asked for: --to a */
+  v = judge(text, conditions, NULL, NULL);
+  assert_string_equal(level(v, "predictions-some"), "none");
+  comp_verdict_free(v);
 }
 
 static void data(void **state) {
@@ -384,10 +426,19 @@ static void rules_have_their_own_ids(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(mixing),    cmocka_unit_test(labels_lost),  cmocka_unit_test(advice_agrees),
-      cmocka_unit_test(hidden),    cmocka_unit_test(guesses),      cmocka_unit_test(predictions),
-      cmocka_unit_test(data),      cmocka_unit_test(confounded),   cmocka_unit_test(training),
-      cmocka_unit_test(diagnosis), cmocka_unit_test(json_has_all), cmocka_unit_test(rules_have_their_own_ids),
+      cmocka_unit_test(mixing),
+      cmocka_unit_test(labels_lost),
+      cmocka_unit_test(advice_agrees),
+      cmocka_unit_test(hidden),
+      cmocka_unit_test(guesses),
+      cmocka_unit_test(predictions),
+      cmocka_unit_test(predictions_of_some),
+      cmocka_unit_test(data),
+      cmocka_unit_test(confounded),
+      cmocka_unit_test(training),
+      cmocka_unit_test(diagnosis),
+      cmocka_unit_test(json_has_all),
+      cmocka_unit_test(rules_have_their_own_ids),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
