@@ -38,6 +38,18 @@ static void put_value(double value, int digits) {
     printf("%*.*f", VALUE, digits, value);
 }
 
+/* "0.020..0.150", the 95 % interval of a value. */
+static void put_interval(json_t *score) {
+  char text[64];
+  double low = number(json_object_get(score, "low")), high = number(json_object_get(score, "high"));
+  if (isnan(low) || isnan(high)) {
+    printf("%*s", VALUE, "-");
+    return;
+  }
+  snprintf(text, sizeof text, "%.3f..%.3f", low, high);
+  printf("%*s", VALUE, text);
+}
+
 static void put_metric(json_t *embeddings, const char *metric, const char *words) {
   size_t i;
   json_t *e;
@@ -50,6 +62,9 @@ static void put_metric(json_t *embeddings, const char *metric, const char *words
   json_array_foreach(embeddings, i, e) {
     put_value(number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value")), 3);
   }
+  putchar('\n');
+  put_name("    95 % interval", NAME);
+  json_array_foreach(embeddings, i, e) put_interval(json_object_get(json_object_get(e, "scores"), metric));
   putchar('\n');
 }
 
@@ -75,6 +90,12 @@ static void put_accuracies(json_t *root, const char *column) {
     json_array_foreach(json_object_get(root, "predict"), i, item) {
       if (strcmp(json_string_value(json_object_get(item, "column")), column) != 0) continue;
       put_value(number(json_object_get(json_array_get(json_object_get(item, "classifiers"), k), "accuracy")), 3);
+    }
+    putchar('\n');
+    put_name("    95 % interval", NAME);
+    json_array_foreach(json_object_get(root, "predict"), i, item) {
+      if (strcmp(json_string_value(json_object_get(item, "column")), column) != 0) continue;
+      put_interval(json_array_get(json_object_get(item, "classifiers"), k));
     }
     putchar('\n');
   }

@@ -190,6 +190,10 @@ static comp_status gather_scores(json_t **out, const comp__subject *subject) {
     if (status == COMP_OK) status = put_reworded(object, "title", comp__score_title(s->name, false), noun);
     if (status == COMP_OK) status = put_reworded(object, "summary", s->summary, noun);
     if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));
+    if (status == COMP_OK && isfinite(s->low) && isfinite(s->high)) {
+      status = comp__put(object, "low", json_real(s->low));
+      if (status == COMP_OK) status = comp__put(object, "high", json_real(s->high));
+    }
     if (status == COMP_OK && isfinite(s->error)) status = comp__put(object, "error", json_real(s->error));
     json_decref(object);
   }

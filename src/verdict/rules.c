@@ -106,6 +106,12 @@ comp_finding_level comp__level_above(double value, double caution, double proble
   return value > problem ? COMP_FINDING_PROBLEM : value > caution ? COMP_FINDING_CAUTION : COMP_FINDING_OK;
 }
 
+bool comp__is_uncertain(const comp__judge *j, double high, double limit) {
+  enum { FEWEST = 100 };
+  json_t *samples = json_object_get(j->evidence->design, "samples");
+  return (samples && json_integer_value(samples) < FEWEST) || high > limit;
+}
+
 void comp__find(comp__judge *j, comp_finding_level level, const char *advice, const char *format, ...) {
   char text[8192];
   va_list arguments;

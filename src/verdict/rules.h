@@ -35,6 +35,10 @@ comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evid
 /* The level of a number where large values are bad: up to `caution` it is ok, above `problem` a problem. */
 comp_finding_level comp__level_above(double value, double caution, double problem);
 
+/* Whether a result that is good as it stands is too uncertain to be called so: there are fewer than 100 samples, or the
+ * 95 % interval of its number reaches above a limit (`high` NaN: not known). */
+bool comp__is_uncertain(const comp__judge *judge, double high, double limit);
+
 /* Adds a finding of the rule at hand. `advice` "": nothing is to be done. */
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);

@@ -62,21 +62,30 @@ void comp__rule_hidden(comp__judge *j) {
   double margin = margin_of(j, &x), guess = x.balanced ? x.balanced_guess : x.guess, was = NAN;
   bool by_label = x.balanced ? x.by_label_balanced : x.by_label;
   comp_finding_level level = comp__level_above(x.over, margin, j->rule->problem);
-  char text[64] = "";
+  char text[128] = "";
   if (before) earlier = exposure_of(j, before);
   if (before && earlier.best.classifier) was = x.balanced ? earlier.best.balanced : earlier.best.accuracy;
-  if (!isnan(was)) snprintf(text, sizeof text, "; before: %.3f", was);
+  size_t used = 0;
+  if (!x.balanced) {
+    comp__interval i = comp__share_interval(x.best.accuracy, (double)x.best.samples);
+    if (!isnan(i.low)) used = (size_t)snprintf(text, sizeof text, "; 95 %% interval %.3f to %.3f", i.low, i.high);
+  }
+  if (!isnan(was)) snprintf(text + used, sizeof text - used, "; before: %.3f", was);
   bool wanted = json_array_size(j->evidence->scores.fairness) > 0; /* it must be hidden */
   const char *said = words[level];
   const bool confounded = !wanted && level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
-  if (confounded) level = COMP_FINDING_CAUTION;
+  /* 1 / sqrt(n) is two standard errors of an accuracy near one half. */
+  const double high = x.over + 1 / sqrt((double)(x.best.samples ? x.best.samples : 1));
+  const bool unsure = level == COMP_FINDING_OK && !confounded && comp__is_uncertain(j, high, j->rule->problem);
+  if (confounded || unsure) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
-             level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
-             : wanted                ? "A classifier that was not tried may still find it."
-                                     : "",
-             "'%s' %s from z: best %saccuracy %.3f (%s), %s %.3f%s.%s", x.best.column, said,
-             x.balanced ? "balanced " : "", value_of(&x), classifier_of(&x),
-             by_label ? "from the label alone" : "chance", guess, text,
+             unsure                    ? "Add samples before you rely on it."
+             : level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
+             : wanted                  ? "A classifier that was not tried may still find it."
+                                       : "",
+             "'%s' %s from z%s: best %saccuracy %.3f (%s), %s %.3f%s.%s", x.best.column, said,
+             unsure ? ", as far as so few samples show" : "", x.balanced ? "balanced " : "", value_of(&x),
+             classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
              confounded ? " This is no success: z has lost the labels with it." : "");
   comp__find_number(j, "excess", x.over);
   comp__find_number(j, x.balanced ? "balanced_accuracy" : "accuracy", value_of(&x));
@@ -84,6 +93,8 @@ void comp__rule_hidden(comp__judge *j) {
   comp__find_number(j, "label_accuracy", x.label_accuracy);
   comp__find_number(j, "before", was);
   comp__find_number(j, "margin", margin);
+  comp__find_number(j, "low", x.over - 1 / sqrt((double)(x.best.samples ? x.best.samples : 1)));
+  comp__find_number(j, "high", high);
 }
 
 /* Whether one classifier is fooled while another is not. */

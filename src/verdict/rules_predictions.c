@@ -132,9 +132,13 @@ void comp__rule_predictions(comp__judge *j) {
   if (isnan(r)) return;
   comp_finding_level level = comp__level_above(-r, -j->rule->caution, -j->rule->problem);
   if (level == COMP_FINDING_OK && is_useless(j)) level = COMP_FINDING_CAUTION; /* predictions-worse says why */
+  const bool unsure = level == COMP_FINDING_OK && comp__is_uncertain(j, NAN, 1);
+  if (unsure) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
-             level == COMP_FINDING_OK ? "" : "Do not rely on predicted effects. Train longer, or on more samples.",
-             "%s", text);
+             level == COMP_FINDING_OK ? ""
+             : unsure                 ? "Add samples before you rely on it."
+                                      : "Do not rely on predicted effects. Train longer, or on more samples.",
+             "%s%s", text, unsure ? " So few samples do not show whether this holds." : "");
   comp__find_number(j, "r_change_all", r);
 }
 

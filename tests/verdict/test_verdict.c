@@ -181,7 +181,9 @@ static void hidden(void **state) {
   assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden-from-some", "caution", "by logistic regression");
   assert_judged(CLASSIFIED(0.6, 0.5, 0.71, 0.51, 10000), EVEN, "hidden", "problem", "accuracy 0.710 (random forest)");
   /* Few samples: two standard errors. */
-  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "ok", NULL);
+  /* So few samples show neither that it can be predicted nor that it cannot. */
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "caution", "as far as so few samples show");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.5, 1000), EVEN, "hidden", "ok", "95 % interval 0.579 to 0.640");
   /* No better than the most common value, and yet each value is found. */
   assert_judged(CLASSIFIED(0.6, 0.5, 0.59, 0.7, 10000), EVEN, "hidden", "problem", "balanced accuracy 0.700");
   /* What the label alone gives is no fault of the embedding: 0.7 here. */
@@ -345,6 +347,28 @@ static void confounded(void **state) {
   comp_verdict_free(v);
 }
 
+/* What is good as it stands is not ok when its interval reaches the limit, or with fewer than 100 samples. */
+static void uncertain(void **state) {
+  (void)state;
+  static const int TINY[3][2] = {{5, 5}, {5, 5}, {5, 5}};
+  const char *scores =
+      "{\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": 0.1, \"low\": 0.05, \"high\": %g}, "
+      "\"label_knn\": {\"value\": 0.9, \"low\": %g, \"high\": 0.95}}}, {\"name\": \"X_pca\", \"scores\": "
+      "{\"label_knn\": {\"value\": 0.9, \"low\": 0.8, \"high\": 0.95}}}]}";
+  char text[1024];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  snprintf(text, sizeof text, scores, 0.15, 0.85);
+  assert_judged(text, EVEN, "mixing", "ok", "kBET 0.100 (95 % interval 0.050 to 0.150)");
+  assert_judged(text, EVEN, "labels-lost", "ok", NULL);
+  assert_judged(text, TINY, "mixing", "caution", "mixed, as far as so few samples show");
+  assert_judged(text, TINY, "labels-lost", "caution", "as far as so few samples show");
+  snprintf(text, sizeof text, scores, 0.25, 0.7);
+#pragma GCC diagnostic pop
+  assert_judged(text, EVEN, "mixing", "caution", "mixed, as far as so few samples show");
+  assert_judged(text, EVEN, "labels-lost", "caution", "as far as so few samples show");
+}
+
 static void training(void **state) {
   (void)state;
   const struct {
@@ -435,6 +459,7 @@ int main(void) {
       cmocka_unit_test(predictions_of_some),
       cmocka_unit_test(data),
       cmocka_unit_test(confounded),
+      cmocka_unit_test(uncertain),
       cmocka_unit_test(training),
       cmocka_unit_test(diagnosis),
       cmocka_unit_test(json_has_all),
