@@ -10,7 +10,7 @@
 #include "comp/classify.h"
 #include "comp/counterfactual_score.h"
 
-enum { NAME = 50, VALUE = 14 };
+enum { NAME = 50, VALUE = 16 };
 
 static double number(json_t *value) {
   return json_is_number(value) ? json_number_value(value) : NAN;

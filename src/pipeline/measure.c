@@ -29,6 +29,8 @@ static comp_status add_predictions(comp_options *s, comp__job *job) {
   if (status == COMP_OK && job->o.target) status = comp_options_add(s, "predict", job->o.target);
   if (status == COMP_OK && job->o.target) status = comp_options_set_bool(s, "fairness", true);
   if (status != COMP_OK || !job->o.protect) return status;
+  status = comp_options_set_bool(s, "protect", true);
+  if (status != COMP_OK) return status;
   bool boosted = comp__has_module(job, "boosted", "the condition is predicted without boosted trees");
   return comp_options_set(s, "classifiers", boosted ? "logistic,forest,boosted" : "logistic,forest");
 }

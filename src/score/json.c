@@ -247,6 +247,7 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
   put_text(text, "{\n  ", "condition", o->score.condition);
   put_text(text, ",\n  ", "label", o->score.label);
+  if (o->protect) fputs(",\n  \"protect\": true", text);
   fprintf(text, ",\n  \"design\": %s", design);
   if (s->embeddings) put_embeddings(text, s->embeddings, &o->score);
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);

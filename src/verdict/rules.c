@@ -35,7 +35,8 @@ static const comp__rule table[] = {
     /* Balanced accuracy below chance. */
     {"below-chance", HIDDEN, 0.04, NAN, comp__rule_below_chance},
     {"target", USEFUL, NAN, NAN, comp__rule_target},
-    {"fairness", USEFUL, NAN, NAN, comp__rule_fairness},
+    /* How much larger a gap between groups is than before. */
+    {"fairness", USEFUL, 0.05, NAN, comp__rule_fairness},
     {"target-differs", USEFUL, 0.02, NAN, comp__rule_target_differs},
     /* Pearson's r of predicted and real change: below these. */
     {"predictions", PREDICTS, 0.5, 0.2, comp__rule_predictions},

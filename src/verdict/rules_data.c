@@ -137,7 +137,7 @@ void comp__rule_unnamed(comp__judge *j) {
   if (!json_object_get(design, "condition"))
     comp__find(j, COMP_FINDING_NOTE, "Name a column with --condition.",
                "No condition was named, so nothing compares conditions.");
-  else if (!comp__design_label(&labels, NULL, j->evidence))
+  else if (!comp__design_label(&labels, NULL, j->evidence) && !j->evidence->scores.protect)
     comp__find(j, COMP_FINDING_NOTE, "Name a column with --label.",
                "No labels were named, so it cannot be checked whether different labels were mixed.");
 }
@@ -234,9 +234,11 @@ static bool is_measured(const comp__evidence *e) {
  * an attribute is to be hidden), about the truth when it is known, about labels when they were measured before. */
 static bool is_superseded(const comp__evidence *e, const char *id) {
   static const char *const design[] = {"confounded", NULL}, *const shared[] = {"shared-labels", NULL};
+  static const char *const corrected[] = {"labels", "neighbours", "label", "shared-labels", NULL};
   comp__cross cross;
   if (comp__design_label(&cross, NULL, e) && is_one_of(id, design)) return true; /* judged from the design itself */
   if (comp__design_is_confounded(e) && is_one_of(id, shared)) return true;
+  if (e->scores.protect && is_one_of(id, corrected)) return true;
   static const char *const predictions[] = {"normality", "components", "symmetry", "truth", NULL};
   static const char *const truth[] = {"truth", NULL}, *const labels[] = {"neighbours", "label", NULL};
   return (json_array_size(e->changes) == 0 && is_one_of(id, predictions)) || (is_compared(e) && is_one_of(id, truth)) ||

@@ -113,7 +113,7 @@ void comp__rule_composition(comp__judge *j) {
 
 void comp__rule_silhouette(comp__judge *j) {
   double s = score(j, "s", comp__evidence_embedding(j->evidence));
-  if (!(s < -j->rule->caution)) return;
+  if (!(s < -j->rule->caution) || j->evidence->scores.protect) return;
   comp__find(j, COMP_FINDING_CAUTION, "Use a smaller --gamma.",
              "The local silhouette is %.3f, below 0: samples are nearer to other conditions than to their own, more "
              "than mixing alone would do.",
@@ -170,6 +170,17 @@ static void find_losses(losses *out, const comp__judge *j, const char *embedding
   }
 }
 
+/* Where an attribute is to be hidden, labels that are lost are a price, and no over-correction. */
+static const char *loss_words(const comp__judge *j, comp_finding_level level, bool unsure) {
+  const bool protect = j->evidence->scores.protect;
+  if (unsure)
+    return protect ? "Labels are kept, as far as so few samples show"
+                   : "No sign of over-correction, as far as so few samples show";
+  if (level == COMP_FINDING_OK) return protect ? "Labels are kept" : "No sign of over-correction";
+  if (level == COMP_FINDING_CAUTION) return protect ? "Some labels were lost" : "Signs of over-correction";
+  return protect ? "Labels were lost" : "Over-correction";
+}
+
 /* By the neighbours of the samples of each label. */
 static void judge_neighbours(comp__judge *j, const char *embedding, double after, double before) {
   losses lost = {0};
@@ -194,11 +205,7 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
              level == COMP_FINDING_OK ? ""
              : unsure                 ? MORE_SAMPLES
                                       : LESS,
-             "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s",
-             unsure                          ? "No sign of over-correction, as far as so few samples show"
-             : level == COMP_FINDING_OK      ? "No sign of over-correction"
-             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
-                                             : "Over-correction",
+             "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s", loss_words(j, level, unsure),
              100 * after, earlier, names);
   comp__find_number(j, "label_knn", after);
   comp__find_number(j, "label_knn_before", before);
@@ -233,10 +240,8 @@ static bool judge_summaries(comp__judge *j, const char *embedding) {
     level = comp__level_above(1 - after / before, NMI_CAUTION, NMI_PROBLEM);
   }
   comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
-             level == COMP_FINDING_OK        ? "No sign of over-correction"
-             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
-                                             : "Over-correction",
-             level == COMP_FINDING_OK ? "still separate" : "less separate than before", name, after, before);
+             loss_words(j, level, false), level == COMP_FINDING_OK ? "still separate" : "less separate than before",
+             name, after, before);
   comp__find_number(j, "after", after);
   comp__find_number(j, "before", before);
   return true;
@@ -252,6 +257,7 @@ void comp__rule_labels_lost(comp__judge *j) {
   }
   if (judge_summaries(j, embedding)) return;
   bool named = comp__design_label(&labels, NULL, j->evidence);
+  if (!named && j->evidence->scores.protect) return; /* the target is what must be kept */
   comp__find(j, COMP_FINDING_NOTE,
              named ? "Run comp score with --label and --metrics paper,scib." : "Name a column of labels with --label.",
              "It is not known whether labels were mixed with each other (over-correction): %s.",

@@ -124,7 +124,7 @@ void comp__rule_predictions(comp__judge *j) {
   json_t *changes = j->evidence->changes;
   char text[2048];
   if (json_array_size(changes) == 0) {
-    if (json_array_size(j->evidence->scores.fairness) == 0) /* where an attribute is to be hidden, none are wanted */
+    if (!j->evidence->scores.protect) /* where an attribute is to be hidden, none are wanted */
       find_none(j);
     return;
   }

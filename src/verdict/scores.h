@@ -36,6 +36,7 @@ typedef struct comp__read_score {
 typedef struct comp__scores {
   comp__read_score *items;
   size_t count, capacity;
+  bool protect;               /* the condition is to be hidden */
   json_t *predict, *fairness; /* lists of what comp score --json has under these names; NULL: nothing */
 } comp__scores;
 

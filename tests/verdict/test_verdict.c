@@ -369,6 +369,50 @@ static void uncertain(void **state) {
   assert_judged(text, EVEN, "labels-lost", "caution", "as far as so few samples show");
 }
 
+/* A table whose attribute is to be hidden: a gap that rises is a caution, and nothing is said of over-correction. */
+static void protected_attribute(void **state) {
+  (void)state;
+  const char *scores = "{\"condition\": \"c\", \"protect\": true, \"embeddings\": [{\"name\": \"X_comp\", \"scores\": "
+                       "{\"kbet\": {\"value\": "
+                       "0.01}, \"s\": {\"value\": -0.2}}}, {\"name\": \"X_pca\", \"scores\": {\"kbet\": {\"value\": "
+                       "0.9}}}], \"fairness\": [{\"embedding\": \"X_pca\", \"column\": "
+                       "\"t\", \"classifier\": "
+                       "\"forest\", \"parity_gap\": 0.144, \"odds_gap\": 0.071}, {\"embedding\": \"X_comp\", "
+                       "\"column\": \"t\", \"classifier\": "
+                       "\"forest\", \"parity_gap\": %g, \"odds_gap\": %g, \"groups\": [{\"condition\": \"a\", "
+                       "\"samples\": %d}, {\"condition\": "
+                       "\"b\", \"samples\": %d}]}]}";
+  const struct {
+    double parity, odds;
+    int samples;
+    const char *level, *text;
+  } cases[] = {
+      {0.005, 0.207, 800, "caution", "Errors differ more between groups than before."},
+      {0.005, 0.207, 20, "caution", "this may be chance"},
+      {0.25, 0.05, 800, "caution", "Predictions differ more"},
+      {0.25, 0.207, 800, "caution", "Both gaps"},
+      {0.005, 0.1, 800, "note", "Before: 14.4 and 7.1 points."},
+  };
+  const char *design_only =
+      "{\"samples\": 900, \"condition\": \"c\", \"conditions\": [{\"value\": \"a\", \"samples\": 450}, "
+      "{\"value\": \"b\", \"samples\": 450}], \"columns\": []}";
+  char text[2048];
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, scores, cases[k].parity, cases[k].odds, cases[k].samples, cases[k].samples);
+#pragma GCC diagnostic pop
+    comp_verdict *v =
+        judge(text, design_only, NULL,
+              "{\"findings\": [{\"id\": \"labels\", \"level\": \"note\", \"question\": \"q\", \"text\": \"t\"}]}");
+    assert_string_equal(level(v, "fairness"), cases[k].level);
+    if (!strstr(find(v, "fairness")->text, cases[k].text)) fail_msg("%s", find(v, "fairness")->text);
+    static const char *const not_here[] = {"labels-lost", "silhouette", "predictions", "not-named", "labels"};
+    for (size_t n = 0; n < sizeof not_here / sizeof *not_here; n++) assert_string_equal(level(v, not_here[n]), "none");
+    comp_verdict_free(v);
+  }
+}
+
 static void training(void **state) {
   (void)state;
   const struct {
@@ -460,6 +504,7 @@ int main(void) {
       cmocka_unit_test(data),
       cmocka_unit_test(confounded),
       cmocka_unit_test(uncertain),
+      cmocka_unit_test(protected_attribute),
       cmocka_unit_test(training),
       cmocka_unit_test(diagnosis),
       cmocka_unit_test(json_has_all),

@@ -53,7 +53,7 @@ function accuracies(data, entries, guesses) {
 
 function hiddenPart(data, entries) {
   const { embeddings, plain, balanced } = accuracies(data, entries, data.classifiers.guesses);
-  const protect = data.classifiers.fairness.length > 0;
+  const { protect } = data.classifiers;
   return [
     h("h3", {}, `Can '${data.condition}' be predicted from z?`),
     h("p", {}, `Each classifier learns to predict '${data.condition}' from an embedding, and is tested on samples that it did not see (${entries[0].folds} folds; ${entries.some((e) => e.classifiers.some((c) => known(c.low))) ? "small numbers are the 95 % interval" : "± their standard deviation"}). The closer the accuracy is to chance, the better the condition is hidden. The strongest classifier counts: one that finds nothing proves little.`),
@@ -111,5 +111,5 @@ export function classifiersSection(data) {
     const gaps = classifiers.fairness.filter((e) => e.column === column && e.groups);
     if (gaps.length) parts.push(...fairnessPart(data, column, gaps, strongest(hidden)));
   }
-  return { element: section("classifiers", classifiers.fairness.length ? "Hidden, useful, fair?" : "What classifiers predict", ...parts) };
+  return { element: section("classifiers", classifiers.protect ? (classifiers.fairness.length ? "Hidden, useful, fair?" : "Hidden?") : "What classifiers predict", ...parts) };
 }
