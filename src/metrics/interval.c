@@ -16,9 +16,8 @@ comp__interval comp__share_interval(double share, double n) {
   return (comp__interval){share <= 0 ? 0 : fmax(0, centre - half), share >= 1 ? 1 : fmin(1, centre + half)};
 }
 
-comp__interval comp__share_error_interval(double share, double error, double n) {
-  const double smooth = (share * n + 1) / (n + 2); /* a share of 0 or 1 has an error, too */
-  double effective = error > 0 ? smooth * (1 - smooth) / (error * error) : n;
+comp__interval comp__share_error_interval(double share, double halves, double error, double n) {
+  double effective = error > 0 ? halves * (1 - halves) / (error * error) : n;
   return comp__share_interval(share, fmax(2, fmin(effective, n)));
 }
 

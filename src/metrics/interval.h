@@ -21,8 +21,9 @@ typedef struct comp__interval {
 /* Of a share of n samples (Wilson's score interval). n need not be a whole number. */
 comp__interval comp__share_interval(double share, double n);
 
-/* Of a share whose standard error was measured (0: it was not), of n samples. */
-comp__interval comp__share_error_interval(double share, double error, double n);
+/* Of a share of n samples whose standard error was measured by halves, which had the share `halves` (fewer neighbours
+ * make another share): the error says how many independent samples there are. */
+comp__interval comp__share_error_interval(double share, double halves, double error, double n);
 
 /* Of a value with a standard error, within what the score can be. */
 comp__interval comp__error_interval(double value, double error, double min, double max);

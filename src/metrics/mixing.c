@@ -50,13 +50,13 @@ static comp_status add_conditions(comp__score_cell *out, comp__scoring *s, size_
   return COMP_OK;
 }
 
-/* The standard error of the mean of what is measured, by random halves (interval.h). */
-static comp_status measure_error(double *out, comp__scoring *s, measure_fn measure, const comp__neighborhoods *h,
-                                 double alpha) {
+/* The standard error of the mean of what is measured, by random halves (interval.h), and the mean of the halves. */
+static comp_status measure_error(double *out, double *halves, comp__scoring *s, measure_fn measure,
+                                 const comp__neighborhoods *h, double alpha) {
   comp_status status;
   comp__neighborhoods half = *h;
   int32_t *within = NULL;
-  double *values = NULL, sum = 0.0;
+  double *values = NULL, sum = 0.0, total = 0.0;
   const size_t splits = comp__split_count(h->n);
   COMP__TRY(comp__alloc(&within, h->n, sizeof *within));
   COMP__TRY(comp__alloc(&values, h->n_rows, sizeof *values));
@@ -74,8 +74,10 @@ static comp_status measure_error(double *out, comp__scoring *s, measure_fn measu
     }
     double difference = counts[0] && counts[1] ? sums[0] / (double)counts[0] - sums[1] / (double)counts[1] : 0.0;
     sum += difference * difference;
+    total += (sums[0] + sums[1]) / (double)(counts[0] + counts[1]);
   }
   *out = comp__split_error(sum, splits);
+  *halves = total / (double)splits;
 done:
   comp__free(within);
   comp__free(values);
@@ -85,13 +87,13 @@ done:
 static comp_status over_all(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
   comp_status status;
   comp__neighborhoods h;
-  double *values = NULL, error;
+  double *values = NULL, error, halves;
   COMP__TRY(comp__view_neighborhoods(&h, s, &s->all, s->options->k));
   COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
   COMP__TRY(measure(values, s->context, &h, s->options->alpha));
   out->value = mean(values, h.n_rows);
-  COMP__TRY(measure_error(&error, s, measure, &h, s->options->alpha));
-  out->interval = measure == measure_kbet ? comp__share_error_interval(out->value, error, (double)h.n_rows)
+  COMP__TRY(measure_error(&error, &halves, s, measure, &h, s->options->alpha));
+  out->interval = measure == measure_kbet ? comp__share_error_interval(out->value, halves, error, (double)h.n_rows)
                                           : comp__error_interval(out->value, error, -1, 1);
   COMP__TRY(add_conditions(out, s, COMP_NOT_FOUND, values, &h));
 done:
@@ -146,7 +148,7 @@ static comp_status one_label(comp__score_cell *out, label_errors *errors, comp__
                              size_t label, size_t k, comp__view *view) {
   comp_status status;
   comp__neighborhoods h;
-  double *values = NULL, error;
+  double *values = NULL, error, halves;
   if (s->options->scope == COMP__SCOPE_GLOBAL)
     COMP__TRY(global_hoods(&h, s, view, label, k));
   else
@@ -154,7 +156,7 @@ static comp_status one_label(comp__score_cell *out, label_errors *errors, comp__
   COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
   COMP__TRY(measure(values, s->context, &h, s->options->alpha));
   COMP__TRY(comp__cell_add(out, s, label, COMP_NOT_FOUND, h.n_rows, k, mean(values, h.n_rows), NULL));
-  COMP__TRY(measure_error(&error, s, measure, &h, s->options->alpha));
+  COMP__TRY(measure_error(&error, &halves, s, measure, &h, s->options->alpha));
   add_error(errors, error, mean(values, h.n_rows), (double)h.n_rows, measure == measure_kbet);
   COMP__TRY(add_conditions(out, s, label, values, &h));
 done:
@@ -235,7 +237,7 @@ comp_status comp__metric_kbet_label(comp__score_cell *out, comp__scoring *s) {
   const double alpha = 0.05;
   comp_status status;
   label_errors errors = {0};
-  double *values = NULL, error;
+  double *values = NULL, error, halves;
   for (size_t l = 0; l < s->n_labels; l++) {
     comp__view *view;
     comp__neighborhoods h;
@@ -249,7 +251,7 @@ comp_status comp__metric_kbet_label(comp__score_cell *out, comp__scoring *s) {
     COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
     COMP__TRY(measure_kbet(values, s->context, &h, alpha));
     COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, h.k, 1.0 - mean(values, h.n_rows), NULL));
-    COMP__TRY(measure_error(&error, s, measure_kbet, &h, alpha));
+    COMP__TRY(measure_error(&error, &halves, s, measure_kbet, &h, alpha));
     add_error(&errors, error, mean(values, h.n_rows), (double)h.n_rows, true);
     comp__free(values);
     values = NULL;

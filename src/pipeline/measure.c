@@ -49,19 +49,23 @@ static bool is_scored(const comp__job *job, const char *from, const char *to) {
   return !job->o.from || strcmp(job->o.from, from) == 0;
 }
 
-/* The changes of condition whose predictions are scored, the one that is shown first at the front. */
+/* The changes of condition whose predictions are scored, the one that is shown first at the front. Where there are too
+ * many, those from the reference come before others: then every condition that was predicted is scored. */
 static comp_status add_changes(comp_options *s, comp__job *job) {
   const comp_groups *g = &job->conditions;
+  const bool many = job->n_predicted * (g->n_levels - 1) > MOST_CHANGES;
   size_t n = 1;
   if (!job->to) return COMP_OK;
   comp_status status = add_change(s, job->from, job->to);
-  for (size_t t = 0; t < g->n_levels; t++)
-    for (size_t f = 0; f < g->n_levels && status == COMP_OK; f++) {
-      const char *from = g->levels[f], *to = g->levels[t];
-      bool first = strcmp(from, job->from) == 0 && strcmp(to, job->to) == 0;
-      if (first || !is_scored(job, from, to)) continue;
-      if (n++ < MOST_CHANGES) status = add_change(s, from, to);
-    }
+  for (int pass = !many; pass < 2; pass++)
+    for (size_t t = 0; t < g->n_levels; t++)
+      for (size_t f = 0; f < g->n_levels && status == COMP_OK; f++) {
+        const char *from = g->levels[f], *to = g->levels[t];
+        bool first = strcmp(from, job->from) == 0 && strcmp(to, job->to) == 0;
+        if (first || !is_scored(job, from, to)) continue;
+        if (many && (strcmp(from, job->reference) == 0) == (pass == 1)) continue;
+        if (n++ < MOST_CHANGES) status = add_change(s, from, to);
+      }
   if (n > MOST_CHANGES)
     comp__warn(job->context, "predictions of %zu more changes of condition are not scored: there are too many",
                n - MOST_CHANGES);

@@ -79,7 +79,7 @@ void comp__rule_mixing(comp__judge *j) {
                                                    comp__is_uncertain(j, of_s.high, S_CAUTION));
   put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, of_kbet, before,
                within ? "s~" : "local silhouette", s);
-  const char *words = unsure                          ? "mixed, as far as so few samples show"
+  const char *words = unsure                          ? "mixed"
                       : level == COMP_FINDING_OK      ? "well mixed"
                       : level == COMP_FINDING_CAUTION ? "partly mixed"
                                                       : "not mixed";
@@ -89,7 +89,8 @@ void comp__rule_mixing(comp__judge *j) {
              level == COMP_FINDING_OK ? ""
              : unsure                 ? MORE_SAMPLES
                                       : "Train longer (--epochs) or raise --gamma.",
-             "%s'%s' is %s%s: %s; 0 is best.%s", within ? "Within labels, " : "", condition, words, name, text,
+             "%s'%s' is %s%s%s: %s; 0 is best.%s", within ? "Within labels, " : "", condition, words, name,
+             unsure ? ", as far as so few samples show" : "", text,
              confounded ? " This is no success: each label is in one condition only, so different labels were mixed."
                         : "");
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);

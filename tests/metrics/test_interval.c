@@ -23,8 +23,8 @@ static void shares(void **state) {
   assert_near(comp__share_interval(0, 30).high, 0.1135, 1e-4); /* as statsmodels has it */
   assert_true(isnan(comp__share_interval(NAN, 30).low));
   /* A measured error that is larger than that of independent samples makes it wider, a smaller one does not help. */
-  assert_true(comp__share_error_interval(0.2, 0.1, 1000).high > 0.35);
-  assert_near(comp__share_error_interval(0.2, 1e-6, 1000).high, comp__share_interval(0.2, 1000).high, 1e-12);
+  assert_true(comp__share_error_interval(0.2, 0.2, 0.1, 1000).high > 0.35);
+  assert_near(comp__share_error_interval(0.2, 0.2, 1e-6, 1000).high, comp__share_interval(0.2, 1000).high, 1e-12);
 }
 
 enum { N = 160, SETS = 60 };
