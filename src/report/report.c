@@ -103,6 +103,7 @@ static comp_status find_effects(comp__subject *s) {
       comp_status found = comp__effects_init(&s->effects[s->n_effects], s->context, s->dataset, &o);
       if (found == COMP_ERR_DATA) { /* no label has both: the words say so of the labels */
         comp__effects_release(&s->effects[s->n_effects]);
+        s->n_alone++;
         continue;
       }
       s->n_effects++;

@@ -78,7 +78,8 @@ static comp_status advise_confounded(comp__findings *list) {
   comp_status status = COMP_OK;
   for (size_t k = 0; k < sizeof ids / sizeof *ids && status == COMP_OK; k++) {
     size_t i = find_bad(list, ids[k]);
-    if (i < list->count) status = comp__findings_advise(list, i, "No setting can help: see 'confounded'.");
+    if (i < list->count)
+      status = comp__findings_advise(list, i, "No setting can help: labels and conditions are confounded.");
   }
   return status;
 }

@@ -62,15 +62,12 @@ void comp__rule_hidden(comp__judge *j) {
   double margin = margin_of(j, &x), guess = x.balanced ? x.balanced_guess : x.guess, was = NAN;
   bool by_label = x.balanced ? x.by_label_balanced : x.by_label;
   comp_finding_level level = comp__level_above(x.over, margin, j->rule->problem);
-  char text[128] = "";
+  char text[64] = "", range[64] = "";
   if (before) earlier = exposure_of(j, before);
   if (before && earlier.best.classifier) was = x.balanced ? earlier.best.balanced : earlier.best.accuracy;
-  size_t used = 0;
-  if (!x.balanced) {
-    comp__interval i = comp__share_interval(x.best.accuracy, (double)x.best.samples);
-    if (!isnan(i.low)) used = (size_t)snprintf(text, sizeof text, "; 95 %% interval %.3f to %.3f", i.low, i.high);
-  }
-  if (!isnan(was)) snprintf(text + used, sizeof text - used, "; before: %.3f", was);
+  const comp__interval i = comp__share_interval(x.best.accuracy, (double)x.best.samples);
+  if (!x.balanced && !isnan(i.low)) snprintf(range, sizeof range, "95 %% interval %.3f to %.3f; ", i.low, i.high);
+  if (!isnan(was)) snprintf(text, sizeof text, "; before: %.3f", was);
   const bool wanted = j->evidence->scores.protect; /* it must be hidden */
   const char *said = words[level];
   const bool confounded = !wanted && level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
@@ -83,8 +80,8 @@ void comp__rule_hidden(comp__judge *j) {
              : level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
              : wanted                  ? "A classifier that was not tried may still find it."
                                        : "",
-             "'%s' %s from z%s: best %saccuracy %.3f (%s), %s %.3f%s.%s", x.best.column, said,
-             unsure ? ", as far as so few samples show" : "", x.balanced ? "balanced " : "", value_of(&x),
+             "'%s' %s from z%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said,
+             unsure ? ", as far as so few samples show" : "", x.balanced ? "balanced " : "", value_of(&x), range,
              classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
              confounded ? " This is no success: z has lost the labels with it." : "");
   comp__find_number(j, "excess", x.over);

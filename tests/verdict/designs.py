@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from reading import on_page, on_terminal, plain
+from reading import on_page, on_terminal, page_data, plain
 
 COMP = os.path.abspath(sys.argv[1])
 GENES = 24
@@ -80,8 +80,8 @@ def as_omics(label="label"):
     return ["--as", "omics", "-c", "condition", *(["-l", label] if label else [])]
 
 
-def judge(name, path, options, levels=(), words=(), absent=(), said=()):
-    """levels: {id: level}; words: {id: words of its text}; absent: ids; said: words on stderr."""
+def judge(name, path, options, levels=(), words=(), absent=(), said=(), alone=0):
+    """levels: {id: level}; words: {id: words of its text}; absent: ids; said: words on stderr; alone: predicted changes that the page cannot compare."""
     out, done = run(name, path, *options)
     if done.returncode:
         return [done.stderr]
@@ -99,6 +99,8 @@ def judge(name, path, options, levels=(), words=(), absent=(), said=()):
     problems += [f"{key}: '{found[key]['text'] if key in found else None}' lacks '{text}'" for key, text in dict(words).items() if key not in found or text not in found[key]["text"]]
     problems += [f"{key} is there: {found[key]['text']}" for key in absent if key in found]
     problems += [f"not said: {text}" for text in said if text not in done.stderr]
+    if page_data(out)["effects"]["alone"] != alone:
+        problems.append(f"the page says that {page_data(out)['effects']['alone']} predicted changes cannot be compared, not {alone}")
     scores = json.load(open(os.path.join(out, "scores.json")))
     for embedding in scores.get("embeddings", []):
         for metric, score in embedding["scores"].items():
@@ -129,7 +131,7 @@ cases = [
                                          said=["problem: 2 of 4 labels"])),
     ("fully confounded: refused", lambda: refused("apart", cells("apart", APART), as_omics(), ["Every label is in one condition only: alpha (control)", "No method can correct", "--force"])),
     ("fully confounded, with --force", lambda: judge("forced", cells("apart", APART), [*as_omics(), "--force"], {"confounded": "problem", "mixing": "caution|problem", "hidden": "caution|problem", "predictions": "caution"},
-                                                     {"predictions": "no label is in two conditions"})),
+                                                     {"predictions": "no label is in two conditions"}, alone=2)),
     ("a type that one condition lacks", lambda: judge("absent", cells("absent", ABSENT), as_omics(), {"confounded": "caution"}, {"confounded": "1 of 4 labels is in one condition only: delta (treated)"})),
     ("30 batches", lambda: judge("many", cells("many", even([f"batch{b:02}" for b in range(30)], LABELS[:2], 12), effect=0.3), as_omics(), {"predictions-some": "note"}, {"predictions-some": "8 of 30 conditions"},
                                  absent=["confounded"], said=["predictions are made for 8 of 30 conditions", "as if 'condition' were 'batch00', the first value"])),

@@ -20,9 +20,13 @@ def on_terminal(text):
     return [tuple(f[:2]) + (f[2].split(" -> ")[0].strip(),) for f in findings], notes
 
 
-def on_page(out):
+def page_data(out):
     page = open(os.path.join(out, "report.html"), encoding="utf-8").read()
-    return json.loads(re.search(r'<script type="application/json" id="comp-data">(.*?)</script>', page, re.S)[1])["findings"]
+    return json.loads(re.search(r'<script type="application/json" id="comp-data">(.*?)</script>', page, re.S)[1])
+
+
+def on_page(out):
+    return page_data(out)["findings"]
 
 
 def plain(text):

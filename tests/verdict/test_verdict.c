@@ -179,7 +179,8 @@ static void hidden(void **state) {
   assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.51, 10000), EVEN, "hidden-from-some", "none", NULL);
   assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden", "caution", "to some degree");
   assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden-from-some", "caution", "by logistic regression");
-  assert_judged(CLASSIFIED(0.6, 0.5, 0.71, 0.51, 10000), EVEN, "hidden", "problem", "accuracy 0.710 (random forest)");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.71, 0.51, 10000), EVEN, "hidden", "problem",
+                "accuracy 0.710 (95 % interval 0.701 to 0.719; random forest)");
   /* Few samples: two standard errors. */
   /* So few samples show neither that it can be predicted nor that it cannot. */
   assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "caution", "as far as so few samples show");

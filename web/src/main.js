@@ -43,8 +43,11 @@ function summarySection(data) {
   const { findings } = data;
   const bad = serious(findings);
   const headlines = HEADLINES.map((line) => (data.classifiers?.protect && line[1].includes("labels-lost") ? LABELS_KEPT : line)).map(([title, ids, answers]) => [title, findings.filter((f) => ids.includes(f.id)), answers]).filter(([, own]) => own.length);
+  // Where no label is in two conditions, the scores of these questions have no meaning.
+  const hopeless = findings.some((f) => f.id === "confounded" && f.numbers?.share === 1);
+  const answer = (own, answers) => (hopeless && ["mixing", "hidden", "predictions"].includes(own[0].id) ? ["bad", "cannot be judged"] : [KIND[worst(own)], answers[worst(own)]]);
   const worst = (own) => own.reduce((a, b) => (LEVELS.indexOf(b.level) > LEVELS.indexOf(a.level) ? b : a)).level;
-  const chips = h("ul", { class: "chips" }, headlines.map(([title, own, answers]) => chip(title, [KIND[worst(own)], answers[worst(own)]], own.map((f) => f.id).join(" "))),
+  const chips = h("ul", { class: "chips" }, headlines.map(([title, own, answers]) => chip(title, answer(own, answers), own.map((f) => f.id).join(" "))),
     chip("Problems and cautions", bad.length ? [bad.some((f) => f.level === "problem") ? "bad" : "fair", String(bad.length)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
   const look = [];
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
