@@ -606,6 +606,7 @@ static comp_status run(task *t, const comp_dataset *d, const comp_groups *condit
   de_options.reference = o->from;
   de_options.label = o->label;
   de_options.min_samples = o->min_samples;
+  de_options.silent = o->silent;
   COMP__TRY(comp__de_run(&de, t->context, d, &de_options));
   t->de = de;
   COMP__TRY(list_labels(t, condition, labels));

@@ -40,7 +40,9 @@ static comp_status start_record(comp__job *job) {
   job->record =
       json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o, s:[]}", "version", comp_version(), "libraries", libraries, "input",
                 "path", job->source, "format", job->format, "sha256", job->digest, "options", options, "steps");
-  return job->record ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
+  if (!job->record || json_object_set(job->record, "findings", job->findings) != 0)
+    return comp__error(COMP_ERR_MEMORY, "out of memory");
+  return COMP_OK;
 }
 
 /* The program, the data and every option that decides on the result, as one number. */
@@ -76,6 +78,7 @@ done:
 
 static void release(comp__job *job) {
   comp__folder_close(job);
+  json_decref(job->findings);
   comp_model_free(job->model);
   comp_table_free(job->columns);
   comp_dataset_free(job->dataset);

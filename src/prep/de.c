@@ -105,7 +105,7 @@ static comp_status choose_labels(comp_de *de, int32_t *number, comp_context *con
     size_t reference = counts[2 * l], target = counts[2 * l + 1], at = de->n_labels;
     number[l] = NOWHERE;
     if (target < o->min_samples || reference < o->min_samples) {
-      if (o->label)
+      if (o->label && !o->silent)
         comp__warn(context, "label '%s' is left out: %zu samples of the target, %zu of the reference",
                    labels->levels[l], target, reference);
       continue;

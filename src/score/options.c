@@ -48,6 +48,9 @@ static const comp_option rows[] = {
     COMP__CLASSIFY_ROWS(comp__scores_options, classify.),
     {"fairness", .type = COMP_OPTION_BOOL, FIELD(fairness), .group = "Classifiers",
      .help = "also show how differently a classifier of the predicted columns treats the conditions"},
+    {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Classifiers",
+     .help = "the condition is a protected attribute: the findings ask how well it is hidden, and not whether the "
+             "embedding is over-corrected"},
     {"train-on", .type = COMP_OPTION_TEXT, FIELD(train_on), .metavar = "VALUE", .group = "Classifiers",
      .help = "learn the label on samples of this condition, and test it with --test-on"},
     {"test-on", .type = COMP_OPTION_TEXT, FIELD(test_on), .metavar = "VALUE", .group = "Classifiers",
