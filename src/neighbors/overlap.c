@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "nn/kernels.h"
 
@@ -118,11 +118,6 @@ static void compare_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static int by_value(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 static void smooth_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   overlap_job *job = arg;
@@ -131,8 +126,7 @@ static void smooth_rows(void *arg, size_t begin, size_t end, int thread) {
     size_t n = 1;
     for (size_t a = 0; a < NEAREST && job->nearest[i * NEAREST + a] >= 0; a++)
       values[n++] = job->raw[job->nearest[i * NEAREST + a]];
-    qsort(values, n, sizeof *values, by_value);
-    job->out[i] = n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
+    job->out[i] = comp__median_floats(values, n);
   }
 }
 

@@ -126,8 +126,9 @@ static void follow_protect(comp__train_options *o) {
 }
 
 /* CoMP's own network and posteriors, from half A of the suite (docs/experiments.md). Wider posteriors than the paper's
- * 0.1 align whole populations, not single samples. A smaller network learns less of the noise of a few thousand samples,
- * and a step takes a quarter of the time. Pairs run away only where the penalty is blind to them (model/bound.h). */
+ * 0.1 align whole populations, not single samples. A smaller network learns less of the noise of a few thousand
+ * samples, and a step takes a quarter of the time. Pairs run away only where the penalty is blind to them
+ * (model/bound.h). */
 static void follow_measured(comp__model_options *m) {
   m->n_hidden = 2;
   for (size_t l = 0; l < m->n_hidden; l++) m->hidden[l] = 256;
