@@ -15,11 +15,12 @@
 
 Options have the names of the program comp, with _ for -, and the same defaults. docs/python.md is a tour.
 """
+from typing import TYPE_CHECKING
+
 from . import pl, pp, tl
 from ._context import EpochNumbers, settings
 from ._errors import (ArgumentError, CompError, DataError, FileError, FormatError, Interrupted, LibraryError, NoMemoryError, NumericError,
                       UnavailableError)
-from ._estimator import ConditionInvariant
 from ._lib import decode as _decode
 from ._lib import lib as _lib_handle
 from ._lib import library_path
@@ -28,8 +29,21 @@ from ._results import Diagnosis, Finding, Findings, Report, Scores
 from ._run import RunResult, model, report, run
 from ._version import __version__
 
+if TYPE_CHECKING:
+    from ._estimator import ConditionInvariant
+
 library_version = _decode(_lib_handle.comp_version())
 
 __all__ = ["ArgumentError", "CoMP", "CompError", "ConditionInvariant", "DataError", "Diagnosis", "EpochNumbers", "FileError", "Finding", "Findings",
            "FormatError", "Interrupted", "LibraryError", "NoMemoryError", "NumericError", "Predicted", "Report", "RunResult", "Scores", "UnavailableError",
            "__version__", "library_path", "library_version", "load", "model", "pl", "pp", "report", "run", "settings", "tl"]
+
+
+def __getattr__(name):
+    """ConditionInvariant comes when it is asked for: scikit-learn takes a second to import."""
+    if name == "ConditionInvariant":
+        from ._estimator import ConditionInvariant
+
+        globals()[name] = ConditionInvariant
+        return ConditionInvariant
+    raise AttributeError(f"module 'comp' has no attribute '{name}'")

@@ -139,6 +139,13 @@ def check_features(model, adata):
                     "Take those of the model: adata[:, model.features].copy(); or use CoMP.counterfactual(), which returns the values alone")
 
 
+def check_unique(adata):
+    """A model finds features by their names."""
+    if not adata.var_names.is_unique:
+        first = adata.var_names[adata.var_names.duplicated()][0]
+        raise DataError(f"names of features repeat, such as '{first}', but a model finds features by name; adata.var_names_make_unique() changes them")
+
+
 def layer_name(to):
     buffer = ctypes.create_string_buffer(256)
     lib.comp_counterfactual_layer_name(buffer, encode(to))
@@ -207,6 +214,7 @@ class CoMP:
         if self.adata is None:
             raise ValueError("there is no data to fit to: CoMP(adata, condition_key=...)")
         require_column(self.adata, self.condition_key, "condition_key")
+        check_unique(self.adata)
         own_checkpoint = values.get("checkpoint") is None
         if own_checkpoint:
             if values.get("resume") and self._scratch is None:

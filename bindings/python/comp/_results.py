@@ -137,7 +137,7 @@ class Scores(Document):
 
     def to_frame(self) -> pd.DataFrame:
         """A row a metric, a column an embedding. NaN: it could not be computed."""
-        rows = {}
+        rows: dict = {}
         for e in self.data.get("embeddings") or []:
             for name, score in e["scores"].items():
                 rows.setdefault(name, {})[e["name"]] = float("nan") if score["value"] is None else score["value"]
