@@ -127,7 +127,7 @@ def bring_back(adata, result):
         logger.info("samples were left out: embeddings are in result.adata only")
     else:
         for key in made.obsm:
-            if key.startswith("X_") and key not in adata.obsm or key in ("X_comp", "X_umap", "X_umap_before"):
+            if key in ("X_comp", "X_umap", "X_umap_before") or (key.startswith("X_") and key not in adata.obsm):  # the user's X_pca stays
                 adata.obsm[key] = made.obsm[key]
     remember(adata, model=np.frombuffer(result.model.to_bytes(), np.uint8), scores=result.scores.json)
 

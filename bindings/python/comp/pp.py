@@ -128,7 +128,7 @@ def to_anndata(context, dataset):
     samples, features = lib.comp_dataset_sample_count(dataset.pointer), lib.comp_dataset_feature_count(dataset.pointer)
     obs = frame_of(dataset.obs, names_of(lib.comp_dataset_obs_names, dataset.pointer, samples))
     var = frame_of(dataset.var, names_of(lib.comp_dataset_var_names, dataset.pointer, features))
-    made = anndata.AnnData(take_x(context, dataset), obs, var, dtype=np.float32)
+    made = anndata.AnnData(take_x(context, dataset), obs, var)
     for slot, into in ((LAYERS, made.layers), (OBSM, made.obsm)):
         for i in range(lib.comp_dataset_matrix_count(dataset.pointer, slot)):
             name = lib.comp_dataset_matrix_name(dataset.pointer, slot, i)
