@@ -223,8 +223,25 @@ def require_obsm(adata, name):
 
 
 def embeddings(adata):
-    """The entries of obsm that are matrices of numbers."""
-    return [name for name, m in adata.obsm.items() if getattr(m, "ndim", 0) == 2 and np.dtype(getattr(m, "dtype", object)).kind in "biuf"]
+    """The entries of obsm that are matrices of finite numbers."""
+
+    def usable(m):
+        return getattr(m, "ndim", 0) == 2 and np.dtype(getattr(m, "dtype", object)).kind in "biuf" and bool(np.isfinite(m.data if hasattr(m, "indptr") else m).all())
+
+    return [name for name, m in adata.obsm.items() if usable(m)]
+
+
+def scored(adata, options):
+    """The entries of obsm that are scored, as the option `use` says it."""
+    use, before = options.get("use"), options.get("before")
+    if use is None:
+        names = ["X_comp"] if "X_comp" in adata.obsm else embeddings(adata)
+    else:
+        names = use.split(",") if isinstance(use, str) else list(use)
+    names = [n for n in dict.fromkeys([*names, before or "X"]) if n != "X"]
+    for name in names:
+        require_obsm(adata, name)
+    return names
 
 
 @with_options("score", without=("condition", "label"))
@@ -260,7 +277,7 @@ def score(adata: Any, condition_key: str, label_key: Optional[str] = None, *, la
         named = options.get("counterfactual") or []
         named = [named] if isinstance(named, str) else list(named)
         layers = [n for n in adata.layers if n in named or n == options.get("truth") or (named and n.startswith("truth_"))]
-        with dataset_of(context, adata, layer, None, embeddings(adata), layers, needs_x.value) as dataset:
+        with dataset_of(context, adata, layer, None, scored(adata, options), layers, needs_x.value) as dataset:
             context.call(lib.comp_scores_run, ctypes.byref(found), context.pointer, dataset.pointer, how.pointer)
     try:
         scores = Scores(decode(lib.comp_scores_json(found)))

@@ -55,6 +55,17 @@ def test_nan_is_named():
         comp.tl.train(adata, "c", **TINY)
 
 
+def test_nan_elsewhere_does_no_harm(ready, tmp_path):
+    ready.obsm["spatial"] = np.full((500, 2), np.nan)
+    assert list(comp.tl.score(ready, "condition", k=20).to_frame().columns) == ["X_comp"]
+    comp.tl.umap(ready, epochs=5)
+    comp.report(ready, tmp_path / "page.html")
+    with pytest.raises(comp.DataError, match=r"obsm\['spatial'\]: row 0, column 0"):
+        comp.tl.score(ready, "condition", use=["X_comp", "spatial"])
+    with pytest.raises(comp.DataError, match="obsm has no 'X_lost'"):
+        comp.tl.score(ready, "condition", use="X_comp,X_lost")
+
+
 def test_one_condition():
     with pytest.raises(comp.DataError, match="c"):
         comp.tl.train(small(condition="a"), "c", **TINY)
