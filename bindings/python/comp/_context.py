@@ -121,7 +121,7 @@ class Relay:
     """Runs callbacks on the thread that waits for the library, and keeps what they raise."""
 
     def __init__(self, context):
-        self.context, self.raised, self.jobs, self.waiter = context, None, None, None
+        self.context, self.raised, self.jobs = context, None, None
 
     def now(self, job):
         """Runs one callback; after one that raised none is run any more, and the library is stopped."""

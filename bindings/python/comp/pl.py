@@ -6,7 +6,7 @@ import pandas as pd
 
 from ._anndata import in_memory, require_column, source
 from ._errors import DataError
-from ._model import CoMP, Handle, layer_name, model_of
+from ._model import CoMP, layer_name, model_of
 from ._results import Scores, embedding_title, metric_title
 
 # Okabe and Ito: red-blind and green-blind readers can distinguish them.
@@ -93,8 +93,7 @@ def maps(adata: Any, color: Union[str, Sequence[str]], basis: Union[str, Sequenc
 
 def training(model: Any, *, axes: Any = None) -> Any:
     """The losses of each epoch: training and validation. `model` is a comp.CoMP, or an AnnData that has one."""
-    handle = model if isinstance(model, (CoMP, Handle)) else CoMP._of(model_of(None, model))
-    history = handle.history
+    history = (model if isinstance(model, CoMP) else CoMP._of(model_of(None, model))).history
     parts = ["total", "likelihood", "kl", "penalty"]
     figure, grid = make_axes(axes, 1, len(parts), 3.0)
     for axis, part in zip(grid[0], parts):
