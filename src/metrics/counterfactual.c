@@ -710,7 +710,9 @@ static const comp_counterfactual_label *nth(const comp_counterfactual_score *s, 
   return i < s->n_labels ? &s->labels[i] : &s->mean;
 }
 
-comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *s) {
+comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *score) {
+  COMP__NEED_OUT(out, score);
+  const comp_counterfactual_score *s = score;
   size_t rows = (s->n_labels + 1) * COMP_PREDICTORS;
   const char **texts = NULL;
   double *numbers = NULL;

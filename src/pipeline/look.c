@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "comp/io.h"
-#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "pipeline/job.h"
 
 enum { MOST_CONDITIONS = 64, FEWEST_SAMPLES = 10 };
@@ -19,14 +19,10 @@ comp_status comp__error_in_data(const comp__job *job, comp_status status) {
 
 static comp_status find_level(comp__job *job, const char *option, const char *value) {
   const comp_groups *g = &job->conditions;
-  comp_suggest search = {.word = value};
-  for (size_t l = 0; l < g->n_levels; l++) {
+  for (size_t l = 0; l < g->n_levels; l++)
     if (strcmp(g->levels[l], value) == 0) return COMP_OK;
-    comp_suggest_offer(&search, g->levels[l]);
-  }
-  return comp__error(COMP_ERR_DATA, "%s: no sample has '%s' in column '%s'%s%s%s (%s)", job->source, value,
-                     job->o.train.condition, search.best ? "; did you mean '" : "", search.best ? search.best : "",
-                     search.best ? "'?" : "", option);
+  return comp__error(COMP_ERR_DATA, "%s: no sample has '%s' in column '%s'%s (%s)", job->source, value,
+                     job->o.train.condition, comp__groups_hint(g, value).text, option);
 }
 
 /* "COL=A,B", so that samples without a value are left out. */

@@ -15,7 +15,7 @@ static const char *const predict_names[] = {"cells", "residual", "decoded", NULL
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
 
 /* Options of the training that the run itself decides on. */
-#define RUN_DECIDES   "memory stream stream-layer log checkpoint resume checkpoint-epochs checkpoint-minutes"
+#define RUN_DECIDES   "memory log resume checkpoint-epochs checkpoint-minutes"
 #define FIELD(member) COMP__FIELD(comp__run_options, member)
 static const comp_option table[] = {
     {"input", 'i', COMP_OPTION_FILE, .required = true, FIELD(input), .metavar = "IN", .group = "Options",
@@ -75,7 +75,7 @@ static const comp_option table[] = {
     {"figures", .type = COMP_OPTION_CHOICE, FIELD(figures), .metavar = "KIND", .choices = endings, .value = "svg",
      .group = "Results", .help = "the format of the figures"},
 
-    {.rows = &comp__read_kind, .without = "skip-x skip-slots", FIELD(read)},
+    {.rows = &comp__read_kind, FIELD(read)},
     {0},
 };
 
@@ -164,26 +164,32 @@ static bool is_open(const comp_options *options, const comp_option *option) {
          !comp_options_given(options, comp_option_name(option));
 }
 
-json_t *comp__run_options_list(const comp_options *options, const char *const *groups) {
+comp_status comp__run_options_list(json_t **out, const comp_options *options, const char *const *groups) {
   char *text;
   const comp_option *option;
-  if (comp_options_to_json(&text, options) != COMP_OK) return NULL;
-  json_t *all = json_loads(text, 0, NULL), *out = json_object();
+  *out = NULL;
+  comp_status status = comp_options_to_json(&text, options);
+  if (status != COMP_OK) return status;
+  json_t *all = json_loads(text, 0, NULL);
+  *out = json_object();
   for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
     const char *name = comp_option_name(option);
     if (!is_wanted(option, groups)) continue;
-    json_object_set_new(out, name, is_open(options, option) ? json_null() : json_incref(json_object_get(all, name)));
+    json_object_set_new(*out, name, is_open(options, option) ? json_null() : json_incref(json_object_get(all, name)));
   }
   json_decref(all);
   comp_free(text);
-  return out;
+  return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
 comp_status comp__run_options_text(char **out, const comp_options *options, const char *const *groups) {
-  json_t *list = comp__run_options_list(options, groups);
+  json_t *list;
+  *out = NULL;
+  comp_status status = comp__run_options_list(&list, options, groups);
+  if (status != COMP_OK) return status;
   json_object_del(list, "output");
   json_object_del(list, "fresh");
-  *out = list ? json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17)) : NULL;
+  *out = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   json_decref(list);
-  return *out ? COMP_OK : comp__error(COMP_ERR_DATA, "run.json cannot be made: a name is not UTF-8");
+  return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }

@@ -33,8 +33,8 @@ typedef struct comp__run_options {
 extern const comp__options_kind comp__run_kind;
 
 /* The options in the order of help; null where one was not set and a preset or the data decides on it. With `groups`,
- * a list that ends with NULL, only those under these headings. NULL: a text is not UTF-8. */
-json_t *comp__run_options_list(const comp_options *options, const char *const *groups);
+ * a list that ends with NULL, only those under these headings. Text that is not UTF-8 is an error. */
+comp_status comp__run_options_list(json_t **out, const comp_options *options, const char *const *groups);
 
 /* The same as canonical text, without those that do not decide on the result. It should be freed via free(). */
 comp_status comp__run_options_text(char **out, const comp_options *options, const char *const *groups);

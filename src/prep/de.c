@@ -406,6 +406,7 @@ static void gather_top(double *to, const comp_de *de, const double *from, size_t
 }
 
 comp_status comp_de_table(comp_table **out, const comp_de *de, const comp_dataset *dataset, size_t n) {
+  COMP__NEED_OUT(out, de, dataset);
   *out = NULL;
   if (dataset->features != de->genes)
     return comp__error(COMP_ERR_ARGUMENT, "the data set has %zu genes, not the %zu that were tested", dataset->features,
@@ -447,6 +448,7 @@ done:
 
 comp_status comp_de_run(comp_de **out, comp_context *context, const comp_dataset *dataset,
                         const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset);
   comp__de_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__de_kind, options);

@@ -10,15 +10,13 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "score/result.h"
+#include "verdict/json.h"
 
 /* ---- Values ---- */
 
 static void put_string(FILE *out, const char *text) {
-  json_t *value = text ? json_string(text) : NULL;
-  if (value)
-    json_dumpf(value, out, JSON_ENCODE_ANY);
-  else
-    fputs("null", out);
+  json_t *value = comp__json_text(text);
+  if (json_dumpf(value, out, JSON_ENCODE_ANY) != 0) fputs("null", out);
   json_decref(value);
 }
 

@@ -91,7 +91,8 @@ static comp_status finish(void *out, const comp_options *options) {
   comp__scores_options *o = out;
   if (o->score.min_label && o->score.small_labels != COMP__SMALL_SHRINK)
     return comp__error(COMP_ERR_ARGUMENT, "min-label: it goes with small-labels shrink");
-  (void)options;
+  if (comp__options_text(options, "test-share") && !o->fairness)
+    return comp__error(COMP_ERR_ARGUMENT, "test-share: it goes with fairness");
   share(o);
   return COMP_OK;
 }
@@ -110,7 +111,11 @@ static comp_status check_predictions(const comp__scores_options *o) {
 }
 
 static comp_status check_changes(const comp__scores_options *o) {
-  const char *alone = o->n_from ? "from" : o->n_to ? "to" : o->counterfactual.pair ? "pair" : NULL;
+  const char *alone = o->n_from                 ? "from"
+                      : o->n_to                 ? "to"
+                      : o->counterfactual.pair  ? "pair"
+                      : o->counterfactual.truth ? "truth"
+                                                : NULL;
   if (o->n_layers == 0 && alone) return comp__error(COMP_ERR_ARGUMENT, "%s: it goes with counterfactual", alone);
   if (o->n_from != o->n_layers || o->n_to != o->n_layers)
     return comp__error(COMP_ERR_ARGUMENT, "counterfactual: %s from and to",

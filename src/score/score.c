@@ -54,6 +54,7 @@ done:
 
 comp_status comp_scores_run(comp_scores **out, comp_context *context, const comp_dataset *dataset,
                             const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset);
   comp__scores_options resolved;
   *out = NULL;
   comp_status status = comp__options_resolve(&resolved, &comp__scores_kind, options);
@@ -61,6 +62,7 @@ comp_status comp_scores_run(comp_scores **out, comp_context *context, const comp
 }
 
 comp_status comp_scores_needs_x(bool *out, const comp_options *options) {
+  COMP__NEED(out);
   comp__scores_options resolved;
   *out = false;
   comp_status status = comp__options_resolve(&resolved, &comp__scores_kind, options);

@@ -78,6 +78,7 @@ done:
 
 comp_status comp_design_json(char **out, const comp_dataset *dataset, const char *condition, const char *label,
                              const char *const *targets, size_t n_targets) {
+  COMP__NEED_OUT(out, dataset, targets || !n_targets);
   comp_groups conditions = {0};
   json_t *root = json_object(), *columns = json_array();
   comp_status status;

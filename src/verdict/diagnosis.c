@@ -33,6 +33,7 @@ done:
 comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
                           const comp_model *const *models, size_t n_models, const comp_model *against,
                           const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset, models || !n_models);
   comp__diagnose_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__diagnose_kind, options);

@@ -165,7 +165,7 @@ static herr_t guard_read(H5FD_t *base, H5FD_mem_t type, hid_t list, haddr_t at, 
     memset(buffer, 0, size); /* nothing is made of it: comp__h5_certain() is asked before */
     return 0;
   }
-  if (vet && !comp__vet_knows(vet, at) && !comp__vet_late(vet, at, buffer, size)) return -1;
+  if (vet && !comp__vet_knows(vet, at) && !comp__vet_late(vet, at, buffer, size, type == H5FD_MEM_OHDR)) return -1;
   /* HDF5 reads collections as raw data, so the type tells nothing; no text has a byte of 1 in it. */
   if (size >= 5 && memcmp(buffer, "GCOL\1", 5) == 0 && !collection_is_sound(file, at, buffer, size)) return -1;
   return 0;
