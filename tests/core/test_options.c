@@ -327,7 +327,7 @@ static void test_shown(void **state) {
 static void test_small_buffer(void **state) {
   (void)state;
   comp_options *options;
-  char buffer[64], least[8];
+  char buffer[64], least[4];
   assert_ok(comp_options_new(&options, "score"));
   assert_ok(comp_options_set(options, "use", "X_pca,X_comp"));
   assert_string_equal(comp_options_get(options, "use", buffer, 13), "X_pca,X_comp");
