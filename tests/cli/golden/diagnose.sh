@@ -17,10 +17,10 @@ make 120 6 >cells.csv
 make 120 5 >other.csv
 make 10 6 >few.csv
 for seed in 0 1; do
-  "$COMP" train -q -i cells.csv -c stim -o m$seed.comp --hidden 8 --latent 2 --epochs 5 --batch 40 --seed $seed
+  "$COMP" train -q -i cells.csv -c stim -o m$seed.comp --scale 0.1 --hidden 8 --latent 2 --epochs 5 --batch 40 --seed $seed
 done
-"$COMP" train -q -i cells.csv -c stim -o g0.comp --hidden 8 --latent 2 --epochs 5 --batch 40 --gamma 0
-"$COMP" train -q -i other.csv -c stim -o other.comp --hidden 8 --latent 2 --epochs 5 --batch 40
+"$COMP" train -q -i cells.csv -c stim -o g0.comp --scale 0.1 --hidden 8 --latent 2 --epochs 5 --batch 40 --gamma 0
+"$COMP" train -q -i other.csv -c stim -o other.comp --scale 0.1 --hidden 8 --latent 2 --epochs 5 --batch 40
 checks() {
   sed -n 's/^  \(pass\|caution\|fail\|not checked\) *\([a-z-]*\) .*/\2/p'
 }

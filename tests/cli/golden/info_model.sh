@@ -6,7 +6,7 @@
 "$COMP" info -q model.comp --json - | grep -e '^  "format"' -e '^  "levels"' -e '^  "features"' -e '^  "epochs"'
 "$COMP" info -q model.comp --json info.json | head -n 1
 tail -n 1 info.json
-"$COMP" train -q -i ready.h5ad -o target.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --kl-target 0.5 || exit
+"$COMP" train -q -i ready.h5ad -o target.comp --condition condition --scale 0.1 --hidden 8,6 --latent 2 --epochs 3 --kl-target 0.5 || exit
 "$COMP" info -q target.comp | grep -A 1 gamma
 "$COMP" train -i ready.h5ad -o blur.comp --condition condition --hidden 8,6 --latent 2 --epochs 3 --blur 3,0.2 --centre --encoder-without-condition --select best --log log.jsonl 2>&1 | grep blurs
 grep -o '"blur":[0-9.]*' log.jsonl | cut -c 1-13 # of the next step: 3 sqrt(0.2 / 3), then the last

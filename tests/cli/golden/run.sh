@@ -5,7 +5,7 @@ awk 'BEGIN {
   for (i = 0; i < 120; i++)
     print (i % 2 ? "u" : "v") "," (i % 3 ? "p" : "q") "," (i % 3) * 4 + i % 7 * 0.5 "," i % 5 + i % 2 "," i % 11 * 0.25 "," (i % 4 ? "x" : "y")
 }' >people.csv
-run() { "$COMP" run -i people.csv -c group --label kind --hidden 16 --latent 2 --no-diagnose --no-umap "$@" 2>messages; }
+run() { "$COMP" run -i people.csv -c group --label kind --scale 0.1 --hidden 16 --latent 2 --no-diagnose --no-umap "$@" 2>messages; }
 digests() { (cd out && find . -type f | sort | xargs cksum); }
 steps() { sed -n 's/^\$ comp \([a-z]*\).*# as before$/\1, as before/p; t; s/^\$ comp \([a-z]*\).*/\1/p' messages | uniq -c | sed 's/^ *//'; }
 run -o out --epochs 3 >summary && echo "done, $(grep -c . summary) lines"
