@@ -25,6 +25,11 @@ static size_t stripes_of(size_t rows) {
 /* A sample of less weight stays in the mixtures with this one, so that no mixture is empty; its own row counts 0. */
 static const float LEAST_WEIGHT = 1e-6f;
 
+/* In the mixtures of the other conditions a sample counts with this power of its weight. A weight says how much a
+ * sample is pulled, and falls faster than its population is rarer elsewhere; as a share of mixtures it would turn
+ * compositions around, and draw the rare samples of one condition to the rare ones of the other, whatever they are. */
+static const float MIXTURE_POWER = 0.2f;
+
 /* A sample whose weight lacks less than this of 1 counts as a whole one. */
 static const float LEAST_REST = 1e-3f;
 
@@ -34,6 +39,7 @@ typedef struct comp_job {
   const comp__model_options *options;
   comp__pairs pairs;
   bool contrast; /* with the own mixture; P0 has none */
+  float power;   /* of a sample's weight: its weight in mixtures */
   bool learned;
   comp__chunks chunks;
   float *mean_t, *half_inv_t, *offset;
@@ -96,7 +102,7 @@ static void pack_posteriors(void *arg, size_t begin, size_t end, int thread) {
       job->half_inv_t[d * padded + j] = 0.5f / (scale * scale);
       offset -= logf(scale);
     }
-    if (real && in->weight) offset += logf(fmaxf(in->weight[j], LEAST_WEIGHT));
+    if (real && in->weight) offset += job->power * logf(fmaxf(in->weight[j], LEAST_WEIGHT));
     job->offset[j] = real ? offset : -3.0e38f;
   }
 }
@@ -112,11 +118,12 @@ static void forward_chunk(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-/* How many samples rows begin .. end - 1 count for. */
-static double count_of(const comp__penalty_input *in, size_t begin, size_t end) {
-  if (!in->weight) return (double)(end - begin);
+/* How many samples rows begin .. end - 1 count for in mixtures. */
+static double count_of(const comp_job *job, size_t begin, size_t end) {
+  const float *weight = job->input->weight;
+  if (!weight) return (double)(end - begin);
   double sum = 0.0;
-  for (size_t i = begin; i < end; i++) sum += (double)fmaxf(in->weight[i], LEAST_WEIGHT);
+  for (size_t i = begin; i < end; i++) sum += pow((double)fmaxf(weight[i], LEAST_WEIGHT), (double)job->power);
   return sum;
 }
 
@@ -125,13 +132,13 @@ static double finish_forward(comp_job *job, float weight) {
   const comp__penalty_input *in = job->input;
   /* log q has the constant -D (log sigma + log(2 pi) / 2), which cancels between the mixtures; P0 keeps it. */
   double constant = -0.5 * (double)in->dims * log(2.0 * M_PI), total = 0.0;
-  const double all = count_of(in, 0, in->rows);
+  const double all = count_of(job, 0, in->rows);
   if (!job->learned) constant -= (double)in->dims * log(in->fixed_scale);
   for (size_t k = 0; k < in->conditions; k++) {
     const size_t own_rows = in->start[k + 1] - in->start[k];
     const bool alone = own_rows == (job->options->include_self ? 0 : 1);
     const bool usable = own_rows < in->rows && !(job->contrast && alone);
-    const double own = count_of(in, in->start[k], in->start[k + 1]), log_other = usable ? log(all - own) : 0.0;
+    const double own = count_of(job, in->start[k], in->start[k + 1]), log_other = usable ? log(all - own) : 0.0;
     for (size_t i = in->start[k]; i < in->start[k + 1]; i++) {
       const float share = in->weight && in->weight[i] < LEAST_WEIGHT ? 0.0f : in->weight ? in->weight[i] : 1.0f;
       const float pull = usable ? share * weight / (float)in->rows : 0.0f;
@@ -140,7 +147,7 @@ static double finish_forward(comp_job *job, float weight) {
       if (!usable || share == 0.0f) continue;
       double row = -(job->lse_other[i] - log_other);
       if (job->contrast)
-        row += job->lse_own[i] - log(job->options->include_self ? own : own - count_of(in, i, i + 1));
+        row += job->lse_own[i] - log(job->options->include_self ? own : own - count_of(job, i, i + 1));
       else
         row -= constant;
       total += (double)share * row;
@@ -200,11 +207,12 @@ static void gather_gradients(void *arg, size_t begin, size_t end, int thread) {
 /* The penalty over all conditions. */
 static void run_pass(double *out, comp_context *context, const comp__model_options *options,
                      const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
-                     void *scratch, bool contrast) {
+                     float power, void *scratch, bool contrast) {
   comp_job job = {.kernels = comp__kernels_get(),
                   .input = input,
                   .options = options,
                   .contrast = contrast,
+                  .power = power,
                   .learned = input->scale != NULL,
                   .gradient = gradient};
   take_arrays(&job, scratch);
@@ -298,7 +306,7 @@ static double run_remainder(comp_context *context, const comp__model_options *op
                                     .scale = in->scale ? r.scale : NULL,
                                     .fixed_scale = in->fixed_scale,
                                     .weight = r.weight};
-    run_pass(&value, context, options, &r.input, &r.gradient, (float)(share * (double)weight), scratch, contrast);
+    run_pass(&value, context, options, &r.input, &r.gradient, (float)(share * (double)weight), 1.0f, scratch, contrast);
     sum += share * value;
     add_rows(gradient->values, r.gradient.values, &r, n, in->dims);
     add_rows(gradient->mean, r.gradient.mean, &r, n, in->dims);
@@ -310,7 +318,7 @@ static double run_remainder(comp_context *context, const comp__model_options *op
 static comp_status run(double *out, comp_context *context, const comp__model_options *options,
                        const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                        void *scratch, bool contrast) {
-  run_pass(out, context, options, input, gradient, weight, scratch, contrast);
+  run_pass(out, context, options, input, gradient, weight, MIXTURE_POWER, scratch, contrast);
   if (input->weight) *out += run_remainder(context, options, input, gradient, weight, scratch, contrast);
   return COMP_OK;
 }

@@ -24,7 +24,7 @@ static size_t condition_of(const size_t *start, size_t row) {
 
 static double mixtures(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                        const size_t *start, const float *weight, const double *z, const double *mean,
-                       const double *scale, int p0) {
+                       const double *scale, int p0, double power) {
   (void)conditions;
   double total = 0, *own = numbers(rows), *other = numbers(rows);
   for (size_t i = 0; i < rows; i++) {
@@ -36,7 +36,7 @@ static double mixtures(const comp__model_options *options, size_t rows, size_t d
         double s = scale ? scale[j * dims + d] : options->scale, t = (z[i * dims + d] - mean[j * dims + d]) / s;
         l += -0.5 * t * t - log(s) - 0.5 * log(2 * M_PI);
       }
-      const double w = weight ? (double)weight[j] : 1;
+      const double w = weight ? pow((double)weight[j], power) : 1;
       if (condition_of(start, i) != condition_of(start, j))
         other[n_other++] = l + log(w), all_other += w;
       else if (i != j || options->include_self)
@@ -67,7 +67,7 @@ static double rest(const comp__model_options *options, size_t rows, size_t dims,
       }
       weights[n++] = 1 - weight[i];
     }
-  double value = mixtures(options, n, dims, 2, start, weights, zs, means, scale ? scales : NULL, p0);
+  double value = mixtures(options, n, dims, 2, start, weights, zs, means, scale ? scales : NULL, p0, 1);
   free(part), free(weights);
   return n > 0 ? value * (double)n / (double)rows : 0;
 }
@@ -75,7 +75,7 @@ static double rest(const comp__model_options *options, size_t rows, size_t dims,
 double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
                       const size_t *start, const float *weight, const double *z, const double *mean,
                       const double *scale, int p0) {
-  double total = mixtures(options, rows, dims, conditions, start, weight, z, mean, scale, p0);
+  double total = mixtures(options, rows, dims, conditions, start, weight, z, mean, scale, p0, 0.2);
   for (size_t k = 0; weight && k < conditions; k++)
     total += rest(options, rows, dims, start[k], start[k + 1], weight, z, mean, scale, p0);
   return total;
