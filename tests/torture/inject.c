@@ -15,7 +15,8 @@
  *
  * COMP_INJECT_SERVER=PREFIX: the program is loaded once and run many times. Before main() it reads such lists, one a
  * line, from stdin. For each it forks; the child runs main() with stdout and stderr in PREFIX.out and PREFIX.err and
- * with 20 seconds to live; the parent prints "CODE KB MS": exit code (negative: a signal), peak memory, time.
+ * with 20 seconds of CPU time and 120 seconds to live; the parent prints "CODE KB MS": exit code (negative: a signal),
+ * peak memory, time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -54,7 +55,8 @@ enum {
   MEMORY,
   CALLS,
   MOST_FILES = 4096,
-  LIFE = 20,
+  LIFE = 120,
+  WORK = 20,
   KILLED = -1
 };
 static const char *const call_names[CALLS] = {"open", "read",     "write", "sync",  "rename",
@@ -95,7 +97,7 @@ static void parse(char *item) {
     char *end;
     rules[i].first = strtol(parts[1], &end, 10);
     rules[i].on = *end == '-';
-    rules[i].code = i == MEMORY ? ENOMEM : error_of(n > 2 ? parts[2] : "EIO");
+    rules[i].code = error_of(n > 2 ? parts[2] : i == MEMORY ? "ENOMEM" : "EIO");
     snprintf(rules[i].path, sizeof rules[i].path, "%s", n > 3 ? parts[3] : "");
   }
 }
@@ -390,6 +392,7 @@ static void serve(const char *prefix) {
       redirect(prefix, ".out", STDOUT_FILENO);
       redirect(prefix, ".err", STDERR_FILENO);
       alarm(LIFE);
+      setrlimit(RLIMIT_CPU, &(struct rlimit){WORK, WORK + 1});
       parse_list(line);
       return;
     }
@@ -411,6 +414,9 @@ static int run_main(int argc, char **argv, char **environment) {
   started = true;
   return real_main(argc, argv, environment);
 }
+
+int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*loader_fini)(void), void *stack);
 
 int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void), void (*fini)(void),
                       void (*loader_fini)(void), void *stack) {

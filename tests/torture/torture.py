@@ -11,6 +11,7 @@ The rule is one: exit code 0 and the right files; or another one, one message, a
 order that is the same every time and even over all commands. DIR/torture/NAME.json keeps how far it came: the next run goes on from there.
 Comparing .h5ad files object by object and damaging the layouts of anndata needs anndata; the rest needs only Python."""
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -195,6 +196,8 @@ class Expected:
 
 def judge(expected, command, code, text, now):
     """What is wrong with how a run ended; None: nothing."""
+    if code < 0:
+        return "took too long" if code in (-14, -24) else f"signal {-code}"
     if any(".tmp-" in name for name in now):
         return "left " + ", ".join(name for name in now if ".tmp-" in name)
     if code == 0:
@@ -202,7 +205,7 @@ def judge(expected, command, code, text, now):
         wrong = [f"{name}: {why}" for name in now if (why := expected.differs(name, now[name]))]
         return f"exit code 0, but no {missing[0]}" if missing else f"exit code 0, but {wrong[0]}" if wrong else None
     if code != 1 and not (code == 2 and "memory" in text):
-        return "took too long" if code in (-14, -24) else f"exit code {code}"
+        return f"exit code {code}"
     if not text.startswith("comp"):
         return "no message"
     if text.count("\n") > 1:
@@ -252,7 +255,8 @@ class Campaign:
         shutil.copy(o.inject or self.build / "tests/torture/inject.so", self.inject)
         self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "MALLOC_PERTURB_": "165",
                     "ASAN_OPTIONS": "verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0:exitcode=86", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=86"}
-        self.end = time.monotonic() + o.seconds
+        self.sanitized = b"__asan_init" in (self.build / "comp").read_bytes()  # takes address space without end
+        self.end = None  # --seconds after the first case
         self.cases, self.failures, self.expected = 0, [], {}
         self.state_path = None if o.short else self.build / "torture" / f"{o.mode}.json"
         self.state = {"cases": 0, "failures": 0, "done": {}}
@@ -260,6 +264,7 @@ class Campaign:
             self.state = json.loads(self.state_path.read_text())
 
     def late(self):
+        self.end = self.end or time.monotonic() + self.o.seconds
         return time.monotonic() > self.end
 
     def plain(self, words, folder):
@@ -272,10 +277,31 @@ class Campaign:
             sys.exit(f"torture: comp {line}: {text}")
 
     def prepare(self):
-        """The inputs of all commands."""
-        self.inputs = self.work / "inputs"
-        self.inputs.mkdir()
+        """The inputs of all commands and the files to damage: made once for a build."""
+        self.inputs, self.corpus = self.work / "made" / "inputs", self.work / "made" / "corpus"
+        stamp = hashlib.sha256(repr((self.comp.stat().st_size, (self.build / "comp").stat().st_mtime_ns)).encode())
+        for script in HERE.glob("*.py"):
+            stamp.update(script.read_bytes())
+        kept = self.build / "torture" / f"made-{stamp.hexdigest()[:16]}"
+        if not kept.exists():
+            self.make_inputs()
+            for old in kept.parent.glob("made-*"):
+                shutil.rmtree(old, ignore_errors=True)
+            shutil.copytree(self.work / "made", f"{kept}.{os.getpid()}")
+            try:
+                os.rename(f"{kept}.{os.getpid()}", kept)
+            except OSError:  # another one was faster
+                shutil.rmtree(f"{kept}.{os.getpid()}")
+        else:
+            shutil.copytree(kept, self.work / "made")
+        self.rich = (self.corpus / "csr.h5ad").exists()
+        if not self.rich:
+            print("# no anndata: .h5ad files are compared byte by byte, and only files that comp made are damaged")
+
+    def make_inputs(self):
         f = self.inputs
+        f.mkdir(parents=True)
+        self.corpus.mkdir()
         self.make("simulate -o cells.h5ad --cells 40 --genes 20 --no-truth", f)
         self.make("prep -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p", f)
         self.make(TRAIN.replace("model.comp", "old.comp") + " --epochs 2", f)
@@ -283,21 +309,14 @@ class Campaign:
         (f / "model.comp.checkpoint").rename(f / "old.checkpoint")
         self.make("embed -i ready.h5ad -m old.comp -o done.h5ad", f)
         self.make("convert -i cells.h5ad -o cells.csv", f)
-        (f / "mex").mkdir()
-        for name, text in mutate.mex().items():
-            (f / "mex" / name).write_text(text)
-        for name, text in mutate.celligner().items():
-            (f / "tumours" / "celligner").mkdir(parents=True, exist_ok=True)
-            (f / "tumours" / "celligner" / name).write_text(text)
+        for folder, files in (("mex", mutate.mex()), ("tumours/celligner", mutate.celligner())):
+            (f / folder).mkdir(parents=True)
+            for name, text in files.items():
+                (f / folder / name).write_text(text)
         shutil.copy(f / "ready.h5ad", f / "data.h5ad")
-        made = subprocess.run([sys.executable, str(HERE / "corpus.py"), str(self.work / "corpus"), str(f / "data.h5ad")], capture_output=True)
-        self.rich = made.returncode == 0
-        if not self.rich:
-            print("# no anndata: .h5ad files are compared byte by byte, and only files that comp made are damaged")
-            (self.work / "corpus").mkdir(exist_ok=True)
-        for name in ("tenx3.h5",):
-            if (self.work / "corpus" / name).exists():
-                shutil.copy(self.work / "corpus" / name, f / name)
+        subprocess.run([sys.executable, str(HERE / "corpus.py"), str(self.corpus), str(f / "data.h5ad")], capture_output=True)
+        if (self.corpus / "tenx3.h5").exists():
+            shutil.copy(self.corpus / "tenx3.h5", f)
 
     def setup(self, command):
         """A folder with what the command needs, and what it makes of it; None: it cannot be run here."""
@@ -310,7 +329,7 @@ class Campaign:
         for need in command.needs:
             (shutil.copytree if (self.inputs / need).is_dir() else shutil.copy)(self.inputs / need, folder / need)
         before, made, counts = snapshot(folder), [], []
-        for extra in (None, {"COMP_INJECT_ALL": "1"})[: 2 if self.o.mode == "oom" else 1]:
+        for extra in (None, {"COMP_INJECT_ALL": "1"})[: 2 if self.o.mode == "oom" and not self.o.own else 1]:
             server = Server(self, command.words, folder, extra)
             for _ in range(2 if not extra else 1):
                 code, _, seconds, text = server.run()
@@ -411,7 +430,7 @@ def oom(run):
     jobs = []
     for extra in (None, {"COMP_INJECT_ALL": "1"}):
         for command in run.commands():
-            if run.late() or (extra and run.o.own):
+            if extra and run.o.own:
                 break
             totals = run.totals(command, bool(extra))
             if totals:
@@ -423,7 +442,7 @@ def oom(run):
 def io(run):
     jobs = []
     for command in run.commands():
-        totals = run.totals(command) if command.writes and not run.late() else None
+        totals = run.totals(command) if command.writes else None
         for call in CALLS if totals else ():
             for error in ERRORS.get(call, ("EIO",)):
                 for on in ("", "-") if call in STICKY else ("",):
@@ -474,7 +493,7 @@ def kill(run):
 
 
 def fuzz(run):
-    sources = mutate.sources(run.work / "corpus", run.inputs, run.rich)
+    sources = mutate.sources(run.corpus, run.inputs, run.rich)
     if run.o.only:
         sources = [s for s in sources if s.name == run.o.only]
     folder = run.work / "fuzz"
@@ -490,7 +509,7 @@ def fuzz(run):
         keep = source.write(folder / name, rng)
         for line in lines:
             if line not in servers:
-                servers[line] = Server(run, line.split() + ["-q", "--threads", "1"], folder, space=None if run.o.own else 3 << 30)
+                servers[line] = Server(run, line.split() + ["-q", "--threads", "1"], folder, space=None if run.sanitized else 3 << 30)
             code, memory, seconds, text = servers[line].run()
             wrong = None
             if code not in (0, 1):
