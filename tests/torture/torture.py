@@ -235,7 +235,7 @@ class Server:
         self.pipe = subprocess.Popen([str(run.comp), *words], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limit)
 
     def run(self, rules=""):
-        """Exit code, peak memory in MB, seconds, what it said on stderr."""
+        """Exit code, peak memory in MB, seconds of CPU time, what it said on stderr."""
         self.pipe.stdin.write(f"{rules}\n".encode())
         self.pipe.stdin.flush()
         code, kb, ms = (int(x) for x in self.pipe.stdout.readline().split())
