@@ -329,7 +329,7 @@ class Campaign:
         for need in command.needs:
             (shutil.copytree if (self.inputs / need).is_dir() else shutil.copy)(self.inputs / need, folder / need)
         before, made, counts = snapshot(folder), [], []
-        for extra in (None, {"COMP_INJECT_ALL": "1"})[: 2 if self.o.mode == "oom" and not self.o.own else 1]:
+        for extra in (None, {"COMP_INJECT_ALL": "1"})[: 2 if self.o.mode == "oom" and not self.o.own and not self.o.short else 1]:
             server = Server(self, command.words, folder, extra)
             for _ in range(2 if not extra else 1):
                 code, _, seconds, text = server.run()
@@ -430,7 +430,7 @@ def oom(run):
     jobs = []
     for extra in (None, {"COMP_INJECT_ALL": "1"}):
         for command in run.commands():
-            if extra and run.o.own:
+            if extra and (run.o.own or run.o.short):
                 break
             totals = run.totals(command, bool(extra))
             if totals:
