@@ -113,13 +113,13 @@ class Suite:
                 raise
 
     def step(self, folder, name):
-        """The words of a step of comp run after the file names, without what SHORT adds."""
+        """The words of a step of comp run after the file names, without what SHORT adds and without the seed."""
         with open(os.path.join(folder, "run.json")) as file:
             steps = {step["name"]: step["command"] for step in json.load(file)["steps"]}
         words, out = shlex.split(steps[name])[2:], []
         while words:
             word = words.pop(0)
-            if word in ("-i", "-o", "-m", "--epochs"):
+            if word in ("-i", "-o", "-m", "--epochs", "--seed"):
                 words.pop(0)
             else:
                 out.append(word)

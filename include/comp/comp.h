@@ -46,6 +46,10 @@
  *              in is copied
  *   names      _count is how many there are, _name the name of one, _at one of them by its index; _parse is the value
  *              of an enum by its name. Sizes and indices are size_t
+ *   NULL       is allowed where the header says so: for options, in every ..._free() and ..._release(), for an array of
+ *              which there are 0, and where a comment names it. Anywhere else a function that returns a comp_status
+ *              refuses NULL (COMP_ERR_ARGUMENT, with a message that names the argument, and an empty `*out`), and the
+ *              others, which only read or set one thing, must not be given it: they do not check
  *   state      nothing is global
  */
 #ifndef COMP_H

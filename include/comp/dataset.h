@@ -76,7 +76,8 @@ COMP_API comp_status comp_dataset_set_matrix(comp_dataset *dataset, comp_slot sl
 /* Removes a matrix; nothing happens when there is none of that name. */
 COMP_API void comp_dataset_remove_matrix(comp_dataset *dataset, comp_slot slot, const char *name);
 
-/* What this program did to the data so far, as JSON text; NULL when nothing. Owned by the data set. */
+/* What this program did to the data so far, as JSON text; NULL when nothing, and to forget it. Owned by the data set.
+ */
 COMP_API const char *comp_dataset_record(const comp_dataset *dataset);
 COMP_API comp_status comp_dataset_set_record(comp_dataset *dataset, const char *json);
 

@@ -65,8 +65,9 @@ COMP_API comp_status comp_options_merge(comp_options *options, const comp_option
 /* Whether the option was set. */
 COMP_API bool comp_options_given(const comp_options *options, const char *name);
 
-/* The value as text: as it was set, else its default. NULL when there is neither, and for an unknown name. The text is
- * in `buffer` or is owned by the options, which then must not change while it is used. */
+/* The value as text: as it was set, else its default. NULL when there is neither, for an unknown name, and when
+ * `buffer` is too small for it (then comp_error_message() says how many bytes it needs; 64 are enough for one number).
+ * The text is in `buffer` or is owned by the options, which then must not change while it is used. */
 COMP_API const char *comp_options_get(const comp_options *options, const char *name, char *buffer, size_t size);
 
 /* The same as a value. A name that is unknown or of another type, and an option without a value, are errors. */
@@ -151,6 +152,10 @@ COMP_API const char *comp_option_choice(const comp_option *option, size_t index)
 /* What a choice is or is for, in a few words that follow its name; NULL: the name, or the help of the option, says it.
  */
 COMP_API const char *comp_option_choice_help(const comp_option *option, size_t index);
+
+/* Why the program's commands do not have this option: it is for programs that use the library, such as what a command
+ * decides on by itself. NULL: a command has it. */
+COMP_API const char *comp_option_library_only(const comp_option *option);
 
 /* All kinds and their options as one JSON document (docs/formats.md). It should be freed via comp_free(). */
 COMP_API comp_status comp_options_describe(char **out);

@@ -63,9 +63,9 @@ typedef struct comp_data_look {
 /* Looks at every value. One that is not finite is an error. */
 COMP_API comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix);
 
-/* The same by condition: `each` (may be NULL) gets one look a level of `groups`, and `out` that of all samples
- * together. Counts, estimated and scaled counts go together. Other kinds, other bases of logarithms and other common
- * totals do not: then out->kind is COMP_DATA_MIXED, and its reason lists the conditions. */
+/* The same by condition: `each` (may be NULL) gets one look a level of `groups` (NULL: there are none), and `out` that
+ * of all samples together. Counts, estimated and scaled counts go together. Other kinds, other bases of logarithms and
+ * other common totals do not: then out->kind is COMP_DATA_MIXED, and its reason lists the conditions. */
 COMP_API comp_status comp_data_look_by(comp_data_look *out, comp_data_look *each, comp_context *context,
                                        const comp_matrix *matrix, const comp_groups *groups);
 
@@ -136,7 +136,7 @@ COMP_API comp_status comp_prep(comp_dataset **dataset, comp_context *context, co
  * name, normalised to the recorded total, logged (logarithms of another base or total are undone first); then takes the
  * recorded genes in their order, as comp_align_features() does. Filters of samples and by counts are not repeated. What
  * the new data's own record says is done already is not done again; without a record, data that looks logged is taken
- * as such, with a warning. */
+ * as such, with a warning. A record of NULL is that of data that were not prepared: nothing is repeated. */
 COMP_API comp_status comp_prep_apply_record(comp_dataset **dataset, comp_context *context, const char *record);
 
 /* Takes the named features, in that order, whatever the order in the data set. Those that it lacks become 0, with a

@@ -92,7 +92,7 @@ COMP_API void comp_counterfactual_layer_name(char out[COMP_LAYER_NAME_SIZE], con
  * The same for data files; `out_path` is an .h5ad. Results are added to the user's file, in which nothing else changes;
  * in_path and out_path may be the same.
  *
- *   embed           obsm/KEY ("X_comp"), and obsm/KEY_scale with `scales`
+ *   embed           obsm/KEY, and obsm/KEY_scale with `scales`. KEY is "X_comp" when NULL
  *   counterfactual  layers/KEY, and with draws layers/KEY_sd, KEY_lower, KEY_upper; with `from` the bool obs column
  *                   KEY_predicted. KEY is comp_counterfactual_layer_name() of `to` when NULL
  *

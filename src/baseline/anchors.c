@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "linalg/linalg.h"
 #include "neighbors/options.h"
@@ -351,11 +352,6 @@ done:
   return status;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Between the two nearest ranks, as R and numpy have it. */
 static double quantile(const double *sorted, size_t n, double share) {
   double at = share * (double)(n - 1);
@@ -380,7 +376,7 @@ static comp_status score(comp__anchors *anchors, size_t first, const hoods *h) {
     }
     a->score = sorted[i] = (double)common;
   }
-  qsort(sorted, n, sizeof *sorted, compare_doubles);
+  comp__sort_doubles(sorted, n);
   const double low = n ? quantile(sorted, n, 0.01) : 0.0, high = n ? quantile(sorted, n, 0.9) : 0.0;
   for (size_t i = first; i < anchors->n; i++) { /* all the same: all are as good as any */
     const double scaled = high > low ? (anchors->list[i].score - low) / (high - low) : 1.0;

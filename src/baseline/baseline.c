@@ -43,6 +43,7 @@ static comp_status find(const comp__baseline **out, const char *name) {
 }
 
 comp_status comp_baseline_find(const comp_baseline_method **out, const char *name) {
+  COMP__NEED_OUT(out, name);
   const comp__baseline *baseline = NULL;
   comp_status status = find(&baseline, name);
   if (status == COMP_OK) *out = &baseline->method;
@@ -90,6 +91,7 @@ static comp_status resolve(comp__baseline_options *out, const comp_baseline_meth
 }
 
 comp_status comp_baseline_check(const comp_baseline_method *method, const comp_options *options) {
+  COMP__NEED(method);
   comp__baseline_options plain;
   comp_status status = resolve(&plain, method, options);
   return status == COMP_OK ? check(method, &plain) : status;
@@ -179,6 +181,7 @@ static comp_status check_varies(const comp_matrix *x) {
 /* ---- What methods share ---- */
 
 comp_status comp_baseline_most_components(size_t *out, const comp_matrix *x) {
+  COMP__NEED(out, x);
   comp_status status = count_varying(out, x);
   if (status == COMP_OK && x->rows > 0 && x->rows - 1 < *out) *out = x->rows - 1;
   return status;
@@ -307,15 +310,16 @@ done:
   return status;
 }
 
-comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const comp_dataset *dataset, const char *name,
-                              const comp_model *model, const comp_options *options) {
-  const comp_baseline_method *method;
+comp_status comp_baseline_run(comp_dataset **out, comp_context *context, const comp_dataset *dataset,
+                              const char *method, const comp_model *model, const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset, method);
+  const comp_baseline_method *row;
   comp__baseline_options plain;
   *out = NULL;
-  comp_status status = comp_baseline_find(&method, name);
-  if (status == COMP_OK) status = resolve(&plain, method, options);
+  comp_status status = comp_baseline_find(&row, method);
+  if (status == COMP_OK) status = resolve(&plain, row, options);
   plain.model = model;
-  return status == COMP_OK ? comp__baseline_method(out, context, dataset, name, &plain) : status;
+  return status == COMP_OK ? comp__baseline_method(out, context, dataset, method, &plain) : status;
 }
 
 /* ---- No integration ---- */

@@ -56,6 +56,7 @@ static void list_names(char *text, size_t size) {
 }
 
 comp_status comp_classifier_kind_parse(comp_classifier_kind *out, const char *name) {
+  COMP__NEED(out, name);
   char names[256];
   for (size_t i = 0; i < COMP_CLASSIFIER_KINDS; i++)
     if (strcmp(learners[i]->name, name) == 0) {
@@ -120,6 +121,7 @@ comp_status comp__fit_predict(int32_t *predicted, comp_context *context, comp_cl
 
 comp_status comp_classifier_fit(comp_classifier **out, comp_context *context, comp_classifier_kind kind,
                                 const comp_matrix *z, const int32_t *codes, size_t n_levels, uint64_t seed) {
+  COMP__NEED_OUT(out, context, z, codes);
   *out = NULL;
   comp__labelled data = {0};
   comp_classifier *classifier = NULL;
@@ -164,6 +166,7 @@ done:
 
 comp_status comp_classifier_probabilities(float *out, comp_context *context, const comp_classifier *classifier,
                                           const comp_matrix *z) {
+  COMP__NEED(out, context, classifier, z);
   float *scores;
   comp_status status = score_all(&scores, context, classifier, z);
   if (status != COMP_OK) return status;
@@ -174,6 +177,7 @@ comp_status comp_classifier_probabilities(float *out, comp_context *context, con
 
 comp_status comp_classifier_predict(int32_t *out, comp_context *context, const comp_classifier *classifier,
                                     const comp_matrix *z) {
+  COMP__NEED(out, context, classifier, z);
   float *scores;
   comp_status status = score_all(&scores, context, classifier, z);
   if (status != COMP_OK) return status;

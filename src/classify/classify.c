@@ -257,6 +257,7 @@ done:
 
 comp_status comp_predictability(comp_predictability_result *out, comp_context *context, const comp_matrix *z,
                                 const int32_t *codes, size_t n_levels, const comp_options *options) {
+  COMP__NEED_OUT(out, context, z, codes);
   comp__classify_options resolved;
   *out = (comp_predictability_result){0};
   comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
@@ -264,6 +265,7 @@ comp_status comp_predictability(comp_predictability_result *out, comp_context *c
 }
 
 void comp_predictability_release(comp_predictability_result *result) {
+  if (!result) return;
   comp__free(result->scores);
   *result = (comp_predictability_result){0};
 }
@@ -424,6 +426,7 @@ done:
 
 comp_status comp_holdout(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *codes,
                          size_t n_levels, const comp_options *options) {
+  COMP__NEED_OUT(out, context, z, codes);
   comp__classify_options resolved;
   *out = (comp_accuracy){0};
   comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
@@ -433,6 +436,7 @@ comp_status comp_holdout(comp_accuracy *out, comp_context *context, const comp_m
 comp_status comp_transfer(comp_accuracy *out, comp_context *context, const comp_matrix *z, const int32_t *conditions,
                           int32_t train_condition, int32_t test_condition, const int32_t *labels, size_t n_labels,
                           const comp_options *options) {
+  COMP__NEED_OUT(out, context, z, conditions, labels);
   comp__classify_options resolved;
   *out = (comp_accuracy){0};
   comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
@@ -441,6 +445,7 @@ comp_status comp_transfer(comp_accuracy *out, comp_context *context, const comp_
 }
 
 void comp_accuracy_release(comp_accuracy *accuracy) {
+  if (!accuracy) return;
   comp__free(accuracy->train_counts);
   comp__free(accuracy->test_counts);
   comp__free(accuracy->found);
@@ -577,6 +582,7 @@ done:
 comp_status comp_fairness(comp_fairness_result *out, comp_context *context, const comp_matrix *z,
                           const int32_t *targets, size_t n_levels, const int32_t *groups, size_t n_groups,
                           const comp_options *options) {
+  COMP__NEED_OUT(out, context, z, targets, groups);
   comp__classify_options resolved;
   *out = (comp_fairness_result){0};
   comp_status status = comp__options_resolve(&resolved, &comp__classify_kind, options);
@@ -584,6 +590,7 @@ comp_status comp_fairness(comp_fairness_result *out, comp_context *context, cons
 }
 
 void comp_fairness_release(comp_fairness_result *result) {
+  if (!result) return;
   for (size_t g = 0; result->groups && g < result->n_groups; g++) {
     comp__free(result->groups[g].selected);
     comp__free(result->groups[g].true_positives);

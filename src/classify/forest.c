@@ -9,7 +9,6 @@
  */
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "classify/learner.h"
@@ -17,6 +16,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/sort.h"
 #include "core/threads.h"
 
 enum {
@@ -65,11 +65,6 @@ typedef struct binned {
   size_t *n_cuts; /* [features] */
 } binned;
 
-static int by_value(const void *a, const void *b) {
-  const float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 /* Between two values, so that the lower is <= and the upper is not. */
 static float between(float low, float high) {
   const float middle = (float)(0.5 * ((double)low + (double)high));
@@ -78,7 +73,7 @@ static float between(float low, float high) {
 
 /* Cuts between all neighbouring values, or, when there are too many, between those nearest to the quantiles. */
 static size_t make_cuts(float *cuts, float *sorted, size_t n) {
-  qsort(sorted, n, sizeof *sorted, by_value);
+  comp__sort_floats(sorted, n);
   size_t different = n > 0;
   for (size_t i = 1; i < n; i++) different += sorted[i] != sorted[i - 1];
   size_t count = 0, next = 1;

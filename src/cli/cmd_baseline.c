@@ -86,12 +86,14 @@ static int run_method(cli_session *session, const baseline_options *o, const com
 static int run(cli_session *session, const void *values) {
   const baseline_options *o = values;
   const comp_baseline_method *method;
-  if (comp_baseline_find(&method, o->name) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_baseline_find(&method, o->name);
+  if (status != COMP_OK) return cli_option_error(session, status);
   if (!comp_options_given(o->how, "condition") && !method->no_condition)
     return cli_usage_error(session, "--condition COL is required by %s", o->name);
   if (o->model && !takes(method, "model")) return cli_usage_error(session, "--model: %s does not take it", o->name);
-  if (comp_baseline_check(method, o->how) != COMP_OK) return cli_option_error(session);
-  comp_status status = comp_dataset_check_update(o->output);
+  status = comp_baseline_check(method, o->how);
+  if (status != COMP_OK) return cli_option_error(session, status);
+  status = comp_dataset_check_update(o->output);
   if (status == COMP_OK) status = cli_input_skip(o->input.read, false, !comp_options_given(o->how, "rep"));
   comp_model *model = NULL;
   if (status == COMP_OK && o->model) status = comp_model_load(&model, o->model);

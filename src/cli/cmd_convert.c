@@ -14,7 +14,7 @@ static const opt_spec options[] = {
     CLI_INPUT_FILE(convert_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(convert_options, output), .metavar = "OUT",
      .help = "the file to write; its name tells the format: .h5ad, .csv, .tsv (also .gz), .npy (X alone)"},
-    {.rows = "write", .only = "compression", OPT_FIELD(convert_options, write)},
+    {.rows = "write", OPT_FIELD(convert_options, write)},
     CLI_INPUT_ROWS(convert_options, input),
     {0},
 };

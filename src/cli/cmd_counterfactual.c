@@ -24,10 +24,11 @@ static const cli_example examples[] = {
 int predict_run(cli_session *session, const predict_options *o, const char *key) {
   if (o->key) key = o->key;
   if (key && (!key[0] || strchr(key, '/'))) return cli_usage_error(session, "--key: '%s' is not a name", key);
-  if (comp_options_check(o->how) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_options_check(o->how);
+  if (status != COMP_OK) return cli_option_error(session, status);
   if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   comp_model *model;
-  comp_status status = comp_model_load(&model, o->model);
+  status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
   status = comp_counterfactual_file(session->context, model, o->input.path, o->output, o->input.read, o->how, key);
   comp_model_free(model);

@@ -108,10 +108,11 @@ static int show(cli_session *session, const result *r) {
 static int run(cli_session *session, const void *values) {
   const de_options *o = values;
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
-  if (comp_options_check(o->de) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_options_check(o->de);
+  if (status != COMP_OK) return cli_option_error(session, status);
   comp_dataset *dataset = NULL;
   comp_de *de = NULL;
-  comp_status status = cli_input_skip(o->input.read, false, true);
+  status = cli_input_skip(o->input.read, false, true);
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_de_run(&de, session->context, dataset, o->de);
   int code = 0;

@@ -29,7 +29,7 @@ static const opt_spec options[] = {
      .unset = "that is not checked"},
     {"json", .kind = OPT_FILE, OPT_FIELD(diagnose_options, json), .metavar = "FILE",
      .help = "also write all numbers to this file, as JSON; '-' writes them to stdout in place of the table"},
-    {.rows = "diagnose", .without = "names against-name", OPT_FIELD(diagnose_options, how)},
+    {.rows = "diagnose", OPT_FIELD(diagnose_options, how)},
     CLI_INPUT_ROWS(diagnose_options, input),
     {0},
 };

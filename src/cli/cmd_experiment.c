@@ -92,10 +92,11 @@ static int run(cli_session *session, const void *values) {
   e.jobs = (int)o->jobs;
   e.estimate_only = o->estimate;
   int code = 0;
-  if (comp_experiment_options_check(&e) != COMP_OK) {
-    code = cli_option_error(session);
+  comp_status status = comp_experiment_options_check(&e);
+  if (status != COMP_OK) {
+    code = cli_option_error(session, status);
   } else {
-    comp_status status = comp_experiment_run(&text, session->context, &e);
+    status = comp_experiment_run(&text, session->context, &e);
     if (status != COMP_OK) code = cli_fail(session, status);
     if (text) fputs(text, stdout);
     if (text && !cli_stdout_flush()) code = EXIT_FAILED;

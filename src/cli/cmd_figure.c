@@ -94,7 +94,8 @@ static int draw_data(cli_session *session, const figure_options *o) {
 static int run(cli_session *session, const void *values) {
   const figure_options *o = values;
   bool history = strcmp(o->kind, "history") == 0, metrics = strcmp(o->kind, "metrics") == 0;
-  if (comp_options_check(o->figure) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_options_check(o->figure);
+  if (status != COMP_OK) return cli_option_error(session, status);
   if (history && !o->model) return cli_usage_error(session, "history needs --model");
   if (metrics && !o->scores.count) return cli_usage_error(session, "metrics needs --scores");
   if (!history && !metrics && !o->input.path) return cli_usage_error(session, "%s needs --input", o->kind);
@@ -102,7 +103,7 @@ static int run(cli_session *session, const void *values) {
     return cli_usage_error(session, "%s needs --condition", o->kind);
   if ((strcmp(o->kind, "counterfactual") == 0 || strcmp(o->kind, "strip") == 0) && !text(o, "condition"))
     return cli_usage_error(session, "%s needs --condition", o->kind);
-  comp_status status = comp_figure_check(o->output);
+  status = comp_figure_check(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   if (!history && !metrics) return draw_data(session, o);
   status = history ? draw_history(o)

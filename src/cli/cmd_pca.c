@@ -22,7 +22,7 @@ static const opt_spec options[] = {
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(pca_options, output), .metavar = "OUT",
      .help = "the .h5ad to write: the data with the scores in obsm"},
     {.rows = "pca", OPT_FIELD(pca_options, pca)},
-    {.rows = "write", .only = "compression", OPT_FIELD(pca_options, write)},
+    {.rows = "write", OPT_FIELD(pca_options, write)},
     {"json", .kind = OPT_FILE, OPT_FIELD(pca_options, json), .metavar = "FILE",
      .help = "also write the variances to this file, as JSON; '-' writes them to stdout in place of the table"},
     CLI_INPUT_ROWS(pca_options, input),
@@ -77,11 +77,12 @@ static int show(cli_session *session, const comp_pca *pca, const pca_options *o)
 
 static int run(cli_session *session, const void *values) {
   const pca_options *o = values;
-  if (comp_options_check(o->pca) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_options_check(o->pca);
+  if (status != COMP_OK) return cli_option_error(session, status);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_dataset *dataset = NULL;
   comp_pca pca = {0};
-  comp_status status = comp_file_check_writable(o->output);
+  status = comp_file_check_writable(o->output);
   if (status == COMP_OK) status = cli_input_carry(o->write, o->input.read, o->input.path);
   if (status != COMP_OK) return cli_fail(session, status);
   status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);

@@ -19,10 +19,10 @@ static const opt_spec options[] = {
      .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz); several tables are put below each other"},
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(prep_options, output), .metavar = "OUT",
      .help = "the file to write, usually an .h5ad"},
-    {.rows = "write", .only = "compression", OPT_FIELD(prep_options, write)},
+    {.rows = "write", OPT_FIELD(prep_options, write)},
     {.rows = "prep", OPT_FIELD(prep_options, prep)},
     {.rows = "tabular", OPT_FIELD(prep_options, tabular)},
-    {.rows = "read", .without = "skip-x skip-slots", OPT_FIELD(prep_options, read)},
+    {.rows = "read", OPT_FIELD(prep_options, read)},
     {0},
 };
 
@@ -79,9 +79,10 @@ static comp_status encode(cli_session *session, const prep_options *o) {
 /* ---- Counts ---- */
 
 static int prepare(cli_session *session, const prep_options *o) {
-  if (comp_options_check(o->prep) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_options_check(o->prep);
+  if (status != COMP_OK) return cli_option_error(session, status);
   comp_dataset *dataset = NULL;
-  comp_status status = comp_dataset_read(&dataset, session->context, o->paths.items[0], o->read);
+  status = comp_dataset_read(&dataset, session->context, o->paths.items[0], o->read);
   if (status == COMP_OK) status = comp_prep(&dataset, session->context, o->prep);
   if (status == COMP_OK) status = cli_input_carry(o->write, o->read, o->paths.items[0]);
   if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);

@@ -27,7 +27,7 @@ static int run(cli_session *session, const void *values) {
   comp_status status = comp_run(&result, session->context, o->run);
   if (status == COMP_OK) cli_summary_print(result, o->run);
   comp_run_result_free(result);
-  if (status == COMP_ERR_ARGUMENT) return cli_option_error(session);
+  if (status == COMP_ERR_ARGUMENT) return cli_option_error(session, status);
   int code = status == COMP_OK ? 0 : cli_fail(session, status);
   if (status == COMP_ERR_INTERRUPTED && !session->common.quiet)
     fputs("give the same command again to go on from here\n", stderr);

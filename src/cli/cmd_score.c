@@ -19,7 +19,7 @@ static const score_options defaults = {.json = NULL};
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(score_options, input),
-    {.rows = "score", .without = "test-share truth min-samples max-cells", OPT_FIELD(score_options, score)},
+    {.rows = "score", OPT_FIELD(score_options, score)},
     {"per-label", .kind = OPT_FLAG, OPT_FIELD(score_options, per_label),
      .help = "also print what each label and condition has"},
     {"json", .kind = OPT_FILE, OPT_FIELD(score_options, json), .metavar = "FILE",
@@ -56,11 +56,12 @@ static int show(cli_session *session, const score_options *o, const comp_scores 
 static int run(cli_session *session, const void *values) {
   const score_options *o = values;
   bool needs_x;
-  if (comp_scores_needs_x(&needs_x, o->score) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_scores_needs_x(&needs_x, o->score);
+  if (status != COMP_OK) return cli_option_error(session, status);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_dataset *dataset = NULL;
   comp_scores *scores = NULL;
-  comp_status status = cli_input_skip(o->input.read, !needs_x, false);
+  status = cli_input_skip(o->input.read, !needs_x, false);
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_scores_run(&scores, session->context, dataset, o->score);
   int code = status == COMP_OK ? show(session, o, scores) : cli_fail_in(session, status, o->input.path);

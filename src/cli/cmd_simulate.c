@@ -16,7 +16,7 @@ static const opt_spec options[] = {
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(simulate_options, output), .metavar = "OUT.h5ad",
      .help = "the file to write"},
     {.rows = "simulate", OPT_FIELD(simulate_options, model)},
-    {.rows = "write", .only = "compression", OPT_FIELD(simulate_options, write)},
+    {.rows = "write", OPT_FIELD(simulate_options, write)},
     {0},
 };
 
@@ -29,11 +29,12 @@ static const cli_example examples[] = {
 
 static int run(cli_session *session, const void *values) {
   const simulate_options *o = values;
-  if (comp_options_check(o->model) != COMP_OK) return cli_option_error(session);
+  comp_status status = comp_options_check(o->model);
+  if (status != COMP_OK) return cli_option_error(session, status);
   size_t length = strlen(o->output);
   if (length < 6 || strcmp(o->output + length - 5, ".h5ad") != 0)
     return cli_usage_error(session, "--output: the name of the file must end in .h5ad");
-  comp_status status = comp_simulate_file(session->context, o->output, o->model, o->write);
+  status = comp_simulate_file(session->context, o->output, o->model, o->write);
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 

@@ -23,7 +23,7 @@ static const opt_spec options[] = {
     {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "MODEL", .group = "Files",
      .help = "the model file to write; the state of an unfinished run is kept in MODEL.checkpoint"},
     {.rows = "read", .only = "metadata layer", FIELD(read), .group = "Files"},
-    {.rows = "train", .without = "stream stream-layer checkpoint", FIELD(train)},
+    {.rows = "train", FIELD(train)},
     {"seeds", .kind = OPT_STRING, FIELD(seeds), .metavar = "LIST", .group = "Training", .unset = "one model",
      .help = "train a model for each of these seeds, as in 0-4 or 1,5,9; with -o model.comp they are written to "
              "model-0.comp, model-1.comp and so on"},
@@ -126,7 +126,8 @@ static int check_all(cli_session *session, const train_job *job) {
     if (code != 0) return code;
     comp_status status = set_files(job->options->train, job, i, &files);
     if (status != COMP_OK) return cli_fail(session, status);
-    if (comp_options_check(job->options->train) != COMP_OK) return cli_option_error(session);
+    status = comp_options_check(job->options->train);
+    if (status != COMP_OK) return cli_option_error(session, status);
   }
   return 0;
 }

@@ -197,8 +197,9 @@ static int run(cli_session *session, const void *values) {
   if (comp_options_given(o->umap, "fast") && o->reference)
     return cli_usage_error(session, "--fast: with --reference samples do not wait for each other anyway");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
-  if (comp_options_check(o->umap) != COMP_OK) return cli_option_error(session);
-  comp_status status = comp_dataset_check_update(o->output);
+  comp_status status = comp_options_check(o->umap);
+  if (status != COMP_OK) return cli_option_error(session, status);
+  status = comp_dataset_check_update(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
   const bool from_x = strcmp(o->use, "X") == 0;

@@ -24,7 +24,7 @@ typedef struct cli_input {
   }
 
 #define CLI_INPUT_ROWS(type, member)                                                                                   \
-  { .rows = "read", .without = "skip-x skip-slots", OPT_FIELD(type, member.read) }
+  { .rows = "read", OPT_FIELD(type, member.read) }
 
 /* Sets what is not read: X, or layers and obsm. */
 comp_status cli_input_skip(comp_options *read, bool x, bool slots);

@@ -94,8 +94,7 @@ static int unknown_command(cli_session *session, const char *name) {
   if (name[0] == '-') return cli_usage_error(session, "unknown option '%s'; options follow the command", name);
   comp_suggest search = {.word = name};
   for (const char *const *known = cli_command_names(); *known; known++) comp_suggest_offer(&search, *known);
-  if (search.best) return cli_usage_error(session, "unknown command '%s', did you mean '%s'?", name, search.best);
-  return cli_usage_error(session, "unknown command '%s'", name);
+  return cli_usage_error(session, "unknown command '%s'%s", name, comp_suggest_hint(&search).text);
 }
 
 /* What everybody tries first. */

@@ -151,7 +151,7 @@ static opt_outcome check_choice(parser *p, const target *t, const char *text) {
     used = used + (size_t)n < sizeof list ? used + (size_t)n : sizeof list - 1;
   }
   label(p, t, name, sizeof name);
-  if (search.best) return wrong(p, "%s: '%s' is unknown, did you mean '%s'?", name, text, search.best);
+  if (search.best) return wrong(p, "%s: '%s' is unknown%s", name, text, comp_suggest_hint(&search).text);
   return wrong(p, "%s: '%s' is not one of %s", name, text, list);
 }
 
@@ -249,7 +249,7 @@ static opt_outcome unknown(parser *p, const char *typed, const char *name) {
   comp_suggest search = {.word = name};
   for (size_t s = 0; s < p->n_sets; s++)
     for (const opt_spec *spec = p->sets[s].specs; spec->name; spec++) comp_suggest_offer(&search, spec->name);
-  if (search.best) return wrong(p, "unknown option '%s', did you mean '--%s'?", typed, search.best);
+  if (search.best) return wrong(p, "unknown option '%s'; did you mean '--%s'?", typed, search.best);
   return wrong(p, "unknown option '%s'", typed);
 }
 
@@ -478,7 +478,7 @@ static bool expand_kind(opt_spec *out, size_t *count, const opt_spec *table, con
   for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
     const char *name = comp_option_name(option);
     if ((include->only && !is_listed(include->only, name)) || is_listed(include->without, name)) continue;
-    if (has_name(table, name)) continue;
+    if (has_name(table, name) || comp_option_library_only(option)) continue;
     assert(*count + 1 < OPT_MAX);
     out[(*count)++] = expanded_row(include, option);
   }

@@ -19,7 +19,8 @@
  *     {.rows = "umap", OPT_FIELD(umap_options, umap)},
  *     {.rows = "read", .only = "metadata layer", OPT_FIELD(umap_options, read)},
  *
- * opt_expand() puts the rows of the kind in its place. A name that the table has itself is left out.
+ * opt_expand() puts the rows of the kind in its place. A name that the table has itself is left out, and so are options
+ * that are for programs alone (comp_option_library_only()).
  *
  * Accepted: --name value, --name=value, -n value, -nvalue, flags together (-qv), and -- before arguments that start
  * with '-'. A value may be a negative number; any other value that starts with '-' is written --name=-value. Names

@@ -84,6 +84,16 @@ static void put_parts(const table *r, size_t m) {
   }
 }
 
+/* The 95 % intervals of a metric, where they are known. */
+static void put_intervals(const table *r, size_t m) {
+  for (size_t e = 0; e < comp_score_embedding_count(r->score); e++) {
+    double low, high;
+    comp_score_interval(&low, &high, r->score, m, e);
+    if (!isnan(low))
+      printf("    95 %% interval of %s: %.4f to %.4f\n", comp_score_embedding_name(r->score, e), low, high);
+  }
+}
+
 static void put_metric(const table *r, size_t m) {
   const comp_score_metric *metric = comp_score_metric_at(r->score, m);
   char name[80];
@@ -93,6 +103,7 @@ static void put_metric(const table *r, size_t m) {
     put_value(comp_score_value(r->score, m, e), column_width(r, e));
   printf("  %s\n", arrow(metric->better));
   if (r->verbose) printf("    %s\n", metric->summary);
+  if (r->verbose) put_intervals(r, m);
   if (r->per_label) put_parts(r, m);
 }
 

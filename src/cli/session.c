@@ -12,7 +12,7 @@
 #include "cli/text.h"
 
 const opt_spec cli_common_options[] = {
-    {.rows = "context", .only = "threads", OPT_FIELD(cli_common, context), .group = "Common options"},
+    {.rows = "context", OPT_FIELD(cli_common, context), .group = "Common options"},
     {"quiet", 'q', OPT_FLAG, OPT_FIELD(cli_common, quiet), .group = "Common options",
      .help = "nothing on stderr but errors"},
     {"verbose", 'v', OPT_FLAG, OPT_FIELD(cli_common, verbose), .group = "Common options",
@@ -75,8 +75,9 @@ static char *library_message(char *buffer, size_t size, const cli_session *sessi
   return buffer;
 }
 
-int cli_option_error(cli_session *session) {
+int cli_option_error(cli_session *session, comp_status status) {
   char message[2100];
+  if (status != COMP_ERR_ARGUMENT) return cli_fail(session, status); /* what this machine or build cannot do */
   return cli_usage_error(session, "%s", library_message(message, sizeof message, session, COMP_ERR_ARGUMENT));
 }
 

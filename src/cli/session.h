@@ -51,8 +51,9 @@ int cli_fail(cli_session *session, comp_status status);
 /* The same for a failure over the content of a file, which is named unless the message does so already. */
 int cli_fail_in(cli_session *session, comp_status status, const char *path);
 
-/* The same for options that the library found wrong, with where to look. Returns EXIT_USAGE. */
-int cli_option_error(cli_session *session);
+/* The same for options that the library found wrong, with where to look. Returns EXIT_USAGE; EXIT_FAILED for any status
+ * but COMP_ERR_ARGUMENT. */
+int cli_option_error(cli_session *session, comp_status status);
 
 /* Prints "comp NAME: ..." as one line on stderr. Returns `code`. */
 int cli_error(cli_session *session, int code, const char *format, ...) COMP_PRINTF(3, 4);

@@ -10,7 +10,7 @@
 #include "comp/classify.h"
 #include "comp/counterfactual_score.h"
 
-enum { NAME = 50, VALUE = 14 };
+enum { NAME = 50, VALUE = 16 };
 
 static double number(json_t *value) {
   return json_is_number(value) ? json_number_value(value) : NAN;
@@ -38,6 +38,18 @@ static void put_value(double value, int digits) {
     printf("%*.*f", VALUE, digits, value);
 }
 
+/* "0.020..0.150", the 95 % interval of a value. */
+static void put_interval(json_t *score) {
+  char text[64];
+  double low = number(json_object_get(score, "low")), high = number(json_object_get(score, "high"));
+  if (isnan(low) || isnan(high)) {
+    printf("%*s", VALUE, "-");
+    return;
+  }
+  snprintf(text, sizeof text, "%.3f..%.3f", low, high);
+  printf("%*s", VALUE, text);
+}
+
 static void put_metric(json_t *embeddings, const char *metric, const char *words) {
   size_t i;
   json_t *e;
@@ -50,6 +62,9 @@ static void put_metric(json_t *embeddings, const char *metric, const char *words
   json_array_foreach(embeddings, i, e) {
     put_value(number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value")), 3);
   }
+  putchar('\n');
+  put_name("    95 % interval", NAME);
+  json_array_foreach(embeddings, i, e) put_interval(json_object_get(json_object_get(e, "scores"), metric));
   putchar('\n');
 }
 
@@ -75,6 +90,12 @@ static void put_accuracies(json_t *root, const char *column) {
     json_array_foreach(json_object_get(root, "predict"), i, item) {
       if (strcmp(json_string_value(json_object_get(item, "column")), column) != 0) continue;
       put_value(number(json_object_get(json_array_get(json_object_get(item, "classifiers"), k), "accuracy")), 3);
+    }
+    putchar('\n');
+    put_name("    95 % interval", NAME);
+    json_array_foreach(json_object_get(root, "predict"), i, item) {
+      if (strcmp(json_string_value(json_object_get(item, "column")), column) != 0) continue;
+      put_interval(json_array_get(json_object_get(item, "classifiers"), k));
     }
     putchar('\n');
   }
@@ -145,24 +166,32 @@ static void put_label_alone(json_t *root, const comp_verdict *verdict) {
   putchar('\n');
 }
 
-/* What the numbers mean, as src/verdict has it; the report has the notes, too. */
-static void put_findings(const comp_verdict *verdict) {
+static void put_finding(const comp_finding *f) {
   enum { INDENT = 32 };
   int width = text_columns(STDOUT_FILENO, 120);
-  size_t notes = 0;
   if (width < 80) width = 80;
+  int column = printf("%-8s %-18s ", comp_finding_level_name(f->level), f->id);
+  text_flow flow = text_flow_start(stdout, column, INDENT, width);
+  text_flow_add(&flow, f->text);
+  if (f->advice[0]) text_flow_add(&flow, " -> ");
+  text_flow_add(&flow, f->advice);
+  text_flow_end(&flow);
+}
+
+/* Whether a finding comes before all numbers, because it decides what they mean. */
+static bool is_first(const comp_finding *f) {
+  return f->level == COMP_FINDING_PROBLEM && strcmp(f->id, "confounded") == 0;
+}
+
+/* What the numbers mean, as src/verdict has it; the report has the notes, too. */
+static void put_findings(const comp_verdict *verdict) {
+  size_t notes = 0;
   for (size_t i = 0; i < comp_verdict_finding_count(verdict); i++) {
     const comp_finding *f = comp_verdict_finding_at(verdict, i);
-    if (f->level == COMP_FINDING_NOTE) {
+    if (f->level == COMP_FINDING_NOTE)
       notes++;
-      continue;
-    }
-    int column = printf("%-8s %-18s ", comp_finding_level_name(f->level), f->id);
-    text_flow flow = text_flow_start(stdout, column, INDENT, width);
-    text_flow_add(&flow, f->text);
-    if (f->advice[0]) text_flow_add(&flow, " -> ");
-    text_flow_add(&flow, f->advice);
-    text_flow_end(&flow);
+    else if (!is_first(f))
+      put_finding(f);
   }
   if (notes) printf("%zu note%s: see the report\n", notes, notes == 1 ? "" : "s");
 }
@@ -213,10 +242,17 @@ static void put_changes(json_t *scores, bool table) {
 void cli_summary_print(const comp_run_result *result, const comp_options *options) {
   json_t *scores = json_loads(comp_run_result_scores(result), 0, NULL);
   json_t *record = json_loads(comp_run_result_record(result), 0, NULL);
-  put_scores(scores, comp_run_result_verdict(result), options);
+  const comp_verdict *verdict = comp_run_result_verdict(result);
+  for (size_t i = 0; i < comp_verdict_finding_count(verdict); i++) {
+    const comp_finding *f = comp_verdict_finding_at(verdict, i);
+    if (!is_first(f)) continue;
+    put_finding(f);
+    putchar('\n');
+  }
+  put_scores(scores, verdict, options);
   put_changes(scores, strcmp(kind_of_data(record), "table") == 0);
   putchar('\n');
-  put_findings(comp_run_result_verdict(result));
+  put_findings(verdict);
   printf("report: %s\n", comp_run_result_page(result));
   json_decref(scores);
   json_decref(record);

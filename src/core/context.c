@@ -24,7 +24,8 @@ static const comp_option rows[] = {
     {"threads", .type = COMP_OPTION_INT, FIELD(threads), .metavar = "N", .value = "0", .max = COMP_MAX_THREADS,
      .help = "number of threads; 0: all CPUs that this process may use"},
     {"log-level", .type = COMP_OPTION_CHOICE, FIELD(log_level), .metavar = "LEVEL", .value = "warning",
-     .choices = level_names, .help = "which messages are made: those of this level and of the levels before it"},
+     .choices = level_names, .help = "which messages are made: those of this level and of the levels before it",
+     .library_only = "the program has --quiet and --verbose"},
     {0},
 };
 
@@ -63,6 +64,7 @@ struct comp_context {
 };
 
 comp_status comp_context_new(comp_context **out, const comp_options *options) {
+  COMP__NEED(out);
   comp__context_options plain;
   *out = NULL;
   comp__json_start();

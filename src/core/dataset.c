@@ -56,6 +56,7 @@ done:
 
 comp_status comp_dataset_new_without_x(comp_dataset **out, size_t samples, size_t features,
                                        const char *const *obs_names, const char *const *var_names) {
+  COMP__NEED(out);
   *out = NULL;
   comp_status status;
   comp__strings obs = {0}, var = {0};
@@ -68,8 +69,17 @@ done:
   return status;
 }
 
+/* What is NULL, of a function that has taken a matrix over. */
+static comp_status refuse(comp_matrix *taken, const char *function, const char *names, const bool *given,
+                          size_t count) {
+  comp_matrix_free(taken);
+  return comp__need(function, names, given, count);
+}
+
 comp_status comp_dataset_new(comp_dataset **out, comp_matrix *x, const char *const *obs_names,
                              const char *const *var_names) {
+  if (out) *out = NULL;
+  if (!out || !x) return refuse(x, __func__, "out, x", (const bool[]){out, x}, 2);
   comp_status status = comp_dataset_new_without_x(out, x->rows, x->cols, obs_names, var_names);
   if (status == COMP_OK)
     (*out)->x = x;
@@ -145,10 +155,12 @@ static comp_status set_names(comp__strings *names, const char *const *values, si
 }
 
 comp_status comp_dataset_set_obs_names(comp_dataset *dataset, const char *const *names) {
+  COMP__NEED(dataset, names || !dataset || !dataset->samples);
   return set_names(&dataset->obs_names, names, dataset->samples);
 }
 
 comp_status comp_dataset_set_var_names(comp_dataset *dataset, const char *const *names) {
+  COMP__NEED(dataset, names || !dataset || !dataset->features);
   return set_names(&dataset->var_names, names, dataset->features);
 }
 
@@ -159,6 +171,7 @@ size_t comp_dataset_find_var(const comp_dataset *dataset, const char *name) {
 }
 
 comp_status comp_dataset_set_x(comp_dataset *dataset, comp_matrix *x) {
+  if (!dataset || !x) return refuse(x, __func__, "dataset, x", (const bool[]){dataset, x}, 2);
   if (x->rows != dataset->samples || x->cols != dataset->features) {
     comp_status status = comp__error(COMP_ERR_ARGUMENT, "a matrix of %zu x %zu cannot be the X of %zu x %zu", x->rows,
                                      x->cols, dataset->samples, dataset->features);
@@ -209,6 +222,8 @@ static comp_status check_shape(const comp_dataset *dataset, comp_slot slot, cons
 }
 
 comp_status comp_dataset_set_matrix(comp_dataset *dataset, comp_slot slot, const char *name, comp_matrix *matrix) {
+  if (!dataset || !name || !matrix)
+    return refuse(matrix, __func__, "dataset, name, matrix", (const bool[]){dataset, name, matrix}, 3);
   comp_status status;
   if (!is_slot(slot)) COMP__FAIL(COMP_ERR_ARGUMENT, "%d is no place for matrices of a data set", (int)slot);
   comp__slot *s = &dataset->slots[slot];
@@ -247,6 +262,7 @@ const char *comp_dataset_record(const comp_dataset *dataset) {
 }
 
 comp_status comp_dataset_set_record(comp_dataset *dataset, const char *json) {
+  COMP__NEED(dataset);
   char *copy = NULL;
   comp_status status = json ? check_text(json, "a record") : COMP_OK;
   if (status == COMP_OK) status = comp__strdup(&copy, json);
@@ -291,6 +307,7 @@ done:
 
 comp_status comp_dataset_select(comp_dataset **out, comp_context *context, const comp_dataset *dataset,
                                 const size_t *rows, size_t n_rows, const size_t *cols, size_t n_cols) {
+  COMP__NEED_OUT(out, context, dataset);
   *out = NULL;
   comp_status status;
   comp__strings obs = {0}, var = {0};

@@ -81,6 +81,15 @@ comp_status comp__error_in_file(comp_status status, const char *path) {
   return comp__error_context(status, "%s", path);
 }
 
+comp_status comp__need(const char *function, const char *names, const bool *given, size_t count) {
+  for (size_t i = 0; i < count; i++, names += strcspn(names, ",") + 1)
+    if (!given[i]) {
+      names += strspn(names, " ");
+      return comp__error(COMP_ERR_ARGUMENT, "%s(): %.*s is NULL", function, (int)strcspn(names, ", "), names);
+    }
+  return COMP_OK;
+}
+
 void comp__error_clear(void) {
   message[0] = '\0';
 }

@@ -2,6 +2,10 @@
 #ifndef COMP_CORE_ERROR_H
 #define COMP_CORE_ERROR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
 #include "comp/status.h"
 
 /* Sets this thread's message and returns `status`, so that a function can `return comp__error(...)`. */
@@ -26,6 +30,33 @@ comp_status comp__error_in_file(comp_status status, const char *path);
 
 /* Forgets the message. */
 void comp__error_clear(void);
+
+/* COMP_ERR_ARGUMENT when one of `count` things is not given; `names` lists them, with commas between. */
+comp_status comp__need(const char *function, const char *names, const bool *given, size_t count);
+
+#ifndef __clang_analyzer__
+/* The first line of a public function: leaves it with COMP_ERR_ARGUMENT when one of these pointers is NULL (comp/comp.h
+ * has the rule). A condition may follow the name: COMP__NEED(options, items || !count). */
+#define COMP__NEED(...)                                                                                                \
+  do {                                                                                                                 \
+    const bool given_[] = {__VA_ARGS__};                                                                               \
+    const comp_status needed_ = comp__need(__func__, #__VA_ARGS__, given_, sizeof given_ / sizeof *given_);            \
+    if (needed_ != COMP_OK) return needed_;                                                                            \
+  } while (0)
+
+/* The same; `*out` is then empty. */
+#define COMP__NEED_OUT(out, ...)                                                                                       \
+  do {                                                                                                                 \
+    const bool given_[] = {out, __VA_ARGS__};                                                                          \
+    const comp_status needed_ = comp__need(__func__, #out "," #__VA_ARGS__, given_, sizeof given_ / sizeof *given_);   \
+    if (needed_ != COMP_OK && (out)) memset(out, 0, sizeof *(out));                                                    \
+    if (needed_ != COMP_OK) return needed_;                                                                            \
+  } while (0)
+#else
+/* The analyser would take the question for a sign that they may be NULL further on. */
+#define COMP__NEED(...)     ((void)0)
+#define COMP__NEED_OUT(...) ((void)0)
+#endif
 
 /* Runs a call; when it fails, goes to the function's one cleanup label. Needs `comp_status status` and a label `done`.
  */

@@ -45,6 +45,7 @@ static comp_status refuse(const char *path, int code) {
 }
 
 comp_status comp_file_check_writable(const char *path) {
+  COMP__NEED(path);
   size_t length = strlen(path);
   struct stat info;
   if (length == 0) return comp__error(COMP_ERR_ARGUMENT, "the name of an output file is empty");
@@ -236,6 +237,7 @@ static comp_status write_all(const char *path, const char *name, const char *dat
 }
 
 comp_status comp_file_write(const char *path, const void *data, size_t size) {
+  COMP__NEED(path, data || !size);
   comp__output output = {0};
   comp_status status;
   if (is_special(path)) return write_all(path, path, data, size);

@@ -49,12 +49,14 @@ comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t co
 }
 
 comp_status comp_matrix_new_dense(comp_matrix **out, size_t rows, size_t cols) {
+  COMP__NEED(out);
   comp_status status = comp__matrix_new_dense_raw(out, rows, cols);
   if (status == COMP_OK) memset((*out)->values, 0, rows * cols * sizeof(float));
   return status;
 }
 
 comp_status comp_matrix_new_csr(comp_matrix **out, size_t rows, size_t cols, size_t nnz) {
+  COMP__NEED(out);
   comp_matrix *matrix;
   comp_status status = new_matrix(&matrix, COMP_CSR, rows, cols);
   *out = NULL;
@@ -154,6 +156,7 @@ static comp_status check_rows(void *arg, size_t begin, size_t end, int thread) {
 }
 
 comp_status comp_matrix_check(comp_context *context, const comp_matrix *matrix) {
+  COMP__NEED(context, matrix);
   if (matrix->kind == COMP_CSR) {
     if (matrix->indptr[0] != 0)
       return comp__error(COMP_ERR_FORMAT, "indptr starts at %lld, not 0", (long long)matrix->indptr[0]);
@@ -327,6 +330,7 @@ done:
 
 comp_status comp_matrix_select(comp_matrix **out, comp_context *context, const comp_matrix *matrix, const size_t *rows,
                                size_t n_rows, const size_t *cols, size_t n_cols) {
+  COMP__NEED_OUT(out, context, matrix);
   *out = NULL;
   if (!rows) n_rows = matrix->rows;
   if (!cols) n_cols = matrix->cols;
@@ -355,6 +359,7 @@ static void scatter_rows(void *arg, size_t begin, size_t end, int thread) {
 }
 
 comp_status comp_matrix_to_dense(comp_matrix **out, comp_context *context, const comp_matrix *matrix) {
+  COMP__NEED_OUT(out, context, matrix);
   if (matrix->kind == COMP_DENSE) return comp_matrix_select(out, context, matrix, NULL, 0, NULL, 0);
   comp_status status = comp_matrix_new_dense(out, matrix->rows, matrix->cols);
   if (status != COMP_OK) return status;
@@ -389,6 +394,7 @@ static void gather_nonzeros(void *arg, size_t begin, size_t end, int thread) {
 }
 
 comp_status comp_matrix_to_csr(comp_matrix **out, comp_context *context, const comp_matrix *matrix) {
+  COMP__NEED_OUT(out, context, matrix);
   if (matrix->kind == COMP_CSR) return comp_matrix_select(out, context, matrix, NULL, 0, NULL, 0);
   *out = NULL;
   conversion c = {matrix, NULL};
@@ -439,6 +445,7 @@ static comp_status transpose_csr(comp_matrix **out, const comp_matrix *matrix) {
 }
 
 comp_status comp_matrix_transpose(comp_matrix **out, comp_context *context, const comp_matrix *matrix) {
+  COMP__NEED_OUT(out, context, matrix);
   *out = NULL;
   if (matrix->kind == COMP_CSR) {
     if (matrix->rows > INT32_MAX)

@@ -27,6 +27,11 @@ comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t co
 /* One below the other: n >= 1 matrices of one kind and width. It should be freed via comp_matrix_free(). */
 comp_status comp__matrix_stack(comp_matrix **out, comp_matrix *const *parts, size_t n);
 
+/* Where the values of a row begin; of row `rows`, where they end. */
+static inline size_t comp__matrix_row_begin(const comp_matrix *matrix, size_t row) {
+  return matrix->kind == COMP_CSR ? (size_t)matrix->indptr[row] : row * matrix->cols;
+}
+
 /* The first value that is not finite: true and its place, or false. */
 bool comp__matrix_find_nonfinite(size_t *row, size_t *col, comp_context *context, const comp_matrix *matrix);
 

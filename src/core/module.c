@@ -167,6 +167,7 @@ const char *comp_module_name(size_t module) {
 }
 
 comp_status comp_module_load(const char **out, const char *name) {
+  COMP__NEED_OUT(out, name);
   *out = NULL;
   for (size_t i = 0; i < COMP__MODULES; i++) {
     const comp__module *module;

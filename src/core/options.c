@@ -9,6 +9,7 @@
 #include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/strings.h"
 
 /* What one option was set to. */
 typedef struct value {
@@ -78,10 +79,8 @@ comp_status comp__options_row(const comp_option **out, const comp__options_kind 
     comp_suggest_offer(&search, row->name);
   }
   *out = NULL;
-  if (search.best)
-    return comp__error(COMP_ERR_ARGUMENT, "%s: there is no option '%s', did you mean '%s'?", kind->name, name,
-                       search.best);
-  return comp__error(COMP_ERR_ARGUMENT, "%s: there is no option '%s'", kind->name, name);
+  return comp__error(COMP_ERR_ARGUMENT, "%s: there is no option '%s'%s", kind->name, name,
+                     comp_suggest_hint(&search).text);
 }
 
 const comp_option *comp_options_find(const comp_options *options, const char *name) {
@@ -143,6 +142,7 @@ static comp_status try_value(const comp_options *options, const comp_option *row
 }
 
 comp_status comp_options_set(comp_options *options, const char *name, const char *text) {
+  COMP__NEED(options, name);
   const comp_option *row;
   comp_status status = comp__options_row(&row, options->kind, name);
   if (status == COMP_OK && text) status = try_value(options, row, text);
@@ -154,6 +154,7 @@ comp_status comp_options_set(comp_options *options, const char *name, const char
 }
 
 comp_status comp_options_add(comp_options *options, const char *name, const char *text) {
+  COMP__NEED(options, name, text);
   const comp_option *row;
   comp_status status = comp__options_row(&row, options->kind, name);
   if (status != COMP_OK) return status;
@@ -162,21 +163,25 @@ comp_status comp_options_add(comp_options *options, const char *name, const char
 }
 
 comp_status comp_options_set_int(comp_options *options, const char *name, int64_t number) {
+  COMP__NEED(options, name);
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)number);
   return comp_options_set(options, name, text);
 }
 
 comp_status comp_options_set_real(comp_options *options, const char *name, double number) {
+  COMP__NEED(options, name);
   char text[64];
   return comp_options_set(options, name, comp_format_real(text, sizeof text, number, false));
 }
 
 comp_status comp_options_set_bool(comp_options *options, const char *name, bool flag) {
+  COMP__NEED(options, name);
   return comp_options_set(options, name, flag ? "true" : "false");
 }
 
 comp_status comp_options_set_list(comp_options *options, const char *name, const char *const *items, size_t count) {
+  COMP__NEED(options, name, items || !count);
   const comp_option *row;
   comp_status status = comp__options_row(&row, options->kind, name);
   if (status != COMP_OK) return status;
@@ -198,6 +203,7 @@ static comp_status merge_value(value *to, const value *from) {
 }
 
 comp_status comp_options_merge(comp_options *options, const comp_options *from) {
+  COMP__NEED(options, from);
   if (options->kind != from->kind)
     return comp__error(COMP_ERR_ARGUMENT, "options of kind '%s' cannot be merged into options of kind '%s'",
                        from->kind->name, options->kind->name);
@@ -208,6 +214,7 @@ comp_status comp_options_merge(comp_options *options, const comp_options *from) 
 }
 
 comp_status comp_options_copy(comp_options **out, const comp_options *options) {
+  COMP__NEED_OUT(out, options);
   comp_status status = comp__options_new(out, options->kind);
   if (status == COMP_OK) status = comp_options_merge(*out, options);
   if (status == COMP_OK) return COMP_OK;
@@ -298,6 +305,7 @@ static comp_status fill_new(void **out, const comp_options *options) {
 }
 
 comp_status comp_options_check(const comp_options *options) {
+  COMP__NEED(options);
   void *scratch;
   comp_status status = comp__calloc(&scratch, 1, options->kind->size);
   for (size_t i = 0; i < options->count && status == COMP_OK; i++)
@@ -321,25 +329,35 @@ const char *comp__options_text(const comp_options *options, const char *name) {
   return value_of(options, row)->items[0];
 }
 
+/* NULL, and a message: a value that takes `length` bytes, and one more for its end, has no room. */
+static const char *too_small(const comp_option *row, size_t size, size_t length) {
+  comp__error(COMP_ERR_ARGUMENT, "%s: its value needs a buffer of %zu bytes, not %zu", row->name, length + 1, size);
+  return NULL;
+}
+
 /* The default as text: in the table, in `buffer`, or NULL. */
 static const char *default_text(const comp_options *options, const comp_option *row, char *buffer, size_t size) {
   if (row->value || comp__option_is_list(row)) return row->value;
+  char room[2048]; /* the longest list of numbers fits */
   void *values;
   if (fill_new(&values, options) != COMP_OK) return NULL;
-  const char *text = comp__option_format(row, values, buffer, size);
-  if (text && text != buffer && row->size != sizeof(char *) && row->type != COMP_OPTION_BOOL) {
-    snprintf(buffer, size, "%s", text); /* an array of the struct, which is freed now */
-    text = buffer;
+  const char *text = comp__option_format(row, values, room, sizeof room);
+  const uintptr_t at = (uintptr_t)text, start = (uintptr_t)values;
+  if (text == room || (at >= start && at < start + options->kind->size)) { /* in what is gone after this */
+    const size_t length = strlen(text);
+    text = length < size ? memcpy(buffer, text, length + 1) : too_small(row, size, length);
   }
   comp__free(values);
   return text;
 }
 
 /* "a,b". */
-static const char *join_names(const value *v, char *buffer, size_t size) {
-  size_t used = 0;
-  if (size) buffer[0] = '\0';
-  for (size_t i = 0; i < v->count && used < size; i++)
+static const char *join_names(const comp_option *row, const value *v, char *buffer, size_t size) {
+  size_t length = v->count ? v->count - 1 : 0, used = 0;
+  for (size_t i = 0; i < v->count; i++) length += strlen(v->items[i]);
+  if (length >= size) return too_small(row, size, length);
+  buffer[0] = '\0';
+  for (size_t i = 0; i < v->count; i++)
     used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? "," : "", v->items[i]);
   return buffer;
 }
@@ -350,7 +368,7 @@ const char *comp_options_get(const comp_options *options, const char *name, char
   if (given) return given;
   if (comp__options_row(&row, options->kind, name) != COMP_OK) return NULL;
   if (row->type == COMP_OPTION_NAMES && value_of(options, row)->given)
-    return join_names(value_of(options, row), buffer, size);
+    return join_names(row, value_of(options, row), buffer, size);
   return default_text(options, row, buffer, size);
 }
 
@@ -368,6 +386,7 @@ static comp_status typed_text(const char **out, const comp_options *options, con
 }
 
 comp_status comp_options_get_int(int64_t *out, const comp_options *options, const char *name) {
+  COMP__NEED(out, options, name);
   char buffer[64];
   const char *text;
   comp_status status = typed_text(&text, options, name, COMP_OPTION_INT, COMP_OPTION_BYTES, buffer, sizeof buffer);
@@ -377,6 +396,7 @@ comp_status comp_options_get_int(int64_t *out, const comp_options *options, cons
 }
 
 comp_status comp_options_get_real(double *out, const comp_options *options, const char *name) {
+  COMP__NEED(out, options, name);
   char buffer[64];
   const char *text;
   comp_status status = typed_text(&text, options, name, COMP_OPTION_REAL, COMP_OPTION_INT, buffer, sizeof buffer);
@@ -385,6 +405,7 @@ comp_status comp_options_get_real(double *out, const comp_options *options, cons
 }
 
 comp_status comp_options_get_bool(bool *out, const comp_options *options, const char *name) {
+  COMP__NEED(out, options, name);
   char buffer[64];
   const char *text;
   comp_status status = typed_text(&text, options, name, COMP_OPTION_BOOL, COMP_OPTION_BOOL, buffer, sizeof buffer);
@@ -400,7 +421,19 @@ const char *const *comp_options_get_list(size_t *count, const comp_options *opti
 
 /* ---- JSON ---- */
 
+/* JSON is UTF-8; names of files need not be. */
+static comp_status refuse_text(const comp_options *options, const comp_option *row) {
+  const value *v = value_of(options, row);
+  char shown[512];
+  for (size_t i = 0; i < v->count; i++)
+    if (!comp__utf8_valid(v->items[i], strlen(v->items[i]), NULL))
+      return comp__error(COMP_ERR_DATA, "%s: '%s' is not UTF-8, which a record of the options has to be: rename it",
+                         row->name, comp__utf8_show(shown, sizeof shown, v->items[i]));
+  return comp__error(COMP_ERR_MEMORY, "out of memory");
+}
+
 comp_status comp_options_to_json(char **out, const comp_options *options) {
+  COMP__NEED_OUT(out, options);
   void *values = NULL;
   *out = NULL;
   json_t *root = json_object();
@@ -408,10 +441,12 @@ comp_status comp_options_to_json(char **out, const comp_options *options) {
   for (const comp_option *row = options->kind->rows; row->name && status == COMP_OK; row++) {
     if (row->internal) continue;
     const char *given = row->store ? comp__options_text(options, row->name) : NULL;
-    json_object_set_new(root, row->name, given ? json_string(given) : comp__option_json(row, values));
+    json_t *item = given ? json_string(given) : comp__option_json(row, values);
+    status = item ? COMP_OK : refuse_text(options, row);
+    json_object_set_new(root, row->name, item);
   }
   if (status == COMP_OK) *out = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-  if (status == COMP_OK && !*out) status = comp__error(COMP_ERR_DATA, "%s: a text is not UTF-8", options->kind->name);
+  if (status == COMP_OK && !*out) status = comp__error(COMP_ERR_MEMORY, "out of memory");
   json_decref(root);
   comp__free(values);
   return status;
@@ -467,9 +502,10 @@ static bool is_default(comp_options *options, const comp_option *row) {
   return same;
 }
 
-comp_status comp_options_from_json(comp_options *options, const char *text) {
+comp_status comp_options_from_json(comp_options *options, const char *json) {
+  COMP__NEED(options, json);
   json_error_t error;
-  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error), *item;
+  json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &error), *item;
   const char *name;
   comp_status status = COMP_OK;
   if (!json_is_object(root))

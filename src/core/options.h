@@ -21,6 +21,7 @@
 #include <math.h>
 
 #include "comp/options.h"
+#include "core/error.h"
 
 /* The type decides on the field: BOOL bool, or an enum of two; INT 4 or 8 bytes; REAL float or double; BYTES size_t;
  * CHOICE an enum (the index of the name), a const char * or an array of char; TEXT and FILE const char *, or one char;
@@ -49,10 +50,12 @@ struct comp_option {
   /* TEXT that stands for several fields: sets them. NULL: the text is the value. A message tells what is wrong with it,
    * without the name of the option. */
   comp_status (*store)(void *values, const char *text);
-  const char *beside; /* TEXTS: another list, whose items this one's belong to, one by one; NULL: none */
-  const char *record; /* where a record has it: "scale", "training/rate"; NULL: nowhere */
-  bool record_later;  /* records of earlier versions lack it */
-  /* In place of a name: rows of another kind, whose struct is at `offset`. `group` and `unset` replace theirs. */
+  const char *library_only; /* see comp_option_library_only() */
+  const char *beside;       /* TEXTS: another list, whose items this one's belong to, one by one; NULL: none */
+  const char *record;       /* where a record has it: "scale", "training/rate"; NULL: nowhere */
+  bool record_later;        /* records of earlier versions lack it */
+  /* In place of a name: rows of another kind, whose struct is at `offset`, but those that are for the library only.
+   * `group` and `unset` replace theirs. */
   const struct comp__options_kind *rows;
   const char *only, *without; /* with it: the names to take, or to leave; spaces between. NULL: all, none */
   /* Of a row that was taken in: its kind, and where the struct of that kind is. NULL, 0: the table's own. */
@@ -112,7 +115,7 @@ comp_status comp__option_parse(const comp_option *row, void *values, const char 
 /* The value of a field as text: in `buffer`, or owned by the struct; NULL when it is unset. */
 const char *comp__option_format(const comp_option *row, const void *values, char *buffer, size_t size);
 
-/* The value of a field as the option has it; null when it is unset. NULL: out of memory. */
+/* The value of a field as the option has it; null when it is unset. NULL: out of memory, or a text is not UTF-8. */
 json_t *comp__option_json(const comp_option *row, const void *values);
 
 /* Whether the option is a list of texts. */
@@ -135,6 +138,7 @@ comp_status comp__name_find(size_t *out, const char *const *names, const char *w
     return comp__name_at(names, (size_t)value);                                                                        \
   }                                                                                                                    \
   comp_status type##_parse(type *out, const char *name) {                                                              \
+    COMP__NEED(out, name);                                                                                             \
     size_t index;                                                                                                      \
     comp_status status = comp__name_find(&index, names, what, name);                                                   \
     if (status == COMP_OK) *out = (type)index;                                                                         \

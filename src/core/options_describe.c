@@ -32,6 +32,9 @@ const char *comp_option_unset(const comp_option *option) {
 const char *comp_option_varies(const comp_option *option) {
   return option->varies;
 }
+const char *comp_option_library_only(const comp_option *option) {
+  return option->library_only;
+}
 double comp_option_min(const comp_option *option) {
   return option->min == 0 && option->max == 0 ? -INFINITY : option->min;
 }
@@ -77,6 +80,7 @@ static json_t *describe_row(const comp_options *fresh, const comp_option *row) {
                 limit(comp_option_min(row)), "max", limit(comp_option_max(row)));
   json_object_set_new(out, "varies", text_or_null(row->varies));
   json_object_set_new(out, "metavar", text_or_null(row->metavar));
+  json_object_set_new(out, "library_only", text_or_null(row->library_only));
   json_object_set_new(out, "choices", row->type == COMP_OPTION_CHOICE ? list_choices(row) : json_null());
   json_object_set_new(out, "choice_helps", row->choice_help ? list_choice_helps(row) : json_null());
   return out;

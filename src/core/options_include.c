@@ -28,7 +28,7 @@ void comp__options_include(comp_option *out, size_t most, const comp_option *tab
   for (; table->name || table->rows; table++) {
     if (table->name) out[n++] = *table;
     for (const comp_option *row = table->rows ? table->rows->rows : NULL; row && row->name; row++) {
-      if (row->internal || (table->only && !is_listed(table->only, row->name))) continue;
+      if (row->internal || row->library_only || (table->only && !is_listed(table->only, row->name))) continue;
       if (!is_listed(table->without, row->name)) out[n++] = taken_in(table, row);
     }
     assert(n < most);

@@ -187,7 +187,7 @@ static comp_status find_choice(size_t *out, const comp_option *row, const char *
     used = used + (size_t)n < sizeof list ? used + (size_t)n : sizeof list - 1;
   }
   if (search.best)
-    return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is unknown, did you mean '%s'?", row->name, text, search.best);
+    return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is unknown%s", row->name, text, comp_suggest_hint(&search).text);
   return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is not one of %s", row->name, text, list);
 }
 
@@ -379,12 +379,12 @@ static json_t *list_json(const comp_option *row, const void *values) {
                            : *(const size_t *)(const void *)((const char *)values + row->count);
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++) {
-    if (comp__option_is_list(row))
-      json_array_append_new(list, json_string((*(const char *const *const *)field)[i]));
-    else if (row->type == COMP_OPTION_INTS)
-      json_array_append_new(list, json_integer((json_int_t)((const size_t *)field)[i]));
-    else
-      json_array_append_new(list, json_real(((const double *)field)[i]));
+    json_t *item = comp__option_is_list(row)       ? json_string((*(const char *const *const *)field)[i])
+                   : row->type == COMP_OPTION_INTS ? json_integer((json_int_t)((const size_t *)field)[i])
+                                                   : json_real(((const double *)field)[i]);
+    if (json_array_append_new(list, item) == 0) continue;
+    json_decref(list);
+    return NULL;
   }
   return list;
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -145,4 +146,22 @@ bool comp__utf8_valid(const char *text, size_t length, size_t *bad) {
     i += n;
   }
   return true;
+}
+
+char *comp__utf8_show(char *buffer, size_t size, const char *text) {
+  const unsigned char *p = (const unsigned char *)text;
+  size_t length = strlen(text), used = 0;
+  for (size_t i = 0, n; i < length; i += n) {
+    char part[8];
+    n = sequence_length(p[i]);
+    const bool good = n > 0 && n <= length - i && sequence_valid(p + i, n);
+    if (!good) n = 1;
+    const int width = good ? snprintf(part, sizeof part, "%.*s", (int)n, text + i)
+                           : snprintf(part, sizeof part, "\\x%02x", (unsigned)p[i]);
+    if (used + (size_t)width >= size) break;
+    memcpy(buffer + used, part, (size_t)width);
+    used += (size_t)width;
+  }
+  buffer[used] = '\0';
+  return buffer;
 }

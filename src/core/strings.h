@@ -55,4 +55,7 @@ comp_hint comp__strings_hint(const comp__strings *strings, const char *name);
 /* Whether the bytes are valid UTF-8; else *bad (may be NULL) is the offset of the first byte that is not. */
 bool comp__utf8_valid(const char *text, size_t length, size_t *bad);
 
+/* For a message: the text with each byte that is not UTF-8 as \xNN, cut to the size. Returns `buffer`. */
+char *comp__utf8_show(char *buffer, size_t size, const char *text);
+
 #endif

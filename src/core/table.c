@@ -36,6 +36,7 @@ struct comp_table {
 };
 
 comp_status comp_table_new(comp_table **out, size_t rows) {
+  COMP__NEED(out);
   *out = NULL;
   comp_table *table;
   comp_status status = comp__calloc(&table, 1, sizeof *table);
@@ -87,6 +88,7 @@ comp_hint comp__groups_hint(const comp_groups *groups, const char *value) {
 }
 
 comp_status comp_table_require(size_t *out, const comp_table *table, const char *name) {
+  COMP__NEED(out, table, name);
   *out = comp_table_find(table, name);
   if (*out != COMP_NOT_FOUND) return COMP_OK;
   const comp_hint hint = comp__hint(name, table->count, nth_name, table);
@@ -167,6 +169,7 @@ static comp_status get_kind(const column **out, const comp_table *table, size_t 
 }
 
 comp_status comp_table_numbers(const double **out, const comp_table *table, size_t i) {
+  COMP__NEED_OUT(out, table);
   const column *c;
   comp_status status = get_kind(&c, table, i, COMP_COLUMN_NUMBER);
   *out = status == COMP_OK ? c->numbers : NULL;
@@ -174,6 +177,7 @@ comp_status comp_table_numbers(const double **out, const comp_table *table, size
 }
 
 comp_status comp_table_codes(const int32_t **out, const comp_table *table, size_t i) {
+  COMP__NEED_OUT(out, table);
   const column *c;
   comp_status status = get_kind(&c, table, i, COMP_COLUMN_CATEGORICAL);
   *out = status == COMP_OK ? c->codes : NULL;
@@ -181,6 +185,7 @@ comp_status comp_table_codes(const int32_t **out, const comp_table *table, size_
 }
 
 comp_status comp_table_bools(const int8_t **out, const comp_table *table, size_t i) {
+  COMP__NEED_OUT(out, table);
   const column *c;
   comp_status status = get_kind(&c, table, i, COMP_COLUMN_BOOL);
   *out = status == COMP_OK ? c->bools : NULL;
@@ -188,6 +193,7 @@ comp_status comp_table_bools(const int8_t **out, const comp_table *table, size_t
 }
 
 comp_status comp_table_strings(const char **out, const comp_table *table, size_t i) {
+  COMP__NEED(out, table);
   const column *c;
   comp_status status = get_kind(&c, table, i, COMP_COLUMN_STRING);
   if (status == COMP_OK) comp__strings_list(out, &c->strings);
@@ -195,6 +201,7 @@ comp_status comp_table_strings(const char **out, const comp_table *table, size_t
 }
 
 comp_status comp_table_level_names(const char **out, const comp_table *table, size_t i) {
+  COMP__NEED(out, table);
   const column *c;
   comp_status status = get_kind(&c, table, i, COMP_COLUMN_CATEGORICAL);
   if (status == COMP_OK) comp__strings_list(out, &c->strings);
@@ -250,6 +257,7 @@ static comp_status append_all(column *c, const char *const *values, size_t n, co
 }
 
 comp_status comp_table_add_strings(comp_table *table, const char *name, const char *const *values) {
+  COMP__NEED(table, name, values || !table || !table->rows);
   comp_status status;
   column c = {.kind = COMP_COLUMN_STRING};
   COMP__TRY(copy_name(&c.name, name));
@@ -262,6 +270,7 @@ done:
 
 comp_status comp_table_add_categorical(comp_table *table, const char *name, const int32_t *codes,
                                        const char *const *levels, size_t n_levels) {
+  COMP__NEED(table, name, codes || !table || !table->rows, levels || !n_levels);
   comp_status status;
   column c = {.kind = COMP_COLUMN_CATEGORICAL};
   for (size_t row = 0; row < table->rows; row++)
@@ -280,6 +289,7 @@ done:
 }
 
 comp_status comp_table_add_numbers(comp_table *table, const char *name, const double *values, bool integer) {
+  COMP__NEED(table, name, values || !table || !table->rows);
   comp_status status;
   column c = {.kind = COMP_COLUMN_NUMBER, .integer = integer};
   COMP__TRY(copy_name(&c.name, name));
@@ -291,6 +301,7 @@ done:
 }
 
 comp_status comp_table_add_bools(comp_table *table, const char *name, const int8_t *values) {
+  COMP__NEED(table, name, values || !table || !table->rows);
   comp_status status;
   column c = {.kind = COMP_COLUMN_BOOL};
   for (size_t row = 0; row < table->rows; row++)
@@ -349,6 +360,7 @@ static bool selects_all(const comp_table *table, const size_t *rows, size_t n_ro
 }
 
 comp_status comp_table_select(comp_table **out, const comp_table *table, const size_t *rows, size_t n_rows) {
+  COMP__NEED_OUT(out, table, rows || !n_rows);
   *out = NULL;
   comp_table *selected;
   comp_status status = comp_table_new(&selected, n_rows);
@@ -505,6 +517,7 @@ static void order_levels(level *levels, size_t n, const column *c) {
 }
 
 comp_status comp_table_groups(comp_groups *out, const comp_table *table, size_t i) {
+  COMP__NEED_OUT(out, table);
   *out = (comp_groups){.rows = table->rows};
   comp_status status;
   comp__strings text = {0};
@@ -540,6 +553,7 @@ done:
 }
 
 void comp_groups_release(comp_groups *groups) {
+  if (!groups) return;
   for (size_t l = 0; groups->levels && l < groups->n_levels; l++) comp__free(groups->levels[l]);
   comp__free(groups->levels);
   comp__free(groups->counts);

@@ -106,6 +106,7 @@ static comp_status new_matrix(comp_matrix **out, comp_matrix_kind kind, size_t r
 
 comp_status comp_matrix_wrap_dense(comp_matrix **out, comp_context *context, const void *values, comp_number_type type,
                                    size_t rows, size_t cols, size_t ld, comp_release_fn release, void *user) {
+  COMP__NEED_OUT(out, context, values || !rows || !cols);
   *out = NULL;
   comp_status status;
   comp_matrix *matrix = NULL;
@@ -247,6 +248,7 @@ comp_status comp_matrix_wrap_csr(comp_matrix **out, comp_context *context, const
                                  const void *indices, comp_number_type indices_type, const void *indptr,
                                  comp_number_type indptr_type, size_t rows, size_t cols, size_t nnz,
                                  comp_release_fn release, void *user) {
+  COMP__NEED_OUT(out, context, values || !nnz, indices || !nnz, indptr);
   *out = NULL;
   comp_status status;
   comp_matrix *matrix = NULL;

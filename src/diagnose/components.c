@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "diagnose/normality.h"
 #include "diagnose/special.h"

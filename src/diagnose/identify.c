@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/sort.h"
 #include "diagnose/energy.h"
 #include "diagnose/special.h"
 #include "diagnose/whiten.h"
@@ -200,13 +201,15 @@ comp_status comp__identify_run(comp__identify *out, comp_context *context, const
   comp_status status;
   size_t *order = NULL, kept = 0, n = latent->n < COMPONENT_ROWS ? latent->n : COMPONENT_ROWS;
   double *x = NULL, *y = NULL;
-  *out = (comp__identify){.dims = latent->dims};
+  *out = (comp__identify){.dims = latent->dims, .least_p = NAN, .largest_skewness = NAN, .largest_kurtosis = NAN};
   COMP__TRY(comp__random_order(&order, latent->n, seed, STEP_ROWS));
   COMP__TRY(project(&x, &out->active, latent, order, n, seed));
   if (out->active == 0) goto done;
   COMP__TRY(comp__alloc(&y, n, out->active * sizeof *y));
   COMP__TRY(comp__whiten(y, &kept, x, n, out->active));
   out->active = kept;
+  if (kept == 0) goto done; /* nothing to test: no p is known */
+  out->largest_skewness = out->largest_kurtosis = 0;
   COMP__TRY(test_all(out, context, y, n, kept, rows, alpha, permutations, seed));
 done:
   comp__free(order);

@@ -16,7 +16,7 @@ comp_status comp__latent_init(comp__latent *out, comp_context *context, const co
                               const comp_dataset *dataset) {
   comp_status status;
   *out = (comp__latent){0};
-  COMP__TRY(comp__align(&out->aligned, context, model, dataset, COMP__NEED_ALL));
+  COMP__TRY(comp__align(&out->aligned, context, model, dataset, COMP__CONDITIONS_ALL));
   COMP__TRY(comp__coder_new(&out->coder, context, model, COMP_PRECISION_F32));
   out->n = out->aligned.samples;
   out->dims = comp__model_get_options(model)->latent;

@@ -18,9 +18,11 @@ static const comp_option rows[] = {
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .value = "0", .max = 9e15,
      .help = "seed of all random numbers"},
     {"names", .type = COMP_OPTION_TEXTS, COMP__LIST(comp__diagnose_options, names, n_names), .metavar = "NAME",
-     .help = "what messages call the models, such as their files, in their order"},
+     .help = "what messages call the models, such as their files, in their order",
+     .library_only = "the program has the names of the files"},
     {"against-name", .type = COMP_OPTION_TEXT, FIELD(against_name), .metavar = "NAME",
-     .unset = "the model to compare with", .help = "what messages call the model to compare with"},
+     .unset = "the model to compare with", .help = "what messages call the model to compare with",
+     .library_only = "the program has the name of the file"},
     {0},
 };
 

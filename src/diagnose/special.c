@@ -90,15 +90,6 @@ double comp__kolmogorov_sf(double x) {
   return fmin(1, fmax(0, 2 * sum));
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-void comp__sort_doubles(double *values, size_t n) {
-  qsort(values, n, sizeof *values, by_value);
-}
-
 typedef struct ranked {
   double p;
   size_t at;

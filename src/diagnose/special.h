@@ -22,7 +22,4 @@ double comp__kolmogorov_sf(double x);
 /* Holm's adjusted p-values of n tests. `adjusted` may be `p`. */
 comp_status comp__holm(double *adjusted, const double *p, size_t n);
 
-/* Sorts ascending. */
-void comp__sort_doubles(double *values, size_t n);
-
 #endif

@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/sort.h"
 #include "neighbors/options.h"
 
 enum {
@@ -25,23 +26,12 @@ enum {
 #define FAR_NEAREST 6.0   /* times the median distance to the 5th nearest */
 #define FAR_ERROR   100.0 /* times the median squared error */
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts the values. */
-static double median(double *values, size_t n) {
-  qsort(values, n, sizeof *values, compare);
-  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
-
 /* out[n]: how far each sample is from the median of every dimension. `spare` has room for n values. */
 static void from_centre(double *out, double *spare, const comp__latent *l) {
   memset(out, 0, l->n * sizeof *out);
   for (size_t d = 0; d < l->dims; d++) {
     for (size_t i = 0; i < l->n; i++) spare[i] = (double)l->mean[i * l->dims + d];
-    const double centre = median(spare, l->n);
+    const double centre = comp__median_doubles(spare, l->n);
     for (size_t i = 0; i < l->n; i++) out[i] += pow((double)l->mean[i * l->dims + d] - centre, 2);
   }
   for (size_t i = 0; i < l->n; i++) out[i] = sqrt(out[i]);
@@ -51,7 +41,7 @@ static void from_centre(double *out, double *spare, const comp__latent *l) {
  * `spare`. */
 static size_t candidates(size_t *rows, const double *distance, double *spare, size_t n) {
   memcpy(spare, distance, n * sizeof *spare);
-  double limit = FAR_CENTRE * median(spare, n);
+  double limit = FAR_CENTRE * comp__median_doubles(spare, n);
   if (n > CANDIDATES) limit = fmax(limit, spare[n - CANDIDATES - 1]);
   size_t count = 0;
   for (size_t i = 0; i < n; i++)
@@ -100,7 +90,7 @@ static comp_status find_far(comp__strays *out, comp_context *context, const comp
   COMP__TRY(comp__matrix_new_dense_raw(&all, l->n, l->dims));
   memcpy(comp_matrix_values(all), l->mean, l->n * l->dims * sizeof *l->mean);
   COMP__TRY(to_nearest(spare, context, l, all, order, n));
-  const double typical = median(spare, n);
+  const double typical = comp__median_doubles(spare, n);
   COMP__TRY(to_nearest(spare, context, l, all, rows, count));
   for (size_t i = 0; i < count; i++)
     if (spare[i] > FAR_NEAREST * typical) COMP__TRY(add(out, dataset, rows[i], typical > 0 ? spare[i] / typical : 0));
@@ -145,7 +135,7 @@ static comp_status find_odd(comp__strays *out, comp_context *context, const comp
   COMP__TRY(comp__alloc(&spare, n, sizeof *spare));
   COMP__TRY(errors_of(errors, context, l, order, n));
   memcpy(spare, errors, n * sizeof *spare);
-  const double typical = median(spare, n);
+  const double typical = comp__median_doubles(spare, n);
   for (size_t i = 0; i < far && typical > 0; i++) {
     COMP__TRY(errors_of(&out->items[i].error, context, l, &out->items[i].row, 1));
     out->items[i].error /= typical;

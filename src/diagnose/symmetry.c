@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/sort.h"
 #include "diagnose/components.h"
 #include "diagnose/energy.h"
 #include "diagnose/special.h"

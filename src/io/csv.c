@@ -429,6 +429,7 @@ comp_status comp__table_read(comp_table **out, comp_context *context, const char
 }
 
 comp_status comp_table_read(comp_table **out, comp_context *context, const char *path, const comp_options *options) {
+  COMP__NEED_OUT(out, context, path);
   comp__read_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);

@@ -114,6 +114,7 @@ comp_status comp__format_of_output(const comp__format **out, const char *name) {
 }
 
 comp_status comp_file_format(const char **out, const char *path) {
+  COMP__NEED_OUT(out, path);
   const comp__format *format;
   *out = NULL;
   comp_status status = comp__format_of_input(&format, path);
@@ -228,6 +229,7 @@ done:
 
 comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
                               const comp_options *options) {
+  COMP__NEED_OUT(out, context, path);
   comp__read_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);
@@ -256,6 +258,7 @@ done:
 
 comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
                                const comp_options *options) {
+  COMP__NEED(context, dataset, path);
   comp__write_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__write_kind, options);
   return status == COMP_OK ? comp__dataset_write(context, dataset, path, &plain) : status;

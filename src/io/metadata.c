@@ -173,6 +173,7 @@ done:
 }
 
 comp_status comp_dataset_join_metadata(comp_context *context, comp_dataset *dataset, const char *path) {
+  COMP__NEED(context, dataset, path);
   comp__text text = {0};
   comp_status status = comp__text_open(&text, path);
   if (status == COMP_OK) status = comp__metadata_join(dataset, context, &text);

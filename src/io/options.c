@@ -15,8 +15,10 @@ static const comp_option read_rows[] = {
      .help = "further text that means a missing value in a text table, such as '?'"},
     {"comment", .type = COMP_OPTION_TEXT, READ(comment), .metavar = "C",
      .help = "lines of a text table that start with this character are skipped"},
-    {"skip-x", .type = COMP_OPTION_BOOL, READ(skip_x), .help = "read names and tables only: there is no X then"},
-    {"skip-slots", .type = COMP_OPTION_BOOL, READ(skip_slots), .help = "leave layers and obsm out"},
+    {"skip-x", .type = COMP_OPTION_BOOL, READ(skip_x), .help = "read names and tables only: there is no X then",
+     .library_only = "commands read what they need"},
+    {"skip-slots", .type = COMP_OPTION_BOOL, READ(skip_slots), .help = "leave layers and obsm out",
+     .library_only = "commands read what they need"},
     {0},
 };
 
@@ -41,7 +43,8 @@ static const comp_option write_rows[] = {
     {"compression", .type = COMP_OPTION_INT, WRITE(compression), .metavar = "N", .value = "4", .max = 9,
      .help = "gzip level of an .h5ad, 0 (none) to 9"},
     {"carry-from", .type = COMP_OPTION_FILE, WRITE(carry_from), .metavar = "FILE",
-     .help = "an .h5ad: what the data set does not hold (uns, ...) is copied from it to the new .h5ad"},
+     .help = "an .h5ad: what the data set does not hold (uns, ...) is copied from it to the new .h5ad",
+     .library_only = "commands that write a new .h5ad carry over what their input holds"},
     {0},
 };
 

@@ -100,6 +100,7 @@ static comp_status check_name(const char *out_path) {
 }
 
 comp_status comp_dataset_check_update(const char *out_path) {
+  COMP__NEED(out_path);
   comp_status status = check_name(out_path);
   return status == COMP_OK ? comp_file_check_writable(out_path) : status;
 }
@@ -119,6 +120,7 @@ comp_status comp__dataset_update(comp_context *context, const comp_dataset *resu
 
 comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
                                 const char *out_path, const comp_options *options) {
+  COMP__NEED(context, results, in_path, out_path);
   comp__read_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__read_kind, options);
   return status == COMP_OK ? comp__dataset_update(context, results, in_path, out_path, &plain) : status;

@@ -55,6 +55,7 @@ static comp_status find_matrix(const comp_matrix **out, const comp_dataset *data
 }
 
 comp_status comp_pca_run(comp_pca *out, comp_context *context, comp_dataset *dataset, const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset);
   pca_options o;
   *out = (comp_pca){0};
   comp__pca pca = {0};
@@ -85,6 +86,7 @@ done:
 }
 
 void comp_pca_release(comp_pca *pca) {
+  if (!pca) return;
   comp__free(pca->variances);
   comp__free(pca->ratios);
   comp__free(pca->loadings);

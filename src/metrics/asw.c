@@ -142,6 +142,9 @@ comp_status comp__metric_asw_label(comp__score_cell *out, comp__scoring *s) {
     goto done;
   }
   out->value = scaled(w.mean);
+  double squares = 0.0;
+  for (size_t i = 0; i < s->labelled->n; i++) squares += (s->label_widths[i] - w.mean) * (s->label_widths[i] - w.mean);
+  out->interval = comp__error_interval(out->value, sqrt(squares) / (double)s->labelled->n / 2.0, 0, 1);
   for (size_t l = 0; l < s->n_labels; l++)
     if (w.counts[l] > 0) COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, w.counts[l], 0, scaled(w.means[l]), NULL));
 done:

@@ -606,6 +606,7 @@ static comp_status run(task *t, const comp_dataset *d, const comp_groups *condit
   de_options.reference = o->from;
   de_options.label = o->label;
   de_options.min_samples = o->min_samples;
+  de_options.silent = o->silent;
   COMP__TRY(comp__de_run(&de, t->context, d, &de_options));
   t->de = de;
   COMP__TRY(list_labels(t, condition, labels));
@@ -710,7 +711,9 @@ static const comp_counterfactual_label *nth(const comp_counterfactual_score *s, 
   return i < s->n_labels ? &s->labels[i] : &s->mean;
 }
 
-comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *s) {
+comp_status comp_counterfactual_score_table(comp_table **out, const comp_counterfactual_score *score) {
+  COMP__NEED_OUT(out, score);
+  const comp_counterfactual_score *s = score;
   size_t rows = (s->n_labels + 1) * COMP_PREDICTORS;
   const char **texts = NULL;
   double *numbers = NULL;

@@ -1,21 +1,10 @@
 /* lisi.c: the local inverse Simpson index of conditions and of labels, scaled as scib-metrics does. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/sort.h"
 #include "metrics/score.h"
-
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts the values. */
-static double median(double *values, size_t n) {
-  qsort(values, n, sizeof *values, compare);
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2.0;
-}
 
 /* The median over samples; *present gets the number of groups that there are. */
 static comp_status median_lisi(double *out, size_t *present, comp__scoring *s, comp__view *view, const int32_t *group,
@@ -30,7 +19,7 @@ static comp_status median_lisi(double *out, size_t *present, comp__scoring *s, c
   h.group = group;
   h.groups = groups;
   COMP__TRY(comp__lisi(values, s->context, &h));
-  *out = median(values, view->n);
+  *out = comp__median_doubles(values, view->n);
   *present = 0;
   for (size_t i = 0; i < view->n; i++) *present += counts[group[i]]++ == 0;
 done:

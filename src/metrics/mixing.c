@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "metrics/score.h"
 
-/* One number a sample: whether its neighbourhood fails, or its silhouette. */
+/* One number a sample: whether its neighbourhood fails (a share), or its silhouette. */
 typedef comp_status (*measure_fn)(double *out, comp_context *context, const comp__neighborhoods *hoods, double alpha);
 
 static comp_status measure_kbet(double *out, comp_context *context, const comp__neighborhoods *hoods, double alpha) {
@@ -50,14 +50,51 @@ static comp_status add_conditions(comp__score_cell *out, comp__scoring *s, size_
   return COMP_OK;
 }
 
+/* The standard error of the mean of what is measured, by random halves (interval.h), and the mean of the halves. */
+static comp_status measure_error(double *out, double *halves, comp__scoring *s, measure_fn measure,
+                                 const comp__neighborhoods *h, double alpha) {
+  comp_status status;
+  comp__neighborhoods half = *h;
+  int32_t *within = NULL;
+  double *values = NULL, sum = 0.0, total = 0.0;
+  const size_t splits = comp__split_count(h->n);
+  COMP__TRY(comp__alloc(&within, h->n, sizeof *within));
+  COMP__TRY(comp__alloc(&values, h->n_rows, sizeof *values));
+  half.within = within;
+  for (size_t r = 0; r < splits; r++) {
+    double sums[2] = {0.0, 0.0};
+    size_t counts[2] = {0, 0};
+    for (size_t i = 0; i < h->n; i++)
+      within[i] = 2 * (h->within ? h->within[i] : 0) + comp__split_half(s->options->seed, r, i);
+    COMP__TRY(measure(values, s->context, &half, alpha));
+    for (size_t i = 0; i < h->n_rows; i++) {
+      const bool second = comp__split_half(s->options->seed, r, h->rows ? h->rows[i] : i);
+      sums[second] += values[i];
+      counts[second]++;
+    }
+    double difference = counts[0] && counts[1] ? sums[0] / (double)counts[0] - sums[1] / (double)counts[1] : 0.0;
+    sum += difference * difference;
+    total += (sums[0] + sums[1]) / (double)(counts[0] + counts[1]);
+  }
+  *out = comp__split_error(sum, splits);
+  *halves = total / (double)splits;
+done:
+  comp__free(within);
+  comp__free(values);
+  return status;
+}
+
 static comp_status over_all(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
   comp_status status;
   comp__neighborhoods h;
-  double *values = NULL;
+  double *values = NULL, error, halves;
   COMP__TRY(comp__view_neighborhoods(&h, s, &s->all, s->options->k));
   COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
   COMP__TRY(measure(values, s->context, &h, s->options->alpha));
   out->value = mean(values, h.n_rows);
+  COMP__TRY(measure_error(&error, &halves, s, measure, &h, s->options->alpha));
+  out->interval = measure == measure_kbet ? comp__share_error_interval(out->value, halves, error, (double)h.n_rows)
+                                          : comp__error_interval(out->value, error, -1, 1);
   COMP__TRY(add_conditions(out, s, COMP_NOT_FOUND, values, &h));
 done:
   comp__free(values);
@@ -90,11 +127,28 @@ static comp_status global_hoods(comp__neighborhoods *h, comp__scoring *s, const 
   return comp__view_members(&h->rows, &h->n_rows, &s->all, s->n_labels, label);
 }
 
-static comp_status one_label(comp__score_cell *out, comp__scoring *s, measure_fn measure, size_t label, size_t k,
-                             comp__view *view) {
+/* The squared error of a mean over labels, in the making. */
+typedef struct label_errors {
+  double sum;
+  size_t labels;
+} label_errors;
+
+/* Adds the error of one label. A share of 0 or 1 of few samples has one, too. */
+static void add_error(label_errors *e, double error, double value, double n, bool share) {
+  const double smooth = (value * n + 1) / (n + 2), least = share ? smooth * (1 - smooth) / n : 0.0;
+  e->sum += fmax(error * error, least);
+  e->labels++;
+}
+
+static comp__interval interval_of(const label_errors *e, double value, double min) {
+  return comp__error_interval(value, e->labels ? sqrt(e->sum) / (double)e->labels : NAN, min, 1);
+}
+
+static comp_status one_label(comp__score_cell *out, label_errors *errors, comp__scoring *s, measure_fn measure,
+                             size_t label, size_t k, comp__view *view) {
   comp_status status;
   comp__neighborhoods h;
-  double *values = NULL;
+  double *values = NULL, error, halves;
   if (s->options->scope == COMP__SCOPE_GLOBAL)
     COMP__TRY(global_hoods(&h, s, view, label, k));
   else
@@ -102,6 +156,8 @@ static comp_status one_label(comp__score_cell *out, comp__scoring *s, measure_fn
   COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
   COMP__TRY(measure(values, s->context, &h, s->options->alpha));
   COMP__TRY(comp__cell_add(out, s, label, COMP_NOT_FOUND, h.n_rows, k, mean(values, h.n_rows), NULL));
+  COMP__TRY(measure_error(&error, &halves, s, measure, &h, s->options->alpha));
+  add_error(errors, error, mean(values, h.n_rows), (double)h.n_rows, measure == measure_kbet);
   COMP__TRY(add_conditions(out, s, label, values, &h));
 done:
   comp__free(values);
@@ -129,6 +185,7 @@ static comp_status add_condition_means(comp__score_cell *out, comp__scoring *s) 
 
 static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
   comp_status status;
+  label_errors errors = {0};
   bool too_small = false; /* a label that COMP__SMALL_SHRINK would take */
   for (size_t l = 0; l < s->n_labels; l++) {
     comp__view *view;
@@ -139,10 +196,11 @@ static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measur
     if (k == 0)
       COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, 0, NAN, why));
     else
-      COMP__TRY(one_label(out, s, measure, l, k, view));
+      COMP__TRY(one_label(out, &errors, s, measure, l, k, view));
   }
   COMP__TRY(add_condition_means(out, s));
   COMP__TRY(comp__cell_mean_labels(out));
+  out->interval = interval_of(&errors, out->value, measure == measure_kbet ? 0 : -1);
   if (isnan(out->value) && too_small)
     COMP__TRY(comp__cell_fail(
         out,
@@ -178,7 +236,8 @@ comp_status comp__metric_kbet_label(comp__score_cell *out, comp__scoring *s) {
   enum { FEWEST = 10 };
   const double alpha = 0.05;
   comp_status status;
-  double *values = NULL;
+  label_errors errors = {0};
+  double *values = NULL, error, halves;
   for (size_t l = 0; l < s->n_labels; l++) {
     comp__view *view;
     comp__neighborhoods h;
@@ -192,10 +251,13 @@ comp_status comp__metric_kbet_label(comp__score_cell *out, comp__scoring *s) {
     COMP__TRY(comp__alloc(&values, h.n_rows, sizeof *values));
     COMP__TRY(measure_kbet(values, s->context, &h, alpha));
     COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, view->n, h.k, 1.0 - mean(values, h.n_rows), NULL));
+    COMP__TRY(measure_error(&error, &halves, s, measure_kbet, &h, alpha));
+    add_error(&errors, error, mean(values, h.n_rows), (double)h.n_rows, true);
     comp__free(values);
     values = NULL;
   }
   COMP__TRY(comp__cell_mean_labels(out));
+  out->interval = interval_of(&errors, out->value, 0);
 done:
   comp__free(values);
   return status;

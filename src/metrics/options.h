@@ -71,6 +71,7 @@ typedef struct comp__counterfactual_score_options {
   size_t n_top;       /* genes whose scores are farthest from 0: r_change_top, common_de */
   size_t max_cells;   /* on a side, for e_distance, wasserstein and common_de; 0: no limit */
   uint64_t seed;      /* of the choice of these cells */
+  bool silent;        /* no warning of labels that are left out: the caller says it */
 } comp__counterfactual_score_options;
 
 /* Whether the layer (which must be named), both conditions and all columns are in the data: to be asked before anything

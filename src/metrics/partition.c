@@ -70,6 +70,54 @@ done:
   return status;
 }
 
+/* The error of an agreement by random halves (interval.h), of at most so many samples. */
+static comp_status agreement_error(double *out, const comp__scoring *s, const int32_t *clusters, size_t n_clusters,
+                                   bool mutual) {
+  enum { MOST = 20000 };
+  const comp__view *v = s->labelled;
+  const size_t n = v->n < MOST ? v->n : MOST, splits = comp__split_count(n);
+  int32_t *labels[2] = {NULL, NULL}, *found[2] = {NULL, NULL};
+  double sum = 0.0;
+  comp_status status = COMP_OK;
+  for (int h = 0; h < 2; h++) {
+    COMP__TRY(comp__alloc(&labels[h], n, sizeof *labels[h]));
+    COMP__TRY(comp__alloc(&found[h], n, sizeof *found[h]));
+  }
+  for (size_t r = 0; r < splits; r++) {
+    size_t counts[2] = {0, 0};
+    double nmi[2], ari[2];
+    for (size_t k = 0; k < n; k++) {
+      const size_t i = (size_t)((double)k * (double)v->n / (double)n);
+      const int h = comp__split_half(s->options->seed, r, i);
+      labels[h][counts[h]] = v->label[i];
+      found[h][counts[h]++] = clusters[i];
+    }
+    for (int h = 0; h < 2; h++)
+      COMP__TRY(comp__partition_agreement(&nmi[h], &ari[h], labels[h], s->n_labels, found[h], n_clusters, counts[h]));
+    const double difference = mutual ? nmi[0] - nmi[1] : ari[0] - ari[1];
+    sum += difference * difference;
+  }
+  *out = comp__split_error(sum, splits) * sqrt((double)n / (double)v->n);
+done:
+  for (int h = 0; h < 2; h++) {
+    comp__free(labels[h]);
+    comp__free(found[h]);
+  }
+  return status;
+}
+
+static comp_status put_agreement(comp__score_cell *out, const comp__scoring *s, const int32_t *clusters,
+                                 size_t n_clusters, bool mutual) {
+  double nmi, ari, error;
+  comp_status status =
+      comp__partition_agreement(&nmi, &ari, s->labelled->label, s->n_labels, clusters, n_clusters, s->labelled->n);
+  if (status == COMP_OK) status = agreement_error(&error, s, clusters, n_clusters, mutual);
+  if (status != COMP_OK) return status;
+  out->value = mutual ? nmi : ari;
+  out->interval = comp__error_interval(out->value, error, mutual ? 0 : -0.5, 1);
+  return COMP_OK;
+}
+
 /* The number of labels that samples have. */
 static comp_status labels_present(size_t *out, const comp__scoring *s) {
   bool *seen;
@@ -87,7 +135,6 @@ static comp_status labels_present(size_t *out, const comp__scoring *s) {
 static comp_status with_kmeans(comp__score_cell *out, comp__scoring *s, bool mutual) {
   comp_status status;
   const comp__view *v = s->labelled;
-  double nmi, ari;
   comp__kmeans_options options = COMP__KMEANS_OPTIONS_INIT;
   COMP__TRY(labels_present(&options.clusters, s));
   if (options.clusters < 2) return comp__cell_fail(out, "there is one label only");
@@ -96,8 +143,7 @@ static comp_status with_kmeans(comp__score_cell *out, comp__scoring *s, bool mut
     COMP__TRY(comp__alloc(&s->clusters, v->n, sizeof *s->clusters));
     COMP__TRY(comp__kmeans(s->clusters, NULL, NULL, s->context, v->matrix->values, v->n, v->dims, &options));
   }
-  COMP__TRY(comp__partition_agreement(&nmi, &ari, v->label, s->n_labels, s->clusters, options.clusters, v->n));
-  out->value = mutual ? nmi : ari;
+  COMP__TRY(put_agreement(out, s, s->clusters, options.clusters, mutual));
 done:
   return status;
 }
@@ -148,7 +194,6 @@ done:
 static comp_status with_leiden(comp__score_cell *out, comp__scoring *s, bool mutual) {
   comp_status status;
   const comp__view *v = s->labelled;
-  double nmi, ari;
   size_t present, clusters = 0;
   COMP__TRY(labels_present(&present, s));
   if (present < 2) return comp__cell_fail(out, "there is one label only");
@@ -157,8 +202,7 @@ static comp_status with_leiden(comp__score_cell *out, comp__scoring *s, bool mut
   if (status != COMP_OK) return status;
   for (size_t i = 0; i < v->n; i++)
     if ((size_t)s->leiden[i] >= clusters) clusters = (size_t)s->leiden[i] + 1;
-  COMP__TRY(comp__partition_agreement(&nmi, &ari, v->label, s->n_labels, s->leiden, clusters, v->n));
-  out->value = mutual ? nmi : ari;
+  COMP__TRY(put_agreement(out, s, s->leiden, clusters, mutual));
 done:
   return status;
 }

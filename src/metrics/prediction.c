@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "prep/options.h"
 
@@ -62,17 +63,13 @@ done:
 
 /* ---- Wasserstein distance ---- */
 
-static int ascending(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 /* The area between the distribution functions of two sorted lists. */
 static double area(const float *a, size_t n, const float *b, size_t m) {
   double sum = 0.0, last = 0.0;
   size_t i = 0, j = 0;
   while (i < n || j < m) {
     double at = j == m || (i < n && a[i] <= b[j]) ? (double)a[i] : (double)b[j];
+    if (isnan(at)) return NAN; /* it would never be passed */
     if (i + j > 0) sum += fabs((double)i / (double)n - (double)j / (double)m) * (at - last);
     while (i < n && (double)a[i] == at) i++;
     while (j < m && (double)b[j] == at) j++;
@@ -95,8 +92,8 @@ static comp_status compare_genes(void *arg, size_t begin, size_t end, int thread
     float *other = values + c->a.n;
     for (size_t i = 0; i < c->a.n; i++) values[i] = c->a.rows[i * c->a.genes + g];
     for (size_t j = 0; j < c->b.n; j++) other[j] = c->b.rows[j * c->b.genes + g];
-    qsort(values, c->a.n, sizeof *values, ascending);
-    qsort(other, c->b.n, sizeof *other, ascending);
+    comp__sort_floats(values, c->a.n);
+    comp__sort_floats(other, c->b.n);
     c->out[g] = area(values, c->a.n, other, c->b.n);
   }
   comp__free(values);

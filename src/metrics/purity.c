@@ -50,6 +50,7 @@ comp_status comp__metric_label_knn(comp__score_cell *out, comp__scoring *s) {
     if (n > 0) COMP__TRY(comp__cell_add(out, s, l, COMP_NOT_FOUND, n, k, (double)found / (double)n, NULL));
   }
   out->value = (double)all / (double)view->n;
+  out->interval = comp__share_interval(out->value, (double)view->n);
 done:
   comp__free(right);
   return status;

@@ -281,6 +281,7 @@ comp_status comp__cell_fail(comp__score_cell *cell, const char *format, ...) {
   va_end(arguments);
   comp__free(cell->note);
   cell->value = NAN;
+  cell->interval = (comp__interval){NAN, NAN};
   return comp__strdup(&cell->note, text);
 }
 
@@ -510,6 +511,7 @@ static comp_status score_embedding(comp_score *score, comp_context *context, con
     }
     s.n_chosen = m; /* what totals may look at */
     cells[m].value = NAN;
+    cells[m].interval = (comp__interval){NAN, NAN};
     if (metric->info.needs_label && s.labelled->n < 2)
       COMP__TRY(comp__cell_fail(&cells[m], "fewer than two samples have a label"));
     else
@@ -622,6 +624,12 @@ static const comp__score_cell *cell_at(const comp_score *score, size_t metric, s
 
 double comp_score_value(const comp_score *score, size_t metric, size_t embedding) {
   return cell_at(score, metric, embedding)->value;
+}
+
+void comp_score_interval(double *low, double *high, const comp_score *score, size_t metric, size_t embedding) {
+  const comp__score_cell *cell = cell_at(score, metric, embedding);
+  *low = isnan(cell->value) ? NAN : cell->interval.low;
+  *high = isnan(cell->value) ? NAN : cell->interval.high;
 }
 
 const char *comp_score_note(const comp_score *score, size_t metric, size_t embedding) {

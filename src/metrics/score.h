@@ -7,6 +7,7 @@
 #ifndef COMP_METRICS_SCORE_H
 #define COMP_METRICS_SCORE_H
 
+#include "metrics/interval.h"
 #include "metrics/neighborhood.h"
 #include "metrics/options.h"
 
@@ -28,6 +29,7 @@ typedef struct comp__view {
 /* A value and the parts that it is made of. */
 typedef struct comp__score_cell {
   double value;
+  comp__interval interval; /* 95 %; NaN: not known */
   char *note;
   comp_score_part *parts; /* names are those of the groups in comp_score; left_out is a literal */
   size_t n_parts, capacity;

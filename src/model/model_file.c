@@ -63,6 +63,7 @@ const char *comp_model_tensor_name(const comp_model *model, size_t index) {
 }
 
 comp_status comp_model_tensor(const float **out, size_t *rows, size_t *cols, const comp_model *model, size_t index) {
+  COMP__NEED_OUT(out, rows, cols, model);
   *out = NULL;
   if (index >= comp_model_tensor_count(model))
     return comp__error(COMP_ERR_ARGUMENT, "there is no tensor %zu: the model has %zu", index,
@@ -103,10 +104,12 @@ done:
 }
 
 comp_status comp_model_save(const comp_model *model, const char *path) {
+  COMP__NEED(model, path);
   return write_model(model, path, NULL, NULL);
 }
 
 comp_status comp_model_to_memory(void **out, size_t *size, const comp_model *model) {
+  COMP__NEED_OUT(out, size, model);
   char *bytes = NULL;
   *size = 0;
   comp_status status = write_model(model, NULL, &bytes, size);
@@ -207,6 +210,7 @@ bool comp_file_is_model(const char *path) {
 }
 
 comp_status comp_model_load(comp_model **out, const char *path) {
+  COMP__NEED_OUT(out, path);
   *out = NULL;
   comp__safetensors *file;
   comp_status status = comp__safetensors_read(&file, path);
@@ -218,6 +222,7 @@ comp_status comp_model_load(comp_model **out, const char *path) {
 }
 
 comp_status comp_model_from_memory(comp_model **out, const void *bytes, size_t size) {
+  COMP__NEED_OUT(out, bytes || !size);
   *out = NULL;
   comp__safetensors *file;
   comp_status status = comp__safetensors_decode(&file, bytes, size, "model in memory");

@@ -127,6 +127,7 @@ comp_status comp__neighbors_query(comp_neighbors **out, comp_context *context, c
 
 comp_status comp_neighbors_find(comp_neighbors **out, comp_context *context, const comp_matrix *points,
                                 const comp_options *options) {
+  COMP__NEED_OUT(out, context, points);
   comp__neighbors_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__neighbors_kind, options);
@@ -135,6 +136,7 @@ comp_status comp_neighbors_find(comp_neighbors **out, comp_context *context, con
 
 comp_status comp_neighbors_query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
                                  const comp_matrix *queries, const comp_options *options) {
+  COMP__NEED_OUT(out, context, points, queries);
   comp__neighbors_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__neighbors_kind, options);

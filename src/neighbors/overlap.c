@@ -4,11 +4,11 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "nn/kernels.h"
 #include "nn/vecmath.h"
@@ -75,17 +75,6 @@ static void nearest_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static int by_value(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static float median(float *values, size_t n) {
-  qsort(values, n, sizeof *values, by_value);
-  return n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
-}
-
 /* log mean exp of n numbers less those that were made -infinity; `out_of` is how many count. */
 static double log_mean(const float *logs, size_t n, size_t out_of) {
   float most = comp__vec_max(logs, n);
@@ -125,14 +114,14 @@ static void smooth_rows(void *arg, size_t begin, size_t end, int thread) {
     size_t n = 1;
     for (size_t a = 0; a < NEAREST && job->nearest[i * NEAREST + a] >= 0; a++)
       values[n++] = job->raw[job->nearest[i * NEAREST + a]];
-    job->out[i] = median(values, n);
+    job->out[i] = comp__median_floats(values, n);
   }
 }
 
 /* The median of part of an array; `spare` has room for it. */
 static double median_of(float *spare, const float *values, size_t n) {
   memcpy(spare, values, n * sizeof *values);
-  return n > 0 ? (double)median(spare, n) : 0.0;
+  return n > 0 ? (double)comp__median_floats(spare, n) : 0.0;
 }
 
 /* Wide enough for half of the points to reach others: where conditions are apart as a whole, that is no sign that their

@@ -28,7 +28,9 @@ comp_status comp__rounds_init(comp__rounds *out, comp_context *context, int32_t 
   COMP__TRY(comp__alloc(&out->fresh, n, length * sizeof *out->fresh));
   COMP__TRY(comp__alloc(&out->links, n, out->room * sizeof *out->links));
   COMP__TRY(comp__calloc(&out->sets, 2 * threads, out->words * sizeof *out->sets));
-  COMP__TRY(comp__alloc(&out->names, 2 * threads, n * sizeof *out->names));
+  out->most = COMP__TILE_ROWS * out->follow * out->room;
+  if (out->most > n) out->most = n;
+  COMP__TRY(comp__alloc(&out->names, 2 * threads, out->most * sizeof *out->names));
   memset(out->fresh, 1, n * length);
 done:
   return status;
@@ -101,7 +103,7 @@ static size_t nearest_of(int32_t *out, uint64_t *seen, uint64_t *fresh, const co
 static size_t gather(void *user, const int32_t **points, size_t first, size_t count, int thread) {
   const comp__rounds *g = user;
   uint64_t *seen = g->sets + (size_t)thread * 2 * g->words, *fresh = seen + g->words;
-  int32_t *nearest = g->names + (size_t)thread * 2 * g->n, *out = nearest + g->n;
+  int32_t *nearest = g->names + (size_t)thread * 2 * g->most, *out = nearest + g->most;
   const size_t near = nearest_of(nearest, seen, fresh, g, first, count);
   size_t n = 0;
   for (size_t i = 0; i < near; i++) {

@@ -13,7 +13,8 @@ typedef struct comp__rounds {
   size_t room, out, follow; /* links of a point; those to its own nearest; nearest points whose links are followed */
   size_t words;             /* of a set of points */
   uint64_t *sets;           /* [threads, 2, words] */
-  int32_t *names;           /* [threads, 2, n] */
+  size_t most;              /* points that one group can look at */
+  int32_t *names;           /* [threads, 2, most] */
 } comp__rounds;
 
 /* It should be released via comp__rounds_release(). */

@@ -187,6 +187,7 @@ bool comp_cpu_prefers_bf16(void) {
 }
 
 comp_status comp_machine_measure(comp_machine_rates *out, comp_context *context, double seconds) {
+  COMP__NEED(out, context);
   *out = (comp_machine_rates){0};
   if (!(seconds >= 0.0 && seconds <= 3600.0))
     return comp__error(COMP_ERR_ARGUMENT, "seconds: %g is not between 0 and 3600", seconds);

@@ -54,6 +54,7 @@ const char *comp_options_kind_at(size_t index) {
 }
 
 comp_status comp_options_new(comp_options **out, const char *kind) {
+  COMP__NEED_OUT(out, kind);
   comp_suggest search = {.word = kind};
   *out = NULL;
   comp__json_start();
@@ -61,12 +62,11 @@ comp_status comp_options_new(comp_options **out, const char *kind) {
     if (strcmp(kinds[i]->name, kind) == 0) return comp__options_new(out, kinds[i]);
     comp_suggest_offer(&search, kinds[i]->name);
   }
-  if (search.best)
-    return comp__error(COMP_ERR_ARGUMENT, "there are no options of kind '%s', did you mean '%s'?", kind, search.best);
-  return comp__error(COMP_ERR_ARGUMENT, "there are no options of kind '%s'", kind);
+  return comp__error(COMP_ERR_ARGUMENT, "there are no options of kind '%s'%s", kind, comp_suggest_hint(&search).text);
 }
 
 comp_status comp_options_describe(char **out) {
+  COMP__NEED(out);
   json_t *list = json_array();
   bool good = list != NULL;
   for (size_t i = 0; i < KINDS && good; i++) good = json_array_append_new(list, comp__options_describe(kinds[i])) == 0;

@@ -10,6 +10,7 @@
 #include "comp/verdict.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/matrix.h"
 #include "pipeline/job.h"
 
 enum { COMPONENTS = 50 };
@@ -217,42 +218,77 @@ comp_status comp__compare_step(comp__job *job, const comp__plan *plan) {
 /* ---- Predictions ----------------------------------------------------------------------------------------------- */
 
 size_t comp__predict_count(comp__job *job) {
-  return !job->to ? 0 : job->o.to ? 1 : job->conditions.n_levels;
-}
-
-/* The condition of prediction number i. */
-static const char *predicted(const comp__job *job, size_t i) {
-  return job->o.to ? job->o.to : job->conditions.levels[i];
+  return job->to ? job->n_predicted : 0;
 }
 
 void comp__predict_name(comp__plan *plan, const comp__job *job) {
-  comp_counterfactual_layer_name(plan->id, predicted(job, plan->i));
+  comp_counterfactual_layer_name(plan->id, job->predicted[plan->i]);
   snprintf(plan->outputs[0], sizeof plan->outputs[0], "layers/%s", plan->id);
+}
+
+/* Whether the data has a value below 0. */
+static bool has_negative(const comp_matrix *x) {
+  const size_t n = x->kind == COMP_CSR ? comp_matrix_nnz(x) : x->rows * x->cols;
+  for (size_t i = 0; i < n; i++)
+    if (x->values[i] < 0) return true;
+  return false;
+}
+
+/* Whether values below 0 become 0. By default they do where the data has none: a count or its logarithm below 0 means
+ * nothing, and programs that read the layer refuse it. Means get a little larger by it where a change is negative. */
+static bool clips(comp__job *job) {
+  if (job->o.clip != COMP__CLIP_AUTO) return job->o.clip == COMP__CLIP_YES;
+  if (job->clips == 0) job->clips = has_negative(comp_dataset_x(job->dataset)) ? -1 : 1;
+  return job->clips > 0;
+}
+
+/* Which conditions have no predictions, why, and how to get them. */
+static void tell_predicted(comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  char names[600] = "";
+  size_t left = 0;
+  for (size_t l = 0; l < g->n_levels; l++) {
+    size_t used = strlen(names);
+    if (comp__is_predicted(job, g->levels[l])) continue;
+    if (left < 5) snprintf(names + used, sizeof names - used, "%s%.100s", left ? ", " : "", g->levels[l]);
+    left++;
+  }
+  if (left == 0 || job->o.to) return;
+  comp__info(job->context,
+             "predictions are made for %zu of %zu conditions, because each takes about %.3g MB; not for %s%s "
+             "(--all-counterfactuals makes all, comp counterfactual --to VALUE one)",
+             job->n_predicted, g->n_levels, job->layer_bytes / 1e6, names, left > 5 ? ", ..." : "");
 }
 
 comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
   static const char *const how[] = {[COMP__PREDICT_CELLS] = "cells", [COMP__PREDICT_RESIDUAL] = "residual"};
   comp_status status = comp_options_new(&plan->options, "counterfactual");
-  if (status == COMP_OK) status = comp_options_set(plan->options, "to", predicted(job, plan->i));
+  if (status == COMP_OK && plan->i == 0) tell_predicted(job);
+  if (status == COMP_OK) status = comp_options_set(plan->options, "to", job->predicted[plan->i]);
   if (status == COMP_OK && job->o.predict == COMP__PREDICT_CELLS)
     status = comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed);
+  if (status == COMP_OK && clips(job)) status = comp_options_set_bool(plan->options, "clip", true);
   if (status != COMP_OK || job->o.predict == COMP__PREDICT_DECODED) return status;
   return comp_options_set_bool(plan->options, how[job->o.predict], true);
 }
 
 size_t comp__correct_count(comp__job *job) {
-  return job->to && !job->o.no_correct;
+  return (!job->o.protect || job->to || job->o.reference) && !job->o.no_correct;
 }
 
-/* All samples as if under the condition that most of them have. */
+/* All samples as if under the reference. */
 comp_status comp__correct_plan(comp__plan *plan, comp__job *job) {
-  const comp_groups *g = &job->conditions;
-  size_t largest = 0;
-  for (size_t l = 1; l < g->n_levels; l++)
-    if (g->counts[l] > g->counts[largest]) largest = l;
   comp_status status = comp_options_new(&plan->options, "counterfactual");
-  if (status == COMP_OK) status = comp_options_set(plan->options, "to", g->levels[largest]);
-  return status == COMP_OK ? comp_options_set_bool(plan->options, "residual", true) : status;
+  if (status == COMP_OK) status = comp_options_set(plan->options, "to", job->reference);
+  if (status == COMP_OK) status = comp_options_set_bool(plan->options, "residual", true);
+  if (status == COMP_OK && clips(job)) status = comp_options_set_bool(plan->options, "clip", true);
+  if (status == COMP_OK)
+    comp__info(job->context, "corrected: every sample as if '%s' were '%s'%s%s", job->o.train.condition, job->reference,
+               job->o.reference       ? ""
+               : job->reference_named ? ", a control by its name (--reference VALUE takes another)"
+                                      : ", the first value (--reference VALUE takes another)",
+               clips(job) ? "; values below 0 become 0 (--clip-values no keeps them)" : "");
+  return status;
 }
 
 comp_status comp__predict_step(comp__job *job, const comp__plan *plan) {

@@ -26,6 +26,7 @@
 #include "comp/train.h"
 #include "core/digest.h"
 #include "pipeline/options.h"
+#include "verdict/evidence.h"
 
 /* The rows of the table of steps, in their order. */
 typedef enum comp__step_id {
@@ -69,7 +70,8 @@ typedef struct comp__job {
   int lock;  /* file descriptor; -1: none */
   bool made; /* the folder was not there before */
   json_t *record;
-  json_t *old; /* record of what is in `work`; NULL: nothing */
+  json_t *findings; /* about the design, before any training */
+  json_t *old;      /* record of what is in `work`; NULL: nothing */
   comp_dataset *old_data;
   bool old_data_read;
   bool stopped;     /* the last run did not come to its end, and nothing of it was taken over yet */
@@ -84,7 +86,13 @@ typedef struct comp__job {
   comp_groups conditions;
   char *keep_known; /* "COL=A,B": leaves out samples without a condition */
   comp_model *model;
-  const char *from, *to; /* the change that is shown first; NULL: none */
+  const char *from, *to;                        /* the change that is shown first; NULL: none */
+  const char *predicted[COMP__MOST_CONDITIONS]; /* conditions that samples are predicted under */
+  size_t n_predicted;
+  double layer_bytes;    /* of one prediction, as far as is known before the preparation */
+  const char *reference; /* the condition that others are compared with */
+  bool reference_named;  /* chosen because its name is that of a control */
+  int clips;             /* whether values below 0 become 0: 1 or -1; 0: not looked at yet */
   size_t k;
   size_t data_changed; /* matrices that data.h5ad does not hold yet */
 
@@ -249,6 +257,9 @@ comp_status comp__check_obs(comp__job *job, const comp_table *obs);
 
 /* Puts the name of the data before the message of an error in its content. */
 comp_status comp__error_in_data(const comp__job *job, comp_status status);
+
+/* Whether samples are predicted under a condition. */
+bool comp__is_predicted(const comp__job *job, const char *condition);
 
 /* ---- prepare.c ---- */
 

@@ -68,26 +68,29 @@ static void show_list(comp__words *w, const comp_options *options, const comp_op
 }
 
 /* One option that is set, as it is given on a command line. */
-static void show_option(comp__words *w, const comp_options *options, const comp_option *option) {
-  char name[80], value[1024];
+static comp_status show_option(comp__words *w, const comp_options *options, const comp_option *option) {
+  char name[80], value[4096];
   if (option->type == COMP_OPTION_TEXTS) {
     show_list(w, options, option);
-    return;
+    return COMP_OK;
   }
   dashed(name, sizeof name, option->name);
   const char *text = comp_options_get(options, option->name, value, sizeof value);
+  if (!text) return COMP_ERR_ARGUMENT; /* names that are longer than any line: the message says so */
   if (option->type != COMP_OPTION_BOOL)
     comp__words_show(w, name, text);
   else if (strcmp(text, "true") == 0)
     comp__words_show(w, name, NULL);
+  return COMP_OK;
 }
 
 comp_status comp__words_add_options(comp__words *w, const comp_options *options) {
   const comp_option *option;
   char *text;
-  for (size_t i = 0; (option = comp_options_at(options, i)); i++)
-    if (comp_options_given(options, option->name)) show_option(w, options, option);
-  comp_status status = comp_options_to_json(&text, options);
+  comp_status status = COMP_OK;
+  for (size_t i = 0; status == COMP_OK && (option = comp_options_at(options, i)); i++)
+    if (comp_options_given(options, option->name)) status = show_option(w, options, option);
+  if (status == COMP_OK) status = comp_options_to_json(&text, options);
   if (status != COMP_OK) return status;
   if (open_words(w)) fprintf(w->key, " %s %s", comp_options_kind(options), text);
   comp_free(text);

@@ -3,13 +3,19 @@
 #include <string.h>
 
 #include "comp/io.h"
-#include "comp/suggest.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "pipeline/job.h"
+#include "task/reference.h"
+#include "verdict/before.h"
 
-enum { MOST_CONDITIONS = 64, FEWEST_SAMPLES = 10 };
+enum { MOST_CONDITIONS = COMP__MOST_CONDITIONS, FEWEST_SAMPLES = 10 };
+
+/* Predictions are dense: of many conditions, or of many samples, only some are made unless all are asked for. */
+enum { MOST_PREDICTED = 8 };
+static const double MOST_BYTES = 2e9;
 
 comp_status comp__error_in_data(const comp__job *job, comp_status status) {
   return status == COMP_ERR_DATA ? comp__error_in_file(status, job->source) : status;
@@ -19,14 +25,10 @@ comp_status comp__error_in_data(const comp__job *job, comp_status status) {
 
 static comp_status find_level(comp__job *job, const char *option, const char *value) {
   const comp_groups *g = &job->conditions;
-  comp_suggest search = {.word = value};
-  for (size_t l = 0; l < g->n_levels; l++) {
+  for (size_t l = 0; l < g->n_levels; l++)
     if (strcmp(g->levels[l], value) == 0) return COMP_OK;
-    comp_suggest_offer(&search, g->levels[l]);
-  }
-  return comp__error(COMP_ERR_DATA, "%s: no sample has '%s' in column '%s'%s%s%s (%s)", job->source, value,
-                     job->o.train.condition, search.best ? "; did you mean '" : "", search.best ? search.best : "",
-                     search.best ? "'?" : "", option);
+  return comp__error(COMP_ERR_DATA, "%s: no sample has '%s' in column '%s'%s (%s)", job->source, value,
+                     job->o.train.condition, comp__groups_hint(g, value).text, option);
 }
 
 /* "COL=A,B", so that samples without a value are left out. */
@@ -119,23 +121,61 @@ static comp_status check_layers(comp__job *job) {
   return COMP_OK;
 }
 
-/* From which condition to which predictions are shown first. */
+/* The condition that others are compared with: the user's, a control by its name, else the first. */
+static comp_status choose_reference(comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  size_t control = comp__reference_by_name(g);
+  job->reference = job->o.reference ? job->o.reference : g->levels[control == COMP_NOT_FOUND ? 0 : control];
+  job->reference_named = !job->o.reference && control != COMP_NOT_FOUND;
+  return job->o.reference ? find_level(job, "--reference", job->o.reference) : COMP_OK;
+}
+
+bool comp__is_predicted(const comp__job *job, const char *condition) {
+  for (size_t i = 0; i < job->n_predicted; i++)
+    if (strcmp(job->predicted[i], condition) == 0) return true;
+  return false;
+}
+
+/* The conditions that samples are predicted under: that of `to`, the reference, and as many others, from the first on,
+ * as the limits allow. */
+static void choose_predicted(comp__job *job) {
+  const comp_groups *g = &job->conditions;
+  size_t most = job->o.to ? 1 : g->n_levels, left, n = 0;
+  if (!job->o.to && !job->o.all_counterfactuals) {
+    if (most > MOST_PREDICTED) most = MOST_PREDICTED;
+    while (most > 1 && (double)most * job->layer_bytes > MOST_BYTES) most--;
+  }
+  const bool both = most > 1 && strcmp(job->to, job->reference) != 0;
+  left = most - 1 - both; /* for others than these two */
+  for (size_t l = 0; l < g->n_levels; l++) {
+    bool wanted = strcmp(g->levels[l], job->to) == 0 || (both && strcmp(g->levels[l], job->reference) == 0);
+    if (!wanted && left == 0) continue;
+    left -= !wanted;
+    job->predicted[n++] = g->levels[l];
+  }
+  job->n_predicted = n;
+}
+
+/* From which condition to which predictions are shown first: away from the reference. */
 static comp_status choose_change(comp__job *job) {
   const comp__run_options *o = &job->o;
   const comp_groups *g = &job->conditions;
   comp_status status = COMP_OK;
   if (o->to) status = find_level(job, "--to", o->to);
   if (status == COMP_OK && o->from) status = find_level(job, "--from", o->from);
+  if (status == COMP_OK) status = choose_reference(job);
   if (status != COMP_OK) return status;
   if (o->from && o->to && strcmp(o->from, o->to) == 0)
     return comp__error(COMP_ERR_ARGUMENT, "--from and --to are the same condition");
-  if (o->protect && !o->to) return COMP_OK;
+  if ((o->protect && !o->to) || o->no_counterfactual) return COMP_OK;
+  const char *away = o->from ? o->from : job->reference;
   job->to = o->to;
   for (size_t l = g->n_levels; l > 0 && !job->to; l--)
-    if (!o->from || strcmp(g->levels[l - 1], o->from) != 0) job->to = g->levels[l - 1];
-  job->from = o->from;
+    if (strcmp(g->levels[l - 1], away) != 0) job->to = g->levels[l - 1];
+  job->from = o->from ? o->from : strcmp(job->reference, job->to) != 0 ? job->reference : NULL;
   for (size_t l = 0; l < g->n_levels && !job->from; l++)
     if (strcmp(g->levels[l], job->to) != 0) job->from = g->levels[l];
+  choose_predicted(job);
   return check_layers(job);
 }
 
@@ -171,6 +211,28 @@ static comp_status keep_rows(comp_table **out, const comp__job *job, const comp_
   return status;
 }
 
+/* Whether anything can be learned of labels by conditions: asked before any work, and again of what filters leave. */
+static comp_status check_design(comp__job *job, const comp_table *obs) {
+  comp__findings list = {0};
+  const bool again = job->findings != NULL;
+  bool hopeless;
+  comp_status status;
+  json_decref(job->findings);
+  job->findings = NULL;
+  COMP__TRY(comp__judge_design(&list, &hopeless, obs, job->o.train.condition, job->o.label));
+  COMP__TRY(comp__findings_write(&job->findings, &list));
+  if (again && job->record) json_object_set(job->record, "findings", job->findings);
+  if (hopeless && !job->o.force)
+    COMP__FAIL(COMP_ERR_DATA, "%s: %s %s --force runs it all the same.", job->source, list.items[0].text,
+               list.items[0].advice);
+  for (size_t i = 0; i < list.count && !again; i++)
+    comp__warn(job->context, "%s: %s %s", comp_finding_level_name(list.items[i].level), list.items[i].text,
+               list.items[i].advice);
+done:
+  comp__findings_release(&list);
+  return status;
+}
+
 comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
   const comp__run_options *o = &job->o;
   comp_status status = check_condition(job, obs);
@@ -179,6 +241,7 @@ comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
   if (status == COMP_OK && o->k >= job->conditions.rows)
     status = comp__error(COMP_ERR_DATA, "%s: %zu neighbours (--k) cannot be had of %zu samples", job->source, o->k,
                          job->conditions.rows);
+  if (status == COMP_OK) status = check_design(job, obs);
   return status == COMP_OK ? choose_change(job) : status;
 }
 
@@ -200,9 +263,18 @@ static comp_status choose_kind(comp__job *job) {
   return COMP_OK;
 }
 
+/* Before the preparation it is not known how many features it leaves: about so many. */
+static void estimate_layer(comp__job *job, double samples, double features) {
+  const comp__run_options *o = &job->o;
+  double most = o->prep.hvg.flavor != COMP_HVG_NONE && o->prep.hvg.n ? (double)o->prep.hvg.n : 2000;
+  job->layer_bytes = samples * (o->no_hvg || job->table || features < most ? features : most) * (double)sizeof(float);
+}
+
 static comp_status check_table(comp__job *job) {
   comp_table *table = NULL;
   comp_status status = comp__table_read(&table, job->context, job->o.input, &job->o.read);
+  if (status == COMP_OK)
+    estimate_layer(job, (double)comp_table_row_count(table), (double)comp_table_column_count(table));
   status = status == COMP_OK ? comp__check_obs(job, table) : comp__error_in_data(job, status);
   comp_table_free(table);
   return status;
@@ -212,6 +284,8 @@ static comp_status check_table(comp__job *job) {
 static comp_status check_samples(comp__job *job, const comp_dataset *dataset) {
   comp_table *kept = NULL;
   comp_status status = keep_rows(&kept, job, comp_dataset_obs(dataset));
+  if (status == COMP_OK)
+    estimate_layer(job, (double)comp_table_row_count(kept), (double)comp_dataset_feature_count(dataset));
   status = status == COMP_OK ? comp__check_obs(job, kept) : comp__error_in_data(job, status);
   comp_table_free(kept);
   return status;

@@ -29,6 +29,8 @@ static comp_status add_predictions(comp_options *s, comp__job *job) {
   if (status == COMP_OK && job->o.target) status = comp_options_add(s, "predict", job->o.target);
   if (status == COMP_OK && job->o.target) status = comp_options_set_bool(s, "fairness", true);
   if (status != COMP_OK || !job->o.protect) return status;
+  status = comp_options_set_bool(s, "protect", true);
+  if (status != COMP_OK) return status;
   bool boosted = comp__has_module(job, "boosted", "the condition is predicted without boosted trees");
   return comp_options_set(s, "classifiers", boosted ? "logistic,forest,boosted" : "logistic,forest");
 }
@@ -43,23 +45,27 @@ static comp_status add_change(comp_options *s, const char *from, const char *to)
 
 /* Whether the predictions of samples of one condition under another are scored. */
 static bool is_scored(const comp__job *job, const char *from, const char *to) {
-  if (strcmp(from, to) == 0 || (job->o.to && strcmp(job->o.to, to) != 0)) return false;
+  if (strcmp(from, to) == 0 || !comp__is_predicted(job, to)) return false;
   return !job->o.from || strcmp(job->o.from, from) == 0;
 }
 
-/* The changes of condition whose predictions are scored, the one that is shown first at the front. */
+/* The changes of condition whose predictions are scored, the one that is shown first at the front. Where there are too
+ * many, those from the reference come before others: then every condition that was predicted is scored. */
 static comp_status add_changes(comp_options *s, comp__job *job) {
   const comp_groups *g = &job->conditions;
+  const bool many = job->n_predicted * (g->n_levels - 1) > MOST_CHANGES;
   size_t n = 1;
   if (!job->to) return COMP_OK;
   comp_status status = add_change(s, job->from, job->to);
-  for (size_t t = 0; t < g->n_levels; t++)
-    for (size_t f = 0; f < g->n_levels && status == COMP_OK; f++) {
-      const char *from = g->levels[f], *to = g->levels[t];
-      bool first = strcmp(from, job->from) == 0 && strcmp(to, job->to) == 0;
-      if (first || !is_scored(job, from, to)) continue;
-      if (n++ < MOST_CHANGES) status = add_change(s, from, to);
-    }
+  for (int pass = !many; pass < 2; pass++)
+    for (size_t t = 0; t < g->n_levels; t++)
+      for (size_t f = 0; f < g->n_levels && status == COMP_OK; f++) {
+        const char *from = g->levels[f], *to = g->levels[t];
+        bool first = strcmp(from, job->from) == 0 && strcmp(to, job->to) == 0;
+        if (first || !is_scored(job, from, to)) continue;
+        if (many && (strcmp(from, job->reference) == 0) == (pass == 1)) continue;
+        if (n++ < MOST_CHANGES) status = add_change(s, from, to);
+      }
   if (n > MOST_CHANGES)
     comp__warn(job->context, "predictions of %zu more changes of condition are not scored: there are too many",
                n - MOST_CHANGES);

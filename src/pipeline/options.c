@@ -12,10 +12,11 @@
 static const char *const as_names[] = {"auto", "omics", "table", NULL};
 static const char *const values_names[] = {"auto", "counts", "log", "normalized", "centered", NULL};
 static const char *const predict_names[] = {"cells", "residual", "decoded", NULL};
+static const char *const clip_names[] = {"auto", "yes", "no", NULL};
 static const char *const endings[] = {"svg", "png", "pdf", NULL};
 
 /* Options of the training that the run itself decides on. */
-#define RUN_DECIDES   "memory stream stream-layer log checkpoint resume checkpoint-epochs checkpoint-minutes"
+#define RUN_DECIDES   "memory log resume checkpoint-epochs checkpoint-minutes"
 #define FIELD(member) COMP__FIELD(comp__run_options, member)
 static const comp_option table[] = {
     {"input", 'i', COMP_OPTION_FILE, .required = true, FIELD(input), .metavar = "IN", .group = "Options",
@@ -25,16 +26,21 @@ static const comp_option table[] = {
     {.rows = &comp__train_kind, .only = "condition", .group = "Options", FIELD(train)},
     {"label", 'l', COMP_OPTION_TEXT, FIELD(label), .metavar = "COL", .group = "Options",
      .help = "the column of what must be kept apart, such as cell types", .unset = "nothing is measured within labels"},
-    {"to", 't', COMP_OPTION_TEXT, FIELD(to), .metavar = "VALUE", .group = "Options", .unset = "each condition",
-     .help = "predict samples under this condition only"},
+    {"to", 't', COMP_OPTION_TEXT, FIELD(to), .metavar = "VALUE", .group = "Options",
+     .unset = "each condition, of many the first", .help = "predict samples under this condition only"},
     {"from", 'f', COMP_OPTION_TEXT, FIELD(from), .metavar = "VALUE", .group = "Options",
      .unset = "each other condition", .help = "score predictions of samples of this condition only"},
+    {"reference", .type = COMP_OPTION_TEXT, FIELD(reference), .metavar = "VALUE", .group = "Options",
+     .unset = "a control by its name, else the first",
+     .help = "the condition that the others are compared with: corrected values are samples as if of this condition"},
     {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Options",
      .help = "the condition is a protected attribute: look into how well it is hidden, in place of predicting it"},
     {"target", .type = COMP_OPTION_TEXT, FIELD(target), .metavar = "COL", .group = "Options",
      .help = "with --protect: what the data is used to predict; accuracy, and differences between the groups"},
     {"compare", .type = COMP_OPTION_TEXT, FIELD(compare), .metavar = "A,B,...", .group = "Options",
      .help = "also run and score these methods (comp baseline), such as harmony,combat"},
+    {"force", .type = COMP_OPTION_BOOL, FIELD(force), .group = "Options",
+     .help = "run also where every label is in one condition only, so that nothing can be learned"},
     {"fresh", .type = COMP_OPTION_BOOL, FIELD(fresh), .group = "Options",
      .help = "do every step again, also those that are there"},
 
@@ -68,6 +74,13 @@ static const comp_option table[] = {
      .value = "cells", .group = "Results",
      .help = "predictions of another condition: cells that vary as measured ones do (comp counterfactual --cells); "
              "residual: the sample plus its change; decoded: the decoder's own means, which vary little"},
+    {"clip-values", .type = COMP_OPTION_CHOICE, FIELD(clip), .metavar = "WHEN", .choices = clip_names, .value = "auto",
+     .group = "Results",
+     .help = "corrected and predicted values below 0 become 0; auto: where the data has no value below 0"},
+    {"no-counterfactual", .type = COMP_OPTION_BOOL, FIELD(no_counterfactual), .group = "Results",
+     .help = "no predictions of samples under other conditions"},
+    {"all-counterfactuals", .type = COMP_OPTION_BOOL, FIELD(all_counterfactuals), .group = "Results",
+     .help = "predictions for every condition, however many and however large"},
     {"no-umap", .type = COMP_OPTION_BOOL, FIELD(no_umap), .group = "Results", .help = "no maps"},
     {"no-correct", .type = COMP_OPTION_BOOL, FIELD(no_correct), .group = "Results", .help = "no corrected values"},
     {"no-diagnose", .type = COMP_OPTION_BOOL, FIELD(no_diagnose), .group = "Results",
@@ -75,7 +88,7 @@ static const comp_option table[] = {
     {"figures", .type = COMP_OPTION_CHOICE, FIELD(figures), .metavar = "KIND", .choices = endings, .value = "svg",
      .group = "Results", .help = "the format of the figures"},
 
-    {.rows = &comp__read_kind, .without = "skip-x skip-slots", FIELD(read)},
+    {.rows = &comp__read_kind, FIELD(read)},
     {0},
 };
 
@@ -132,6 +145,11 @@ static comp_status check(const void *values) {
   const comp__run_options *o = values;
   if (!o->output) return comp__error(COMP_ERR_ARGUMENT, "output: no folder is named");
   if (o->target && !o->protect) return comp__error(COMP_ERR_ARGUMENT, "--target goes with --protect");
+  if (o->no_counterfactual && (o->to || o->all_counterfactuals))
+    return comp__error(COMP_ERR_ARGUMENT, "--no-counterfactual and --%s exclude each other",
+                       o->to ? "to" : "all-counterfactuals");
+  if (o->to && o->all_counterfactuals)
+    return comp__error(COMP_ERR_ARGUMENT, "--to and --all-counterfactuals exclude each other");
   if (o->prep.hvg.flavor != COMP_HVG_NONE && o->no_hvg)
     return comp__error(COMP_ERR_ARGUMENT, "--hvg and --no-hvg exclude each other");
   comp_status status = check_compare(o->compare);
@@ -164,26 +182,33 @@ static bool is_open(const comp_options *options, const comp_option *option) {
          !comp_options_given(options, comp_option_name(option));
 }
 
-json_t *comp__run_options_list(const comp_options *options, const char *const *groups) {
+comp_status comp__run_options_list(json_t **out, const comp_options *options, const char *const *groups) {
   char *text;
   const comp_option *option;
-  if (comp_options_to_json(&text, options) != COMP_OK) return NULL;
-  json_t *all = json_loads(text, 0, NULL), *out = json_object();
+  *out = NULL;
+  comp_status status = comp_options_to_json(&text, options);
+  if (status != COMP_OK) return status;
+  json_t *all = json_loads(text, 0, NULL);
+  *out = json_object();
   for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
     const char *name = comp_option_name(option);
     if (!is_wanted(option, groups)) continue;
-    json_object_set_new(out, name, is_open(options, option) ? json_null() : json_incref(json_object_get(all, name)));
+    json_object_set_new(*out, name, is_open(options, option) ? json_null() : json_incref(json_object_get(all, name)));
   }
   json_decref(all);
   comp_free(text);
-  return out;
+  return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
 comp_status comp__run_options_text(char **out, const comp_options *options, const char *const *groups) {
-  json_t *list = comp__run_options_list(options, groups);
+  json_t *list;
+  *out = NULL;
+  comp_status status = comp__run_options_list(&list, options, groups);
+  if (status != COMP_OK) return status;
   json_object_del(list, "output");
   json_object_del(list, "fresh");
-  *out = list ? json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17)) : NULL;
+  json_object_del(list, "force");
+  *out = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   json_decref(list);
-  return *out ? COMP_OK : comp__error(COMP_ERR_DATA, "run.json cannot be made: a name is not UTF-8");
+  return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }

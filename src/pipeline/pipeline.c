@@ -30,12 +30,19 @@ static comp_status take_digest(comp__job *job) {
 
 /* What the record says before any step. */
 static comp_status start_record(comp__job *job) {
-  json_t *libraries = json_array(), *options = comp__run_options_list(job->options, NULL);
+  json_t *libraries = json_array(), *options;
+  comp_status status = comp__run_options_list(&options, job->options, NULL);
+  if (status != COMP_OK) {
+    json_decref(libraries);
+    return status;
+  }
   for (const char *const *l = comp_build_libraries(); *l; l++) json_array_append_new(libraries, json_string(*l));
   job->record =
       json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o, s:[]}", "version", comp_version(), "libraries", libraries, "input",
                 "path", job->source, "format", job->format, "sha256", job->digest, "options", options, "steps");
-  return job->record ? COMP_OK : comp__error(COMP_ERR_DATA, "run.json cannot be made: a name is not UTF-8");
+  if (!job->record || json_object_set(job->record, "findings", job->findings) != 0)
+    return comp__error(COMP_ERR_MEMORY, "out of memory");
+  return COMP_OK;
 }
 
 /* The program, the data and every option that decides on the result, as one number. */
@@ -71,6 +78,7 @@ done:
 
 static void release(comp__job *job) {
   comp__folder_close(job);
+  json_decref(job->findings);
   comp_model_free(job->model);
   comp_table_free(job->columns);
   comp_dataset_free(job->dataset);
@@ -100,11 +108,17 @@ static comp_status run(comp_run_result **out, comp_context *context, const comp_
   return status;
 }
 
+/* A run records its options: what cannot be recorded is refused before any work. */
 static comp_status check_options(const comp_options *options) {
-  return options ? COMP_OK : comp__error(COMP_ERR_ARGUMENT, "options: a run needs an input, an output and a condition");
+  char *text;
+  if (!options) return comp__error(COMP_ERR_ARGUMENT, "options: a run needs an input, an output and a condition");
+  comp_status status = comp_options_to_json(&text, options);
+  comp_free(text);
+  return status;
 }
 
 comp_status comp_run(comp_run_result **out, comp_context *context, const comp_options *options) {
+  COMP__NEED_OUT(out, context);
   *out = NULL;
   comp_status status = check_options(options);
   return status == COMP_OK ? run(out, context, NULL, options) : status;
@@ -112,6 +126,7 @@ comp_status comp_run(comp_run_result **out, comp_context *context, const comp_op
 
 comp_status comp_run_dataset(comp_run_result **out, comp_context *context, const comp_dataset *dataset,
                              const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset);
   *out = NULL;
   comp_status status = check_options(options);
   if (status == COMP_OK && !comp_dataset_x(dataset)) status = comp__error(COMP_ERR_ARGUMENT, "the data set has no X");

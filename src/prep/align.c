@@ -91,6 +91,7 @@ done:
 
 comp_status comp_align_features(comp_dataset **dataset, comp_context *context, const char *const *names,
                                 size_t n_names) {
+  COMP__NEED(dataset && *dataset, context, names || !n_names);
   comp_status status;
   comp_dataset *part = NULL, *whole = NULL;
   plan p = {0};

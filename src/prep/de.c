@@ -105,7 +105,7 @@ static comp_status choose_labels(comp_de *de, int32_t *number, comp_context *con
     size_t reference = counts[2 * l], target = counts[2 * l + 1], at = de->n_labels;
     number[l] = NOWHERE;
     if (target < o->min_samples || reference < o->min_samples) {
-      if (o->label)
+      if (o->label && !o->silent)
         comp__warn(context, "label '%s' is left out: %zu samples of the target, %zu of the reference",
                    labels->levels[l], target, reference);
       continue;
@@ -406,6 +406,7 @@ static void gather_top(double *to, const comp_de *de, const double *from, size_t
 }
 
 comp_status comp_de_table(comp_table **out, const comp_de *de, const comp_dataset *dataset, size_t n) {
+  COMP__NEED_OUT(out, de, dataset);
   *out = NULL;
   if (dataset->features != de->genes)
     return comp__error(COMP_ERR_ARGUMENT, "the data set has %zu genes, not the %zu that were tested", dataset->features,
@@ -447,6 +448,7 @@ done:
 
 comp_status comp_de_run(comp_de **out, comp_context *context, const comp_dataset *dataset,
                         const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset);
   comp__de_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__de_kind, options);

@@ -238,6 +238,7 @@ done:
 }
 
 comp_status comp_filter(comp_dataset **dataset, comp_context *context, const comp_options *options) {
+  COMP__NEED(dataset && *dataset, context);
   comp__prep_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
   return status == COMP_OK ? comp__filter(dataset, context, &plain.filter) : status;

@@ -275,10 +275,12 @@ done:
 }
 
 comp_status comp_hvg_subset(comp_dataset **dataset, comp_context *context) {
+  COMP__NEED(dataset && *dataset, context);
   return comp__hvg_subset(dataset, context, false);
 }
 
 comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_options *options) {
+  COMP__NEED(context, dataset);
   comp__prep_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
   plain.hvg.force = plain.force;

@@ -6,13 +6,13 @@
  * all standardise to the same value, so that nothing is made dense.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/sort.h"
 #include "prep/hvg.h"
 #include "prep/loess.h"
 #include "prep/options.h"
@@ -118,19 +118,12 @@ done:
   return status;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median of the ranks that are there; NaN when none is. Sorts them. */
 static double median_rank(double *ranks, size_t n) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++)
     if (!isnan(ranks[i])) ranks[count++] = ranks[i];
-  if (count == 0) return NAN;
-  qsort(ranks, count, sizeof *ranks, compare_doubles);
-  return (ranks[(count - 1) / 2] + ranks[count / 2]) / 2.0;
+  return comp__median_doubles(ranks, count);
 }
 
 /* Ranks of one batch, 0 the most variable, NaN for what is not among the first n. A gene that was not seen has none. */

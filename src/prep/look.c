@@ -3,13 +3,13 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/options.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "prep/moments.h"
 
@@ -134,16 +134,11 @@ static void look_closely(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The total that nine of ten samples have; 0: none. Sorts them. Normalisation leaves rounding only, of single precision
  * or of a text file, and it averages out over the features. Totals of samples that just resemble each other differ by
  * more: the noise of one feature over the root of the number of features, some 1e-3 for logs of 20,000 genes. */
 static double common_total(double *totals, size_t n) {
-  qsort(totals, n, sizeof *totals, compare_doubles);
+  comp__sort_doubles(totals, n);
   if (n < FEWEST) return 0.0;
   double middle = totals[n / 2];
   size_t near = 0;
@@ -184,7 +179,7 @@ static comp_status summarise(comp__evidence *e, const closely *facts, size_t n) 
   e->spread = n > 0 && numbers[n / 20] > 0.0 ? numbers[n - 1 - n / 20] / numbers[n / 20] : NAN;
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < facts[i].n_some; k++) numbers[count++] = facts[i].some[k];
-  qsort(numbers, count, sizeof *numbers, compare_doubles);
+  comp__sort_doubles(numbers, count);
   e->median = count > 0 ? numbers[count / 2] : NAN;
   comp__free(numbers);
   return COMP_OK;
@@ -227,12 +222,12 @@ static comp_status gather_centres(comp__evidence *e, double *mean, double *varia
   if (status != COMP_OK) return status;
   for (size_t j = 0; j < features; j++)
     if (variance[j] > 0.0) numbers[n++] = fabs(mean[j]) / sqrt(variance[j]);
-  qsort(numbers, n, sizeof *numbers, compare_doubles);
+  comp__sort_doubles(numbers, n);
   e->centre = n > 0 ? numbers[n / 2] : NAN;
   n = 0;
   for (size_t j = 0; j < features; j++)
     if (variance[j] > 0.0) numbers[n++] = sqrt(variance[j]);
-  qsort(numbers, n, sizeof *numbers, compare_doubles);
+  comp__sort_doubles(numbers, n);
   e->deviation = n > 0 ? numbers[n / 2] : NAN;
   comp__free(numbers);
   return COMP_OK;
@@ -273,39 +268,6 @@ done:
   return status;
 }
 
-/* The samples of one condition: those of whole numbers apart from the others, if both are many. */
-static comp_status look_at_group(comp_data_look *out, comp_context *context, const scan *s, size_t *rows, size_t n,
-                                 size_t most) {
-  comp_status status;
-  size_t *sorted = NULL, whole = 0, other = 0;
-  for (size_t i = 0; i < n; i++) {
-    const comp__row_look *r = &s->rows[rows[i]];
-    whole += r->nonzero > 0 && r->fractions == 0 && r->negatives == 0;
-    other += r->fractions > 0 || r->negatives > 0;
-  }
-  size_t fewer = whole < other ? whole : other;
-  if (fewer < PART_ROWS || (double)fewer < PART_SHARE * (double)n) return look_at_rows(out, context, s, rows, n, most);
-  COMP__TRY(comp__alloc(&sorted, n, sizeof *sorted));
-  size_t first = 0, last = n;
-  for (size_t i = 0; i < n; i++)
-    if (s->rows[rows[i]].fractions == 0 && s->rows[rows[i]].negatives == 0)
-      sorted[first++] = rows[i];
-    else
-      sorted[--last] = rows[i];
-  comp_data_look parts[2];
-  COMP__TRY(look_at_rows(&parts[0], context, s, sorted, first, most));
-  COMP__TRY(look_at_rows(&parts[1], context, s, sorted + last, n - last, most));
-  /* log2(1 + x) of 1, 3, 7, ... is whole, too. */
-  bool whole_logs = parts[1].kind == COMP_DATA_LOG && parts[1].log_base == 2.0 && parts[0].max < 8.0;
-  if (whole_logs)
-    *out = parts[1];
-  else
-    comp__look_combine(out, parts, (const char *const[]){"some samples", "the others"}, 2);
-done:
-  comp__free(sorted);
-  return status;
-}
-
 static void put_numbers(comp_data_look *out, const scan *s, const size_t *rows, size_t n) {
   comp__evidence e = {0};
   add_up(&e, s, rows, n);
@@ -316,64 +278,110 @@ static void put_numbers(comp_data_look *out, const scan *s, const size_t *rows, 
   out->negatives = e.negatives;
 }
 
-/* The samples of a level (groups NULL: all). */
-static size_t list_rows(size_t *rows, const scan *s, const comp_groups *groups, size_t level) {
+/* The samples of one condition: those of whole numbers apart from the others, if both are many. */
+static comp_status look_at_group(comp_data_look *out, comp__look_parts *each, comp_context *context, const scan *s,
+                                 size_t *rows, size_t n, size_t most) {
+  comp_status status;
+  size_t *sorted = NULL, whole = 0, other = 0;
+  for (size_t i = 0; i < n; i++) {
+    const comp__row_look *r = &s->rows[rows[i]];
+    whole += r->nonzero > 0 && r->fractions == 0 && r->negatives == 0;
+    other += r->fractions > 0 || r->negatives > 0;
+  }
+  size_t fewer = whole < other ? whole : other;
+  if (fewer < PART_ROWS || (double)fewer < PART_SHARE * (double)n) {
+    status = look_at_rows(out, context, s, rows, n, most);
+    *each = (comp__look_parts){*out, *out};
+    return status;
+  }
+  COMP__TRY(comp__alloc(&sorted, n, sizeof *sorted));
+  size_t first = 0, last = n;
+  for (size_t i = 0; i < n; i++)
+    if (s->rows[rows[i]].fractions == 0 && s->rows[rows[i]].negatives == 0)
+      sorted[first++] = rows[i];
+    else
+      sorted[--last] = rows[i];
+  comp_data_look parts[2];
+  COMP__TRY(look_at_rows(&parts[0], context, s, sorted, first, most));
+  COMP__TRY(look_at_rows(&parts[1], context, s, sorted + last, n - last, most));
+  put_numbers(&parts[0], s, sorted, first);
+  put_numbers(&parts[1], s, sorted + last, n - last);
+  /* log2(1 + x) of 1, 3, 7, ... is whole, too; but not after normalisation to a common total. */
+  bool whole_logs =
+      parts[1].kind == COMP_DATA_LOG && parts[1].log_base == 2.0 && parts[1].common_total == 0.0 && parts[0].max < 8.0;
+  if (whole_logs)
+    *out = parts[0] = parts[1];
+  else
+    comp__look_combine(out, parts, (const char *const[]){"some samples", "the others"}, 2);
+  *each = (comp__look_parts){parts[0], parts[1]};
+done:
+  comp__free(sorted);
+  return status;
+}
+
+/* The samples of a level (-1: those of none; groups NULL: all). */
+static size_t list_rows(size_t *rows, const scan *s, const comp_groups *groups, int32_t level) {
   size_t n = 0;
   for (size_t i = 0; i < s->matrix->rows; i++)
-    if (!groups || groups->codes[i] == (int32_t)level) rows[n++] = i;
+    if (!groups || groups->codes[i] == level) rows[n++] = i;
   return n;
 }
 
-static comp_status look_at_level(comp_data_look *out, comp_context *context, const scan *s, size_t *rows, size_t n,
-                                 size_t levels) {
+static comp_status look_at_level(comp_data_look *out, comp__look_parts *each, comp_context *context, const scan *s,
+                                 size_t *rows, size_t n, size_t levels) {
   size_t most = ALL_ROWS / (levels + 1);
   most = most > MOST_ROWS ? MOST_ROWS : most < LEAST_ROWS ? LEAST_ROWS : most;
-  comp_status status = look_at_group(out, context, s, rows, n, most);
+  comp_status status = look_at_group(out, each, context, s, rows, n, most);
   put_numbers(out, s, rows, n);
   return status;
 }
 
 /* All samples together. Where the conditions agree, the words are those of one look at all of them. */
-static comp_status look_at_groups(comp_data_look *out, comp_data_look *looks, comp_context *context, const scan *s,
-                                  const comp_groups *groups, size_t *rows) {
+static comp_status look_at_groups(comp_data_look *out, comp_data_look *looks, comp__look_parts *parts,
+                                  comp_context *context, const scan *s, const comp_groups *groups, size_t *rows) {
   comp_status status;
   size_t levels = groups ? groups->n_levels : 0, seen = 0;
   bool alike = true;
   const char **names = NULL;
   comp_data_look *found = NULL, all;
-  COMP__TRY(look_at_level(&all, context, s, rows, list_rows(rows, s, NULL, 0), 1));
+  comp__look_parts of_all;
+  COMP__TRY(look_at_level(&all, &of_all, context, s, rows, list_rows(rows, s, NULL, 0), 1));
   *out = all;
+  parts[levels] = of_all;
   COMP__TRY(comp__alloc(&names, levels, sizeof *names));
   COMP__TRY(comp__alloc(&found, levels, sizeof *found));
   for (size_t l = 0; l < levels; l++) {
-    size_t n = list_rows(rows, s, groups, l);
+    size_t n = list_rows(rows, s, groups, (int32_t)l);
     if (n == 0) continue;
-    COMP__TRY(look_at_level(&looks[l], context, s, rows, n, levels));
+    COMP__TRY(look_at_level(&looks[l], &parts[l], context, s, rows, n, levels));
     names[seen] = groups->levels[l];
     found[seen++] = looks[l];
     alike = alike && comp__looks_alike(&looks[l], &all);
   }
   if (seen > 0 && !alike) comp__look_combine(out, found, names, seen);
   put_numbers(out, s, NULL, s->matrix->rows);
+  /* Samples of no condition have no say in the whole. They are as all others are, or looked at by themselves. */
+  size_t without = alike ? 0 : list_rows(rows, s, groups, -1);
+  if (without > 0) COMP__TRY(look_at_level(&all, &parts[levels], context, s, rows, without, levels));
 done:
   comp__free(names);
   comp__free(found);
   return status;
 }
 
-comp_status comp_data_look_by(comp_data_look *out, comp_data_look *each, comp_context *context,
-                              const comp_matrix *matrix, const comp_groups *groups) {
+comp_status comp__look_parts_by(comp_data_look *out, comp_data_look *each, comp__look_parts *parts,
+                                comp_context *context, const comp_matrix *matrix, const comp_groups *groups) {
   comp_status status;
   scan s = {.matrix = matrix};
-  size_t *rows = NULL;
+  size_t *rows = NULL, levels = groups ? groups->n_levels : 0;
   comp_data_look *looks = NULL;
   *out = (comp_data_look){.kind = COMP_DATA_COUNTS};
-  if (groups && groups->n_levels == 0) groups = NULL;
+  if (levels == 0) groups = NULL;
   COMP__TRY(scan_all(&s, context));
   COMP__TRY(comp__alloc(&rows, matrix->rows, sizeof *rows));
-  COMP__TRY(comp__calloc(&looks, groups ? groups->n_levels : 1, sizeof *looks));
-  COMP__TRY(look_at_groups(out, looks, context, &s, groups, rows));
-  if (each && groups) memcpy(each, looks, groups->n_levels * sizeof *each);
+  COMP__TRY(comp__calloc(&looks, levels + 1, sizeof *looks));
+  COMP__TRY(look_at_groups(out, looks, parts, context, &s, groups, rows));
+  if (each && groups) memcpy(each, looks, levels * sizeof *each);
 done:
   comp__free(looks);
   comp__free(rows);
@@ -382,7 +390,18 @@ done:
   return status;
 }
 
+comp_status comp_data_look_by(comp_data_look *out, comp_data_look *each, comp_context *context,
+                              const comp_matrix *matrix, const comp_groups *groups) {
+  COMP__NEED(out, context, matrix);
+  comp__look_parts *parts = NULL;
+  comp_status status = comp__calloc(&parts, (groups ? groups->n_levels : 0) + 1, sizeof *parts);
+  if (status == COMP_OK) status = comp__look_parts_by(out, each, parts, context, matrix, groups);
+  comp__free(parts);
+  return status;
+}
+
 comp_status comp_data_look_at(comp_data_look *out, comp_context *context, const comp_matrix *matrix) {
+  COMP__NEED(out, context, matrix);
   return comp_data_look_by(out, NULL, context, matrix, NULL);
 }
 

@@ -62,4 +62,16 @@ bool comp__looks_alike(const comp_data_look *a, const comp_data_look *b);
 /* Puts looks of several sets of samples together; names[i] is the condition. */
 void comp__look_combine(comp_data_look *out, const comp_data_look *looks, const char *const *names, size_t n);
 
+/* The looks at the samples of one condition that hold whole numbers only, and at its others; the same twice where
+ * they are not of different kinds. */
+typedef struct comp__look_parts {
+  comp_data_look whole, other;
+} comp__look_parts;
+
+/* comp_data_look_by(), and what each sample has to be taken for: parts[level], the last one of samples of no condition
+ * (without groups: of all). `parts` has room for the levels and 1; a level without samples stays as it is. `each` may
+ * be NULL. */
+comp_status comp__look_parts_by(comp_data_look *out, comp_data_look *each, comp__look_parts *parts,
+                                comp_context *context, const comp_matrix *matrix, const comp_groups *groups);
+
 #endif

@@ -1,6 +1,5 @@
 /* normalize.c: library sizes, normalisation of totals, log1p. Sparse stays sparse: all of them keep 0 at 0. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "comp/prep.h"
@@ -9,6 +8,7 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/sort.h"
 #include "core/threads.h"
 #include "prep/moments.h"
 #include "prep/record.h"
@@ -16,6 +16,7 @@
 enum { ROW_CHUNK = 256, VALUE_CHUNK = 1 << 16 };
 
 comp_status comp_library_sizes(comp_context *context, comp_dataset *dataset) {
+  COMP__NEED(context, dataset);
   double *totals;
   comp_status status = comp__alloc(&totals, dataset->samples, sizeof *totals);
   if (status != COMP_OK) return status;
@@ -27,11 +28,6 @@ comp_status comp_library_sizes(comp_context *context, comp_dataset *dataset) {
   return status;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median of the totals that are not 0; 0 when there is none. */
 static comp_status median_total(double *out, const double *totals, size_t n) {
   *out = 0.0;
@@ -41,8 +37,7 @@ static comp_status median_total(double *out, const double *totals, size_t n) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++)
     if (totals[i] > 0.0) sorted[count++] = totals[i];
-  qsort(sorted, count, sizeof *sorted, compare_doubles);
-  if (count > 0) *out = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
+  if (count > 0) *out = comp__median_doubles(sorted, count);
   comp__free(sorted);
   return COMP_OK;
 }
@@ -92,6 +87,7 @@ static comp_status check_counts(comp_context *context, const comp_dataset *datas
 
 comp_status comp_normalize_total(double *used, comp_context *context, comp_dataset *dataset, double target,
                                  bool force) {
+  COMP__NEED(context, dataset);
   if (!(target >= 0.0) || !isfinite(target))
     return comp__error(COMP_ERR_ARGUMENT, "target_sum: %g is not a positive number", target);
   comp_status status;
@@ -136,6 +132,7 @@ static void log_values(void *arg, size_t begin, size_t end, int thread) {
 }
 
 comp_status comp_log1p(comp_context *context, comp_dataset *dataset, bool force) {
+  COMP__NEED(context, dataset);
   comp_status status = check_not_logged(context, dataset, force);
   if (status == COMP_OK) status = comp__matrix_own(context, dataset->x);
   if (status != COMP_OK) return status;

@@ -76,6 +76,7 @@ typedef struct comp__de_options {
   const char *label;     /* obs column: compare within each of its values; NULL: all samples together */
   size_t min_samples;    /* labels with fewer samples on either side are left out, with a warning */
   bool tie_correct;      /* the variance of ranks with ties; scanpy's default is that without */
+  bool silent;           /* no warning of labels that are left out: the caller says it */
 } comp__de_options;
 
 extern const comp__options_kind comp__prep_kind, comp__tabular_kind, comp__de_kind;

@@ -224,6 +224,7 @@ done:
 }
 
 comp_status comp_prep_apply_record(comp_dataset **dataset, comp_context *context, const char *record) {
+  COMP__NEED(dataset && *dataset, context);
   json_t *parsed = NULL;
   comp_status status;
   COMP__TRY(comp__record_parse(&parsed, record));
@@ -236,6 +237,7 @@ done:
 }
 
 comp_status comp_prep(comp_dataset **dataset, comp_context *context, const comp_options *options) {
+  COMP__NEED(dataset && *dataset, context);
   comp__prep_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
   return status == COMP_OK ? comp__prep(dataset, context, &plain) : status;

@@ -433,6 +433,7 @@ done:
 }
 
 comp_status comp_tabular_apply(comp_dataset **out, comp_context *context, const comp_table *table, const char *record) {
+  COMP__NEED_OUT(out, context, table, record);
   *out = NULL;
   comp_status status;
   json_t *parsed = NULL;
@@ -458,6 +459,7 @@ done:
 
 comp_status comp_tabular_encode(comp_dataset **out, comp_context *context, const comp_table *table,
                                 const comp_options *options) {
+  COMP__NEED_OUT(out, context, table);
   comp__tabular_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__tabular_kind, options);

@@ -189,6 +189,7 @@ static comp_status concat_bools(comp_table *out, const comp_table *const *tables
 }
 
 comp_status comp_table_concat(comp_table **out, const comp_table *const *tables, size_t n_tables) {
+  COMP__NEED_OUT(out, tables || !n_tables);
   *out = NULL;
   if (n_tables == 0) return comp__error(COMP_ERR_ARGUMENT, "there is no table to put below another");
   comp_status status;

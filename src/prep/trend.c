@@ -1,24 +1,18 @@
 /* trend.c: a trend in bins, where points are too few or too much alike for loess. */
-#include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/sort.h"
 #include "prep/hvg.h"
 #include "prep/loess.h"
 
 enum { MOST_BINS = 20, LEAST_IN_BIN = 10 };
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median of y over a bin, order[begin .. end - 1]; `room` holds as many. */
 static double bin_median(double *room, const double *y, const size_t *order, size_t begin, size_t end) {
   size_t n = end - begin;
   for (size_t i = 0; i < n; i++) room[i] = y[order[begin + i]];
-  qsort(room, n, sizeof *room, compare_doubles);
-  return (room[(n - 1) / 2] + room[n / 2]) / 2.0;
+  return comp__median_doubles(room, n);
 }
 
 /* Points of one x are never in two bins: a bin ends where x changes. */

@@ -30,6 +30,7 @@ static comp_status get_pen(const comp__pen **out) {
 }
 
 comp_status comp_figure_check(const char *path) {
+  COMP__NEED(path);
   const comp__pen *pen;
   if (format_of(path) == COMP__FORMATS)
     return comp__error(COMP_ERR_ARGUMENT, "'%s': a figure's name must end in .svg, .pdf or .png", path);

@@ -1,11 +1,11 @@
 /* figure_scatter.c: maps of samples coloured by columns, before and after side by side. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/sort.h"
 #include "report/canvas.h"
 #include "report/colors.h"
 #include "report/embedding.h"
@@ -47,11 +47,6 @@ static void draw_points_as_image(comp__canvas *canvas, const cloud *c) {
   comp__raster_end(&raster, canvas);
 }
 
-static int by_value(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 /* Numbers that have their place: none may lie over another. */
 typedef struct places {
   double x[1024], y[1024], width, height;
@@ -75,7 +70,7 @@ static size_t middle_sample(float *scratch, const cloud *c, int32_t level) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
       if (codes[i] == level) scratch[count++] = v[i * cols + dim];
-    qsort(scratch, count, sizeof *scratch, by_value);
+    comp__sort_floats(scratch, count);
     median[dim] = (double)scratch[count / 2];
   }
   for (size_t i = 0; i < n; i++) {

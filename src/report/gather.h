@@ -23,6 +23,7 @@ typedef struct comp__subject {
   size_t n_rows;
   comp__effects *effects; /* one for each change of condition that was predicted */
   size_t n_effects;
+  size_t n_alone; /* predicted changes that no label has both sides of */
   comp__scores scores;
   json_t *documents; /* the files of scores, as they are; a list */
   json_t *history;   /* a list; NULL: no model */

@@ -335,7 +335,8 @@ comp_status comp__gather_effects(json_t **out, const comp__subject *s) {
     }
   }
   for (size_t e = 0; e < s->n_effects; e++) COMP__TRY(put_effects(list, &s->effects[e], order, place, n));
-  *out = json_pack("{s:O, s:O, s:I}", "genes", names, "changes", list, "total", (json_int_t)genes);
+  *out = json_pack("{s:O, s:O, s:I, s:I}", "genes", names, "changes", list, "total", (json_int_t)genes, "alone",
+                   (json_int_t)s->n_alone);
   if (!*out) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
 done:
   json_decref(list);

@@ -51,6 +51,7 @@ comp__figure_options comp__figure_defaults(void) {
 comp_status comp_figure_scatter(comp_context *context, const comp_dataset *dataset, const char *path,
                                 const char *const *embeddings, size_t n_embeddings, const char *const *columns,
                                 size_t n_columns, const comp_options *options) {
+  COMP__NEED(context, dataset, path, embeddings || !n_embeddings, columns || !n_columns);
   comp__figure_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__figure_kind, options);
   if (status != COMP_OK) return status;
@@ -58,6 +59,7 @@ comp_status comp_figure_scatter(comp_context *context, const comp_dataset *datas
 }
 
 comp_status comp_figure_history(const comp_model *model, const char *path, const comp_options *options) {
+  COMP__NEED(model, path);
   comp__figure_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__figure_kind, options);
   return status == COMP_OK ? comp__figure_history(model, path, &plain) : status;
@@ -65,6 +67,7 @@ comp_status comp_figure_history(const comp_model *model, const char *path, const
 
 comp_status comp_figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
                                        const comp_options *options) {
+  COMP__NEED(context, dataset, path);
   comp__figure_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__figure_kind, options);
   return status == COMP_OK ? comp__figure_counterfactual(context, dataset, path, &plain) : status;
@@ -72,6 +75,7 @@ comp_status comp_figure_counterfactual(comp_context *context, const comp_dataset
 
 comp_status comp_figure_strip(comp_context *context, const comp_dataset *dataset, const char *path,
                               const comp_options *options) {
+  COMP__NEED(context, dataset, path);
   comp__figure_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__figure_kind, options);
   return status == COMP_OK ? comp__figure_strip(context, dataset, path, &plain) : status;
@@ -79,6 +83,7 @@ comp_status comp_figure_strip(comp_context *context, const comp_dataset *dataset
 
 comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, const char *path,
                                 const comp_options *options) {
+  COMP__NEED(score_files || !n_files, path);
   comp__figure_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__figure_kind, options);
   return status == COMP_OK ? comp__figure_metrics(score_files, n_files, path, &plain) : status;
@@ -105,7 +110,8 @@ static const comp_option report_rows[] = {
      .help = "where the data came from, as the page names it"},
     {"command", .type = COMP_OPTION_TEXT, PAGE(command), .metavar = "TEXT",
      .help = "the command line that made it, as the page names it"},
-    {"created", .type = COMP_OPTION_TEXT, PAGE(created), .metavar = "TEXT", .help = "when, as the page names it"},
+    {"created", .type = COMP_OPTION_TEXT, PAGE(created), .metavar = "TEXT", .help = "when, as the page names it",
+     .library_only = "the program takes the time from the clock"},
     {"title", .type = COMP_OPTION_TEXT, PAGE(title), .metavar = "TEXT", .help = "the page's title",
      .unset = "made from the source and the condition"},
     {"max-samples", .type = COMP_OPTION_INT, PAGE(max_samples), .metavar = "N", .value = "100000", .min = 1, .max = 1e9,
@@ -132,6 +138,7 @@ comp__report_options comp__report_defaults(void) {
 
 comp_status comp_report_write(comp_context *context, const comp_dataset *dataset, const comp_model *model,
                               const char *path, const comp_options *options) {
+  COMP__NEED(context, dataset, path);
   comp__report_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__report_kind, options);
   return status == COMP_OK ? comp__report_write(context, dataset, model, path, &plain) : status;

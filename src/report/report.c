@@ -103,6 +103,7 @@ static comp_status find_effects(comp__subject *s) {
       comp_status found = comp__effects_init(&s->effects[s->n_effects], s->context, s->dataset, &o);
       if (found == COMP_ERR_DATA) { /* no label has both: the words say so of the labels */
         comp__effects_release(&s->effects[s->n_effects]);
+        s->n_alone++;
         continue;
       }
       s->n_effects++;
@@ -190,6 +191,10 @@ static comp_status gather_scores(json_t **out, const comp__subject *subject) {
     if (status == COMP_OK) status = put_reworded(object, "title", comp__score_title(s->name, false), noun);
     if (status == COMP_OK) status = put_reworded(object, "summary", s->summary, noun);
     if (status == COMP_OK) status = comp__put(object, "value", comp__json_number(s->value));
+    if (status == COMP_OK && isfinite(s->low) && isfinite(s->high)) {
+      status = comp__put(object, "low", json_real(s->low));
+      if (status == COMP_OK) status = comp__put(object, "high", json_real(s->high));
+    }
     if (status == COMP_OK && isfinite(s->error)) status = comp__put(object, "error", json_real(s->error));
     json_decref(object);
   }

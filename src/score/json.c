@@ -10,16 +10,15 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "metrics/interval.h"
 #include "score/result.h"
+#include "verdict/json.h"
 
 /* ---- Values ---- */
 
 static void put_string(FILE *out, const char *text) {
-  json_t *value = text ? json_string(text) : NULL;
-  if (value)
-    json_dumpf(value, out, JSON_ENCODE_ANY);
-  else
-    fputs("null", out);
+  json_t *value = comp__json_text(text);
+  if (json_dumpf(value, out, JSON_ENCODE_ANY) != 0) fputs("null", out);
   json_decref(value);
 }
 
@@ -64,7 +63,11 @@ static void put_part(FILE *out, const comp_score_part *part) {
 static void put_score(FILE *out, const comp_score *score, size_t m, size_t e) {
   fputs("      ", out);
   put_string(out, comp_score_metric_at(score, m)->name);
+  double low, high;
+  comp_score_interval(&low, &high, score, m, e);
   put_number(out, ": {", "value", comp_score_value(score, m, e));
+  put_number(out, ", ", "low", low);
+  put_number(out, ", ", "high", high);
   put_text(out, ", ", "note", comp_score_note(score, m, e));
   fputs(", \"parts\": [", out);
   for (size_t p = 0; p < comp_score_part_count(score, m, e); p++) {
@@ -124,7 +127,10 @@ static void put_predicted(FILE *out, const comp_score_prediction *item) {
   for (size_t k = 0; k < r->n_scores; k++) {
     const comp_predictability_score *score = &r->scores[k];
     put_text(out, k ? ", {" : "{", "classifier", comp_classifier_kind_name(score->classifier));
+    const comp__interval interval = comp__share_interval(score->accuracy, (double)r->samples);
     put_number(out, ", ", "accuracy", score->accuracy);
+    put_number(out, ", ", "low", interval.low);
+    put_number(out, ", ", "high", interval.high);
     put_number(out, ", ", "deviation", score->deviation);
     put_number(out, ", ", "balanced_accuracy", score->balanced_accuracy);
     put_number(out, ", ", "permuted_accuracy", score->permuted_accuracy);
@@ -240,6 +246,7 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
   put_text(text, "{\n  ", "condition", o->score.condition);
   put_text(text, ",\n  ", "label", o->score.label);
+  if (o->protect) fputs(",\n  \"protect\": true", text);
   fprintf(text, ",\n  \"design\": %s", design);
   if (s->embeddings) put_embeddings(text, s->embeddings, &o->score);
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);

@@ -48,6 +48,9 @@ static const comp_option rows[] = {
     COMP__CLASSIFY_ROWS(comp__scores_options, classify.),
     {"fairness", .type = COMP_OPTION_BOOL, FIELD(fairness), .group = "Classifiers",
      .help = "also show how differently a classifier of the predicted columns treats the conditions"},
+    {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Classifiers",
+     .help = "the condition is a protected attribute: the findings ask how well it is hidden, and not whether the "
+             "embedding is over-corrected"},
     {"train-on", .type = COMP_OPTION_TEXT, FIELD(train_on), .metavar = "VALUE", .group = "Classifiers",
      .help = "learn the label on samples of this condition, and test it with --test-on"},
     {"test-on", .type = COMP_OPTION_TEXT, FIELD(test_on), .metavar = "VALUE", .group = "Classifiers",
@@ -91,7 +94,8 @@ static comp_status finish(void *out, const comp_options *options) {
   comp__scores_options *o = out;
   if (o->score.min_label && o->score.small_labels != COMP__SMALL_SHRINK)
     return comp__error(COMP_ERR_ARGUMENT, "min-label: it goes with small-labels shrink");
-  (void)options;
+  if (comp__options_text(options, "test-share") && !o->fairness)
+    return comp__error(COMP_ERR_ARGUMENT, "test-share: it goes with fairness");
   share(o);
   return COMP_OK;
 }
@@ -110,7 +114,11 @@ static comp_status check_predictions(const comp__scores_options *o) {
 }
 
 static comp_status check_changes(const comp__scores_options *o) {
-  const char *alone = o->n_from ? "from" : o->n_to ? "to" : o->counterfactual.pair ? "pair" : NULL;
+  const char *alone = o->n_from                 ? "from"
+                      : o->n_to                 ? "to"
+                      : o->counterfactual.pair  ? "pair"
+                      : o->counterfactual.truth ? "truth"
+                                                : NULL;
   if (o->n_layers == 0 && alone) return comp__error(COMP_ERR_ARGUMENT, "%s: it goes with counterfactual", alone);
   if (o->n_from != o->n_layers || o->n_to != o->n_layers)
     return comp__error(COMP_ERR_ARGUMENT, "counterfactual: %s from and to",

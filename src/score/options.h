@@ -12,6 +12,7 @@ typedef struct comp__scores_options {
   comp__counterfactual_score_options counterfactual; /* what all changes of condition share */
   const char *const *columns;                        /* to be predicted */
   size_t n_columns;
+  bool protect;                   /* the condition is to be hidden */
   bool fairness;                  /* what a classifier of a column does to each condition */
   const char *train_on, *test_on; /* conditions between which the label is carried over; NULL: not */
   const char *const *layers, *const *from, *const *to; /* one of each a change of condition */

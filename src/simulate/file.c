@@ -85,6 +85,7 @@ done:
 
 comp_status comp_simulate_file(comp_context *context, const char *path, const comp_options *options,
                                const comp_options *write) {
+  COMP__NEED(context, path);
   comp__simulate_options plain;
   comp__write_options how;
   comp_status status = comp__options_resolve(&plain, &comp__simulate_kind, options);

@@ -161,6 +161,7 @@ done:
 }
 
 comp_status comp_simulate(comp_dataset **out, comp_context *context, const comp_options *options) {
+  COMP__NEED_OUT(out, context);
   comp__simulate_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__simulate_kind, options);

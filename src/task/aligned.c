@@ -209,7 +209,8 @@ comp_status comp__model_find_level(int32_t *out, const comp_model *model, const 
                      comp__strings_hint(&model->levels, value).text);
 }
 
-static comp_status read_codes(comp__aligned *f, comp__need need, const comp_groups *groups, const char *column) {
+static comp_status read_codes(comp__aligned *f, comp__conditions conditions, const comp_groups *groups,
+                              const char *column) {
   int32_t *codes = NULL;
   size_t missing = 0;
   comp_status status;
@@ -219,14 +220,14 @@ static comp_status read_codes(comp__aligned *f, comp__need need, const comp_grou
   snprintf(what, sizeof what, "column '%s': the value", column);
   for (size_t k = 0; k < groups->n_levels; k++) {
     codes[k] = find_level(f->model, groups->levels[k]);
-    if (codes[k] < 0 && need == COMP__NEED_ALL)
+    if (codes[k] < 0 && conditions == COMP__CONDITIONS_ALL)
       COMP__TRY(comp__model_find_level(&codes[k], f->model, groups->levels[k], COMP_ERR_DATA, what));
   }
   for (size_t i = 0; i < f->samples; i++) {
     missing += groups->codes[i] < 0;
     f->codes[i] = groups->codes[i] < 0 ? -1 : codes[groups->codes[i]];
   }
-  if (missing && need == COMP__NEED_ALL)
+  if (missing && conditions == COMP__CONDITIONS_ALL)
     COMP__FAIL(COMP_ERR_DATA, "%zu of %zu samples have no value in column '%s', which the model needs", missing,
                f->samples, column);
 done:
@@ -234,7 +235,7 @@ done:
   return status;
 }
 
-static comp_status read_conditions(comp__aligned *f, const comp_dataset *dataset, comp__need need) {
+static comp_status read_conditions(comp__aligned *f, const comp_dataset *dataset, comp__conditions conditions) {
   const char *name = f->model->condition;
   const comp_table *obs = comp_dataset_obs(dataset);
   comp_groups groups = {0};
@@ -242,7 +243,7 @@ static comp_status read_conditions(comp__aligned *f, const comp_dataset *dataset
   comp_status status = comp_table_require(&column, obs, name);
   if (status != COMP_OK) return comp__error_context(status, "the model's condition column");
   COMP__TRY(comp_table_groups(&groups, obs, column));
-  COMP__TRY(read_codes(f, need, &groups, name));
+  COMP__TRY(read_codes(f, conditions, &groups, name));
 done:
   comp_groups_release(&groups);
   return status;
@@ -258,13 +259,13 @@ static comp_status check_values(const comp__aligned *f, comp_context *context) {
 }
 
 comp_status comp__align(comp__aligned *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,
-                        comp__need need) {
+                        comp__conditions conditions) {
   comp_status status;
   *out = (comp__aligned){
       .model = model, .samples = comp_dataset_sample_count(dataset), .x = comp_dataset_x(dataset), .dataset = dataset};
   if (!out->x) COMP__FAIL(COMP_ERR_ARGUMENT, "the data set has no X");
   if (out->samples == 0) COMP__FAIL(COMP_ERR_DATA, "the data has no samples");
-  if (need != COMP__NEED_NONE) COMP__TRY(read_conditions(out, dataset, need));
+  if (conditions != COMP__CONDITIONS_NONE) COMP__TRY(read_conditions(out, dataset, conditions));
   COMP__TRY(check_values(out, context));
   COMP__TRY(find_features(out, context)); /* first: data of another kind should be told so, not prepared */
   COMP__TRY(prepare(out, context));

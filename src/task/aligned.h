@@ -19,15 +19,15 @@ typedef struct comp__aligned {
 } comp__aligned;
 
 /* What is needed of the condition column. */
-typedef enum comp__need {
-  COMP__NEED_NONE, /* it is not looked at */
-  COMP__NEED_ALL,  /* every sample must have a level of the model */
-  COMP__NEED_SOME  /* samples with none, or with an unknown one, get -1 */
-} comp__need;
+typedef enum comp__conditions {
+  COMP__CONDITIONS_NONE, /* it is not looked at */
+  COMP__CONDITIONS_ALL,  /* every sample must have a level of the model */
+  COMP__CONDITIONS_SOME  /* samples with none, or with an unknown one, get -1 */
+} comp__conditions;
 
 /* Fits a data set, which must outlive the result. It should be released via comp__aligned_release(). */
 comp_status comp__align(comp__aligned *out, comp_context *context, const comp_model *model, const comp_dataset *dataset,
-                        comp__need need);
+                        comp__conditions conditions);
 void comp__aligned_release(comp__aligned *aligned);
 
 /* Whether the encoder must know the condition. */

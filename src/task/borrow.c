@@ -2,7 +2,6 @@
 #include "task/borrow.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cluster/kmeans.h"
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "core/sort.h"
 #include "task/coder.h"
 #include "task/match.h"
 #include "task/own.h"
@@ -183,11 +183,6 @@ static void lend_sample(void *arg, size_t sample, const float *own, int thread) 
   for (size_t g = 0; g < l->features; g++) out[g] += change[g];
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The distance at which samples that borrow are from what is known: its median. */
 static comp_status find_radius(double *out, const loan *l) {
   double *sorted = NULL;
@@ -195,7 +190,7 @@ static comp_status find_radius(double *out, const loan *l) {
   comp_status status = comp__alloc(&sorted, l->n_takers, sizeof *sorted);
   for (size_t i = 0; status == COMP_OK && i < l->aligned->samples; i++)
     if (l->takers[i]) sorted[n++] = l->nearest[i];
-  if (status == COMP_OK) qsort(sorted, n, sizeof *sorted, ascending);
+  if (status == COMP_OK) comp__sort_doubles(sorted, n);
   if (status == COMP_OK) *out = sorted[n / 2];
   comp__free(sorted);
   return status;

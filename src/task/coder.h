@@ -3,7 +3,7 @@
  *
  *     comp__aligned aligned = {0};
  *     comp__coder *coder;
- *     comp__align(&aligned, context, model, dataset, COMP__NEED_ALL);
+ *     comp__align(&aligned, context, model, dataset, COMP__CONDITIONS_ALL);
  *     comp__coder_new(&coder, context, model, COMP_PRECISION_F32);
  *     comp__encode(context, coder, &aligned, mean, scale);
  *     comp__decode(context, coder, out, mean, aligned.codes, NULL, rows);

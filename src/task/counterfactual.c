@@ -22,6 +22,7 @@ void comp_counterfactual_layer_name(char out[COMP_LAYER_NAME_SIZE], const char *
 }
 
 void comp_prediction_release(comp_prediction *p) {
+  if (!p) return;
   comp_matrix_free(p->values);
   comp_matrix_free(p->sd);
   comp_matrix_free(p->lower);
@@ -287,12 +288,12 @@ done:
   return status;
 }
 
-static comp__need need_of(const comp_model *model, const comp__counterfactual_options *o) {
+static comp__conditions conditions_of(const comp_model *model, const comp__counterfactual_options *o) {
   const comp__model_options *m = &model->network.options;
-  if (o->borrow) return COMP__NEED_ALL;
-  if (o->from) return COMP__NEED_SOME;
-  return comp__encoder_needs_condition(model) || (o->residual && m->decoder_sees_condition) ? COMP__NEED_ALL
-                                                                                            : COMP__NEED_NONE;
+  if (o->borrow) return COMP__CONDITIONS_ALL;
+  if (o->from) return COMP__CONDITIONS_SOME;
+  return comp__encoder_needs_condition(model) || (o->residual && m->decoder_sees_condition) ? COMP__CONDITIONS_ALL
+                                                                                            : COMP__CONDITIONS_NONE;
 }
 
 comp_status comp__counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
@@ -307,7 +308,7 @@ comp_status comp__counterfactual(comp_prediction *out, comp_context *context, co
   if (from == to)
     COMP__FAIL(COMP_ERR_ARGUMENT, "from: '%s' is also what the samples are to become: nothing would change",
                options->from);
-  COMP__TRY(comp__align(&aligned, context, model, dataset, need_of(model, options)));
+  COMP__TRY(comp__align(&aligned, context, model, dataset, conditions_of(model, options)));
   if (!model->network.options.decoder_sees_condition)
     comp__warn(context, "this model's decoder does not see the condition: the result is a reconstruction, the same "
                         "under every condition");
@@ -328,6 +329,7 @@ done:
 
 comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
                                 const comp_dataset *dataset, const comp_options *options) {
+  COMP__NEED_OUT(out, context, model, dataset);
   comp__counterfactual_options plain;
   *out = (comp_prediction){0};
   comp_status status = comp__options_resolve(&plain, &comp__counterfactual_kind, options);

@@ -8,6 +8,7 @@
 
 comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_model *model, const comp_matrix *z,
                         const char *condition) {
+  COMP__NEED_OUT(out, context, model, z);
   *out = NULL;
   comp_status status;
   comp__coder *coder = NULL;

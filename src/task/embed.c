@@ -66,7 +66,7 @@ comp_status comp__embed(comp_matrix **out, comp_matrix **scales, comp_context *c
   comp_status status;
   COMP__TRY(check_precision(options->precision));
   COMP__TRY(comp__align(&aligned, context, model, dataset,
-                        comp__encoder_needs_condition(model) ? COMP__NEED_ALL : COMP__NEED_NONE));
+                        comp__encoder_needs_condition(model) ? COMP__CONDITIONS_ALL : COMP__CONDITIONS_NONE));
   COMP__TRY(encode(out, scales, context, &aligned, options));
 done:
   comp__aligned_release(&aligned);
@@ -75,6 +75,7 @@ done:
 
 comp_status comp_embed(comp_matrix **out, comp_matrix **scales, comp_context *context, const comp_model *model,
                        const comp_dataset *dataset, const comp_options *options) {
+  COMP__NEED_OUT(out, context, model, dataset);
   comp__embed_options plain;
   *out = NULL;
   if (scales) *scales = NULL;

@@ -2,11 +2,11 @@
 #include "task/match.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/sort.h"
 
 enum { ROUNDS = 8 };
 static const double quantile_of_matched = 0.9;
@@ -100,11 +100,6 @@ static void expect(work *w, size_t u, bool self) {
     for (size_t g = 0; weights[v] > 0.0 && g < n; g++) e[g] += weights[v] / sum * w->out->change[v * n + g];
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Which populations of `from` were seen. */
 static void judge(work *w) {
   double sorted[COMP__MATCH_MOST], at = quantile_of_matched * (double)(w->to->count - 1);
@@ -112,7 +107,7 @@ static void judge(work *w) {
   for (size_t u = 0; u < w->from->count; u++) expect(w, u, false);
   for (size_t v = 0; v < w->to->count; v++) w->distances[v] = off_expected(w, w->belongs[v], v);
   memcpy(sorted, w->distances, w->to->count * sizeof *sorted);
-  qsort(sorted, w->to->count, sizeof *sorted, ascending);
+  comp__sort_doubles(sorted, w->to->count);
   w->out->limit = sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
   for (size_t u = 0; u < w->from->count; u++) {
     double least = INFINITY;

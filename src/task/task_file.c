@@ -162,12 +162,13 @@ done:
 
 comp_status comp_model_align(comp_dataset **out, comp_context *context, const comp_model *model,
                              const comp_dataset *dataset) {
+  COMP__NEED_OUT(out, context, model, dataset);
   *out = NULL;
   comp__aligned aligned = {0};
   comp_dataset *d = NULL;
   comp_status status;
   assert(dataset);
-  COMP__TRY(comp__align(&aligned, context, model, dataset, COMP__NEED_NONE));
+  COMP__TRY(comp__align(&aligned, context, model, dataset, COMP__CONDITIONS_NONE));
   COMP__TRY(new_results(&d, dataset, &model->features));
   COMP__TRY(align(&d->x, context, &aligned));
   if (aligned.n_missing == 0)
@@ -257,12 +258,14 @@ static comp_status give(comp_dataset *results, const char *key, comp_matrix **ma
 
 comp_status comp_embed_file(comp_context *context, const comp_model *model, const char *in_path, const char *out_path,
                             const comp_options *read, const comp_options *options, const char *key, bool scales) {
+  COMP__NEED(context, model, in_path, out_path);
   files f = {0};
   comp_matrix *z = NULL, *scale = NULL;
   comp_dataset *results = NULL;
   comp__embed_options plain;
   comp_status status;
   char scale_key[256];
+  if (!key) key = "X_comp";
   COMP__TRY(comp__options_resolve(&plain, &comp__embed_kind, options));
   COMP__TRY(open_files(&f, context, model, in_path, out_path, read));
   COMP__TRY(comp__embed(&z, scales ? &scale : NULL, context, model, f.dataset, &plain));
@@ -419,6 +422,7 @@ done:
 comp_status comp_counterfactual_file(comp_context *context, const comp_model *model, const char *in_path,
                                      const char *out_path, const comp_options *read, const comp_options *options,
                                      const char *key) {
+  COMP__NEED(context, model, in_path, out_path);
   files f = {0};
   char own[COMP_LAYER_NAME_SIZE];
   int32_t level;

@@ -22,9 +22,10 @@ static const comp_option rows[] = {
      .unset = "X is read whole",
      .help = "train from disk: X of an .h5ad is read again each epoch, in shuffled blocks that take at most SIZE (2G)"},
     {"stream", .type = COMP_OPTION_FILE, FIELD(stream), .metavar = "FILE", .group = "Files",
-     .help = "the .h5ad to read X from while training; needs memory, and data that was read without X"},
+     .help = "the .h5ad to read X from while training; needs memory, and data that was read without X",
+     .library_only = "with --memory the program streams its input"},
     {"stream-layer", .type = COMP_OPTION_TEXT, FIELD(stream_layer), .metavar = "NAME", .group = "Files",
-     .help = "with stream: the layer to read in place of X"},
+     .help = "with stream: the layer to read in place of X", .library_only = "the program takes it from --layer"},
     {"log", .type = COMP_OPTION_FILE, FIELD(log), .metavar = "FILE", .group = "Files",
      .help = "write one line of JSON an epoch"},
 
@@ -82,7 +83,8 @@ static const comp_option rows[] = {
      .help = "how matrices are multiplied; auto takes what is faster here"},
 
     {"checkpoint", .type = COMP_OPTION_FILE, FIELD(checkpoint), .metavar = "FILE", .group = "Interruption",
-     .unset = "none is kept", .help = "where the state of an unfinished run is kept"},
+     .unset = "none is kept", .help = "where the state of an unfinished run is kept",
+     .library_only = "the program keeps it beside its output"},
     {"resume", .type = COMP_OPTION_BOOL, FIELD(resume), .group = "Interruption",
      .help = "go on from the checkpoint, if it is there, to the same bytes as an unbroken run"},
     {"checkpoint-epochs", .type = COMP_OPTION_INT, FIELD(checkpoint_epochs), .metavar = "N", .group = "Interruption",

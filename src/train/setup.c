@@ -24,6 +24,33 @@ enum { LEAST_EPOCHS = 15, MOST_EPOCHS = 400, MOST_EPOCHS_STEPS = 1400 };
 /* More conditions than this are taken for a mistake: a column of numbers, or of names. */
 enum { MOST_LEVELS = 256 };
 
+/* A condition with fewer samples is warned of, and the first of them are named. So many different numbers are more
+ * likely a measurement than doses or days. */
+enum { FEW_SAMPLES = 10, SMALL_NAMED = 5, MANY_NUMBERS = 20 };
+
+/* One warning of all conditions with few samples, whatever their number. */
+static void warn_of_small(comp_context *context, const char *name, bool numbers, const comp_groups *groups) {
+  char list[256] = "";
+  size_t small = 0, used = 0;
+  for (size_t k = 0; k < groups->n_levels; k++) {
+    if (groups->counts[k] >= FEW_SAMPLES) continue;
+    if (small++ < SMALL_NAMED && used < sizeof list)
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s' (%zu)", small > 1 ? ", " : "",
+                               groups->levels[k], groups->counts[k]);
+  }
+  if (small > SMALL_NAMED && used < sizeof list)
+    snprintf(list + used, sizeof list - used, " and %zu more", small - SMALL_NAMED);
+  if (small == 0) return;
+  if (numbers && groups->n_levels >= MANY_NUMBERS)
+    comp__warn(context,
+               "column '%s' holds %zu different numbers, %zu of them in fewer than %d samples: it is probably a "
+               "measurement, not a condition. Choose a column of groups, or put the numbers into a few groups",
+               name, groups->n_levels, small, FEW_SAMPLES);
+  else
+    comp__warn(context, "%zu of %zu conditions have fewer than %d samples: %s. Do not trust what the model says of %s",
+               small, groups->n_levels, FEW_SAMPLES, list, small == 1 ? "it" : "them");
+}
+
 static comp_status read_condition(comp_groups *out, comp_context *context, const comp_dataset *dataset,
                                   const char *name) {
   size_t column;
@@ -47,10 +74,7 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
     comp_groups_release(out);
     return status;
   }
-  for (size_t k = 0; k < out->n_levels; k++)
-    if (out->counts[k] < 10)
-      comp__warn(context, "condition '%s' has only %zu sample%s: do not trust what the model says of it",
-                 out->levels[k], out->counts[k], out->counts[k] == 1 ? "" : "s");
+  warn_of_small(context, name, comp_table_column_kind(comp_dataset_obs(dataset), column) == COMP_COLUMN_NUMBER, out);
   return COMP_OK;
 }
 
@@ -284,6 +308,7 @@ done:
 
 comp_status comp_train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                        const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset);
   comp__train_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__train_kind, options);

@@ -94,10 +94,6 @@ typedef struct reading {
   float *dense, *scratch, *coordinates; /* [features] twice; [samples, directions] */
 } reading;
 
-static size_t row_begin(const comp_matrix *x, size_t i) {
-  return x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
-}
-
 /* Counts the entries of members, then copies them. */
 static comp_status read_members(void *arg, const comp_matrix *x, size_t first) {
   reading *r = arg;
@@ -105,23 +101,18 @@ static comp_status read_members(void *arg, const comp_matrix *x, size_t first) {
   for (size_t i = 0; i < x->rows; i++) {
     const int32_t m = s->follows[first + i];
     if (m < 0 || s->member[m] != first + i) continue;
-    const size_t begin = row_begin(x, i), n = row_begin(x, i + 1) - begin;
+    const size_t begin = comp__matrix_row_begin(x, i), n = comp__matrix_row_begin(x, i + 1) - begin;
     if (!s->x) {
       r->lengths[m] = n;
       r->entries += n;
       continue;
     }
-    memcpy(s->x->values + row_begin(s->x, (size_t)m), x->values + begin, n * sizeof(float));
+    memcpy(s->x->values + comp__matrix_row_begin(s->x, (size_t)m), x->values + begin, n * sizeof(float));
     if (x->kind == COMP_CSR)
-      memcpy(s->x->indices + row_begin(s->x, (size_t)m), x->indices + begin, n * sizeof(int32_t));
+      memcpy(s->x->indices + comp__matrix_row_begin(s->x, (size_t)m), x->indices + begin, n * sizeof(int32_t));
   }
   if (!s->x && x->kind == COMP_DENSE) r->entries = SIZE_MAX;
   return COMP_OK;
-}
-
-static comp_status scan(comp_context *context, const comp_matrix *x, comp__stream *stream, comp__stream_fn fn,
-                        void *arg) {
-  return stream ? comp__stream_scan(context, stream, fn, arg) : fn(arg, x, 0);
 }
 
 /* Two passes: how much, and what. */
@@ -129,14 +120,14 @@ static comp_status take_members(comp__shared *s, comp_context *context, const co
   reading r = {.shared = s, .context = context};
   comp_status status;
   COMP__TRY(comp__calloc(&r.lengths, s->members, sizeof *r.lengths));
-  COMP__TRY(scan(context, x, stream, read_members, &r));
+  COMP__TRY(comp__scan(context, x, stream, read_members, &r));
   if (r.entries == SIZE_MAX)
     COMP__TRY(comp__matrix_new_dense_raw(&s->x, s->members, s->features));
   else
     COMP__TRY(comp_matrix_new_csr(&s->x, s->members, s->features, r.entries));
   for (size_t m = 0; m < s->members && s->x->kind == COMP_CSR; m++)
     s->x->indptr[m + 1] = s->x->indptr[m] + (int64_t)r.lengths[m];
-  COMP__TRY(scan(context, x, stream, read_members, &r));
+  COMP__TRY(comp__scan(context, x, stream, read_members, &r));
 done:
   comp__free(r.lengths);
   return status;
@@ -155,7 +146,7 @@ static comp_status read_dense(float *out, comp_context *context, comp__gather *g
       memcpy(out + i * in->cols, comp__batch_row(&batch, in, i), in->cols * sizeof *out);
       continue;
     }
-    for (size_t e = row_begin(in, i); e < row_begin(in, i + 1); e++)
+    for (size_t e = comp__matrix_row_begin(in, i); e < comp__matrix_row_begin(in, i + 1); e++)
       out[i * in->cols + (size_t)in->indices[e]] = in->values[e];
   }
   return COMP_OK;
@@ -250,7 +241,7 @@ static comp_status follow(comp__shared *s, comp_context *context, const comp_mat
   COMP__TRY(comp__alloc(&r.coordinates, s->samples * d->count, sizeof *r.coordinates));
   COMP__TRY(comp__alloc(&r.dense, s->features, sizeof *r.dense));
   COMP__TRY(comp__alloc(&r.scratch, s->features, sizeof *r.scratch));
-  COMP__TRY(scan(context, x, stream, project_block, &r));
+  COMP__TRY(comp__scan(context, x, stream, project_block, &r));
   for (size_t k = 0; k < s->conditions; k++) COMP__TRY(follow_condition(s, context, &r, members, k));
 done:
   comp__free(r.coordinates);

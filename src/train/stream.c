@@ -140,3 +140,8 @@ comp_status comp__stream_scan(comp_context *context, comp__stream *s, comp__stre
   comp__progress_end(context);
   return status;
 }
+
+comp_status comp__scan(comp_context *context, const comp_matrix *x, comp__stream *stream, comp__stream_fn fn,
+                       void *arg) {
+  return stream ? comp__stream_scan(context, stream, fn, arg) : fn(arg, x, 0);
+}

@@ -32,4 +32,8 @@ comp_status comp__stream_window(const comp_matrix **x, const size_t **ids, comp_
 typedef comp_status (*comp__stream_fn)(void *arg, const comp_matrix *block, size_t first);
 comp_status comp__stream_scan(comp_context *context, comp__stream *stream, comp__stream_fn fn, void *arg);
 
+/* The same, or without a stream x as one block. */
+comp_status comp__scan(comp_context *context, const comp_matrix *x, comp__stream *stream, comp__stream_fn fn,
+                       void *arg);
+
 #endif

@@ -2,13 +2,13 @@
 #include "train/survey.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/context.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "core/sort.h"
 #include "train/loader.h"
 
 /* Values beyond this are no expression data; their squares would not fit in f32 sums. */
@@ -24,10 +24,6 @@ typedef struct survey {
   bool fractions;  /* X holds a number that is not whole */
   float largest;
 } survey;
-
-static size_t row_begin(const comp_matrix *x, size_t i) {
-  return x->kind == COMP_CSR ? (size_t)x->indptr[i] : i * x->cols;
-}
 
 static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
   size_t row, col, n = comp_matrix_nnz(x);
@@ -60,7 +56,7 @@ static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
   comp_status status = check_values(s, x, first);
   if (status != COMP_OK) return status;
   for (size_t i = 0; i < x->rows; i++) {
-    size_t begin = row_begin(x, i), end = row_begin(x, i + 1);
+    size_t begin = comp__matrix_row_begin(x, i), end = comp__matrix_row_begin(x, i + 1);
     double total = 0;
     for (size_t k = begin; k < end; k++) {
       s->sums[x->kind == COMP_CSR ? (size_t)x->indices[k] : k - begin] += x->values[k];
@@ -74,11 +70,6 @@ static comp_status survey_block(void *arg, const comp_matrix *x, size_t first) {
   return COMP_OK;
 }
 
-static int compare_floats(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *context, const comp_matrix *x,
                          comp__stream *stream, size_t samples, const comp_groups *groups) {
   size_t features = model->network.features;
@@ -87,10 +78,7 @@ comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *cont
   COMP__TRY(comp__calloc(&s.sums, features, sizeof *s.sums));
   if (s.likelihood->counts) COMP__TRY(comp__alloc(&s.totals, samples, sizeof *s.totals));
   s.digest = comp__mix(1, (size_t[]){samples, features}, 2 * sizeof(size_t));
-  if (stream)
-    COMP__TRY(comp__stream_scan(context, stream, survey_block, &s));
-  else
-    COMP__TRY(survey_block(&s, x, 0));
+  COMP__TRY(comp__scan(context, x, stream, survey_block, &s));
   if (!s.likelihood->counts && !s.fractions && s.largest > 20.0f)
     comp__warn(
         context,
@@ -99,7 +87,7 @@ comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *cont
   *digest = comp__mix(s.digest, groups->codes, groups->rows * sizeof *groups->codes);
   for (size_t g = 0; g < features; g++) model->feature_means[g] = (float)(s.sums[g] / (double)samples);
   if (s.totals) {
-    qsort(s.totals, samples, sizeof *s.totals, compare_floats);
+    comp__sort_floats(s.totals, samples);
     model->library_target = fmaxf(1.0f, s.totals[samples / 2]);
   }
 done:
@@ -123,7 +111,8 @@ enum { SUM_ROWS = 256 };
 static void add_input(double *sums, const comp__batch *batch, size_t i) {
   const comp_matrix *x = batch->input;
   if (x->kind == COMP_CSR) {
-    for (size_t k = row_begin(x, i); k < row_begin(x, i + 1); k++) sums[x->indices[k]] += x->values[k];
+    for (size_t k = comp__matrix_row_begin(x, i); k < comp__matrix_row_begin(x, i + 1); k++)
+      sums[x->indices[k]] += x->values[k];
     return;
   }
   const float *values = comp__batch_row(batch, x, i);
@@ -156,10 +145,7 @@ comp_status comp__survey_inputs(comp_model *model, comp_context *context, const 
   COMP__TRY(comp__calloc(&s.sums, n->conditions * n->features, sizeof *s.sums));
   COMP__TRY(comp__alloc(&s.rows, SUM_ROWS, sizeof *s.rows));
   COMP__TRY(comp__calloc(&s.start, n->conditions + 1, sizeof *s.start));
-  if (stream)
-    COMP__TRY(comp__stream_scan(context, stream, add_inputs, &s));
-  else
-    COMP__TRY(add_inputs(&s, x, 0));
+  COMP__TRY(comp__scan(context, x, stream, add_inputs, &s));
   float *centre = model->buffers + n->centre;
   for (size_t k = 0; k < n->conditions; k++)
     for (size_t g = 0; g < n->features; g++)

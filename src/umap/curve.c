@@ -29,6 +29,7 @@ static double squares(double *g, double *h, double a, double b, double min_dist,
 }
 
 comp_status comp_umap_curve(double *a, double *b, double min_dist, double spread) {
+  COMP__NEED(a, b);
   double p[2] = {1.0, 1.0}, g[2], h[3], damping = 1e-3;
   double best = squares(g, h, p[0], p[1], min_dist, spread);
   for (int round = 0; round < ROUNDS; round++) {

@@ -255,6 +255,7 @@ done:
 
 comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
                           const comp_options *options) {
+  COMP__NEED_OUT(out, context, points);
   comp__umap_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__umap_kind, options);
@@ -264,6 +265,7 @@ comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context 
 comp_status comp_umap_transform(comp_matrix **out, comp_umap_info *info, comp_context *context,
                                 const comp_matrix *points, const comp_matrix *layout, const comp_matrix *queries,
                                 const comp_options *options) {
+  COMP__NEED_OUT(out, context, points, layout, queries);
   comp__umap_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__umap_kind, options);

@@ -15,10 +15,10 @@ static size_t missing(const comp_groups *g) {
   return n;
 }
 
-static comp_status read_groups(comp_groups *out, const comp_dataset *dataset, const char *column) {
+static comp_status read_groups(comp_groups *out, const comp_table *obs, const char *column) {
   size_t c;
-  comp_status status = comp_table_require(&c, comp_dataset_obs(dataset), column);
-  return status == COMP_OK ? comp_table_groups(out, comp_dataset_obs(dataset), c) : status;
+  comp_status status = comp_table_require(&c, obs, column);
+  return status == COMP_OK ? comp_table_groups(out, obs, c) : status;
 }
 
 /* counts [conditions]: the samples of one value of the column. */
@@ -35,13 +35,13 @@ done:
   return status;
 }
 
-static comp_status put_column(json_t *list, const comp_dataset *dataset, const comp_groups *conditions,
-                              const char *column, const char *role) {
+static comp_status put_column(json_t *list, const comp_table *obs, const comp_groups *conditions, const char *column,
+                              const char *role) {
   comp_groups g = {0};
   size_t *counts = NULL, k = conditions->n_levels;
   json_t *object = json_object(), *values = json_array();
   comp_status status;
-  COMP__TRY(read_groups(&g, dataset, column));
+  COMP__TRY(read_groups(&g, obs, column));
   COMP__TRY(comp__calloc(&counts, g.n_levels * k + 1, sizeof *counts));
   for (size_t i = 0; i < g.rows; i++)
     if (g.codes[i] >= 0 && conditions->codes[i] >= 0) counts[(size_t)g.codes[i] * k + (size_t)conditions->codes[i]]++;
@@ -76,18 +76,18 @@ done:
   return status;
 }
 
-comp_status comp_design_json(char **out, const comp_dataset *dataset, const char *condition, const char *label,
-                             const char *const *targets, size_t n_targets) {
+comp_status comp__design_json(char **out, const comp_table *obs, const char *condition, const char *label,
+                              const char *const *targets, size_t n_targets) {
   comp_groups conditions = {0};
   json_t *root = json_object(), *columns = json_array();
   comp_status status;
   *out = NULL;
-  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_sample_count(dataset))));
+  COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_table_row_count(obs))));
   if (condition) {
-    COMP__TRY(read_groups(&conditions, dataset, condition));
+    COMP__TRY(read_groups(&conditions, obs, condition));
     COMP__TRY(put_conditions(root, &conditions, condition));
-    if (label) COMP__TRY(put_column(columns, dataset, &conditions, label, "label"));
-    for (size_t t = 0; t < n_targets; t++) COMP__TRY(put_column(columns, dataset, &conditions, targets[t], "target"));
+    if (label) COMP__TRY(put_column(columns, obs, &conditions, label, "label"));
+    for (size_t t = 0; t < n_targets; t++) COMP__TRY(put_column(columns, obs, &conditions, targets[t], "target"));
     COMP__TRY(comp__put(root, "columns", json_incref(columns)));
   }
   COMP__TRY(comp__json_dump(out, json_incref(root)));
@@ -96,6 +96,12 @@ done:
   json_decref(root);
   json_decref(columns);
   return status;
+}
+
+comp_status comp_design_json(char **out, const comp_dataset *dataset, const char *condition, const char *label,
+                             const char *const *targets, size_t n_targets) {
+  COMP__NEED_OUT(out, dataset, targets || !n_targets);
+  return comp__design_json(out, comp_dataset_obs(dataset), condition, label, targets, n_targets);
 }
 
 /* ---- What follows from it -------------------------------------------------------------------------------------- */
@@ -148,12 +154,65 @@ static size_t condition_total(const comp__cross *cross, size_t condition) {
   return total;
 }
 
+/* A few samples of a label in another condition, wrong labels perhaps, are nothing to learn from: what counts is the
+ * share of a label in a condition, against its largest share in any. */
+static const double NEGLIGIBLE = 0.01;
+
+static double share_in(const comp__cross *cross, const comp__overlap *o, size_t value, size_t condition) {
+  return o->totals[condition] > 0 ? (double)comp__cross_count(cross, value, condition) / o->totals[condition] : 0;
+}
+
+/* Whether each condition has the label. */
+static void find_label(bool *has, const comp__cross *cross, const comp__overlap *o, size_t value) {
+  double largest = 0;
+  for (size_t c = 0; c < cross->n_conditions; c++) largest = fmax(largest, share_in(cross, o, value, c));
+  for (size_t c = 0; c < cross->n_conditions; c++)
+    has[c] = largest > 0 && share_in(cross, o, value, c) > NEGLIGIBLE * largest;
+}
+
+size_t comp__overlap_label(size_t *where, const comp__overlap *o, const comp__cross *cross, size_t value) {
+  bool has[COMP__MOST_CONDITIONS];
+  size_t n = 0;
+  find_label(has, cross, o, value);
+  for (size_t c = 0; c < cross->n_conditions; c++)
+    if (has[c]) {
+      n++;
+      *where = c;
+    }
+  return n;
+}
+
+comp__overlap comp__cross_overlap(const comp__cross *cross) {
+  comp__overlap o = {0};
+  bool has[COMP__MOST_CONDITIONS];
+  if (cross->n_conditions > COMP__MOST_CONDITIONS) return o;
+  for (size_t c = 0; c < cross->n_conditions; c++) {
+    o.totals[c] = (double)condition_total(cross, c);
+    o.conditions += o.totals[c] > 0;
+  }
+  for (size_t v = 0; v < cross->n_values; v++) {
+    size_t n = 0;
+    find_label(has, cross, &o, v);
+    for (size_t c = 0; c < cross->n_conditions; c++) n += has[c];
+    o.labels += n > 0;
+    o.alone += n == 1;
+    for (size_t c = 0; c < cross->n_conditions && n > 1; c++) o.shares[c] = o.shares[c] || has[c];
+  }
+  for (size_t c = 0; c < cross->n_conditions; c++) o.cut_off += o.totals[c] > 0 && !o.shares[c];
+  o.none = o.conditions > 1 && o.labels > 0 && o.alone == o.labels;
+  return o;
+}
+
+bool comp__design_is_confounded(const comp__evidence *e) {
+  comp__cross labels;
+  return comp__design_label(&labels, NULL, e) && comp__cross_overlap(&labels).none;
+}
+
 comp__guess comp__cross_guess(const comp__cross *cross) {
-  enum { MOST = 64 }; /* conditions: more of them are no conditions */
   comp__guess g = {0};
-  size_t totals[MOST], known = 0, used = 0;
+  size_t totals[COMP__MOST_CONDITIONS], known = 0, used = 0;
   double right = 0;
-  if (cross->n_conditions > MOST) return (comp__guess){NAN, NAN, NAN};
+  if (cross->n_conditions > COMP__MOST_CONDITIONS) return (comp__guess){NAN, NAN, NAN};
   for (size_t c = 0; c < cross->n_conditions; c++) {
     totals[c] = condition_total(cross, c);
     known += totals[c];

@@ -4,6 +4,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "diagnose/options.h"
+#include "verdict/before.h"
 
 struct comp_diagnosis {
   comp__findings findings;
@@ -16,9 +17,12 @@ comp_status comp__diagnose(comp_diagnosis **out, comp_context *context, const co
   comp_diagnosis *diagnosis = NULL;
   comp__results results = {0};
   json_t *findings;
+  bool hopeless;
   *out = NULL;
   COMP__TRY(comp__results_run(&results, context, dataset, models, n_models, options));
   COMP__TRY(comp__calloc(&diagnosis, 1, sizeof *diagnosis));
+  COMP__TRY(comp__judge_design(&diagnosis->findings, &hopeless, comp_dataset_obs(dataset),
+                               comp_model_condition(models[0]), options->label));
   COMP__TRY(comp__judge_model(&diagnosis->findings, &results));
   COMP__TRY(comp__findings_write(&findings, &diagnosis->findings));
   COMP__TRY(comp__results_json(&diagnosis->json, &results, findings,
@@ -33,6 +37,7 @@ done:
 comp_status comp_diagnose(comp_diagnosis **out, comp_context *context, const comp_dataset *dataset,
                           const comp_model *const *models, size_t n_models, const comp_model *against,
                           const comp_options *options) {
+  COMP__NEED_OUT(out, context, dataset, models || !n_models);
   comp__diagnose_options plain;
   *out = NULL;
   comp_status status = comp__options_resolve(&plain, &comp__diagnose_kind, options);

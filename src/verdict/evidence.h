@@ -55,6 +55,32 @@ typedef struct comp__guess {
 
 comp__guess comp__cross_guess(const comp__cross *cross);
 
+enum { COMP__MOST_CONDITIONS = 64 }; /* a column with more values is no condition */
+
+/* Which labels conditions have in common. A label is in a condition when its share there is more than 1 % of its
+ * largest share in any. All 0 for too many conditions. */
+typedef struct comp__overlap {
+  size_t labels;                      /* that have samples */
+  size_t alone;                       /* of them in one condition only */
+  size_t conditions;                  /* with samples that have a label */
+  size_t cut_off;                     /* of them without a label that another condition has */
+  bool none;                          /* complete confounding: no label is in two conditions */
+  bool shares[COMP__MOST_CONDITIONS]; /* has a label that another condition has */
+  double totals[COMP__MOST_CONDITIONS];
+} comp__overlap;
+
+comp__overlap comp__cross_overlap(const comp__cross *cross);
+
+/* In how many conditions a label is; *where is the last of them. */
+size_t comp__overlap_label(size_t *where, const comp__overlap *overlap, const comp__cross *cross, size_t value);
+
+/* Whether no label of the design is in two conditions. */
+bool comp__design_is_confounded(const comp__evidence *evidence);
+
+/* As comp_design_json(), of a table of samples. */
+comp_status comp__design_json(char **out, const comp_table *obs, const char *condition, const char *label,
+                              const char *const *targets, size_t n_targets);
+
 /* ---- classified.c: what classifiers predict from an embedding ---- */
 
 /* The best classifier of one column on one embedding. Texts are those of the scores. */

@@ -17,6 +17,9 @@
 
 /* clang-format off */
 static const comp__rule table[] = {
+    /* First, because it decides what all others mean. The share of labels that are in one condition only: caution above
+     * 0, a problem from the second limit on, and when a condition has no label in common with any other. */
+    {"confounded", DATA, 0, 0.5, comp__rule_confounded},
     /* kBET over all samples, or m-kBET: the share of badly mixed neighbourhoods. (Limits of s: rules_embedding.c.) */
     {"mixing", MIXED, 0.2, 0.5, comp__rule_mixing},
     /* The largest difference of a label's share between two conditions. */
@@ -32,14 +35,14 @@ static const comp__rule table[] = {
     /* Balanced accuracy below chance. */
     {"below-chance", HIDDEN, 0.04, NAN, comp__rule_below_chance},
     {"target", USEFUL, NAN, NAN, comp__rule_target},
-    {"fairness", USEFUL, NAN, NAN, comp__rule_fairness},
+    /* How much larger a gap between groups is than before. */
+    {"fairness", USEFUL, 0.05, NAN, comp__rule_fairness},
     {"target-differs", USEFUL, 0.02, NAN, comp__rule_target_differs},
     /* Pearson's r of predicted and real change: below these. */
     {"predictions", PREDICTS, 0.5, 0.2, comp__rule_predictions},
     {"predictions-low", PREDICTS, 0.5, NAN, comp__rule_predictions_low},
     {"predictions-worse", PREDICTS, NAN, NAN, comp__rule_predictions_worse},
-    /* The share of labels that are in one condition only: caution above 0, problem when all are. */
-    {"confounded", DATA, 0, 1, comp__rule_confounded},
+    {"predictions-some", PREDICTS, NAN, NAN, comp__rule_predictions_some},
     /* Fewer samples, in all and of a label in a condition. */
     {"few-samples", DATA, 500, NAN, comp__rule_few_samples},
     {"small-groups", DATA, 50, NAN, comp__rule_small_groups},
@@ -69,10 +72,23 @@ static size_t find_bad(const comp__findings *list, const char *id) {
   return i;
 }
 
+/* No setting of the training helps where labels and conditions cannot be separated. */
+static comp_status advise_confounded(comp__findings *list) {
+  static const char *const ids[] = {"mixing", "labels-lost", "hidden", "silhouette", "hidden-from-some"};
+  comp_status status = COMP_OK;
+  for (size_t k = 0; k < sizeof ids / sizeof *ids && status == COMP_OK; k++) {
+    size_t i = find_bad(list, ids[k]);
+    if (i < list->count)
+      status = comp__findings_advise(list, i, "No setting can help: labels and conditions are confounded.");
+  }
+  return status;
+}
+
 /* Rules advise one by one; more and less gamma at once would be no advice. */
-static comp_status reconcile(comp__findings *list) {
+static comp_status reconcile(comp__findings *list, bool confounded) {
   static const char both[] =
       "Train longer (--epochs), with larger batches (--batch): another --gamma alone trades mixing against labels.";
+  if (confounded) return advise_confounded(list);
   size_t mixing = find_bad(list, "mixing"), lost = find_bad(list, "labels-lost");
   if (mixing == list->count || lost == list->count) return COMP_OK;
   comp_status status = comp__findings_advise(list, mixing, both);
@@ -85,11 +101,17 @@ comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evid
     j.rule = comp__rule_at(r);
     j.rule->judge(&j);
   }
-  return j.status == COMP_OK ? reconcile(out) : j.status;
+  return j.status == COMP_OK ? reconcile(out, comp__design_is_confounded(evidence)) : j.status;
 }
 
 comp_finding_level comp__level_above(double value, double caution, double problem) {
   return value > problem ? COMP_FINDING_PROBLEM : value > caution ? COMP_FINDING_CAUTION : COMP_FINDING_OK;
+}
+
+bool comp__is_uncertain(const comp__judge *j, double high, double limit) {
+  enum { FEWEST = 100 };
+  json_t *samples = json_object_get(j->evidence->design, "samples");
+  return (samples && json_integer_value(samples) < FEWEST) || high > limit;
 }
 
 void comp__find(comp__judge *j, comp_finding_level level, const char *advice, const char *format, ...) {

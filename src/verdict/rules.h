@@ -35,6 +35,10 @@ comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evid
 /* The level of a number where large values are bad: up to `caution` it is ok, above `problem` a problem. */
 comp_finding_level comp__level_above(double value, double caution, double problem);
 
+/* Whether a result that is good as it stands is too uncertain to be called so: there are fewer than 100 samples, or the
+ * 95 % interval of its number reaches above a limit (`high` NaN: not known). */
+bool comp__is_uncertain(const comp__judge *judge, double high, double limit);
+
 /* Adds a finding of the rule at hand. `advice` "": nothing is to be done. */
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);
@@ -68,6 +72,7 @@ void comp__rule_target_differs(comp__judge *j);    /* rules_hidden.c */
 void comp__rule_predictions(comp__judge *j);       /* rules_predictions.c */
 void comp__rule_predictions_low(comp__judge *j);   /* rules_predictions.c */
 void comp__rule_predictions_worse(comp__judge *j); /* rules_predictions.c */
+void comp__rule_predictions_some(comp__judge *j);  /* rules_predictions.c */
 void comp__rule_confounded(comp__judge *j);        /* rules_data.c */
 void comp__rule_few_samples(comp__judge *j);       /* rules_data.c */
 void comp__rule_small_groups(comp__judge *j);      /* rules_data.c */

@@ -8,49 +8,53 @@
 
 /* ---- Conditions and labels ------------------------------------------------------------------------------------- */
 
-/* The number of conditions that have a label; *where is the last of them. */
-static size_t present(const comp__cross *labels, size_t value, size_t *where) {
-  size_t n = 0;
-  for (size_t c = 0; c < labels->n_conditions; c++)
-    if (comp__cross_count(labels, value, c) > 0) {
-      n++;
-      *where = c;
-    }
-  return n;
-}
-
 static const char *condition_at(const comp__judge *j, size_t c) {
   return comp__member_text(json_array_get(json_object_get(j->evidence->design, "conditions"), c), "value");
 }
 
+static void find_confounded(comp__judge *j, const comp__overlap *o, const char *labels, comp__listing *cut_off) {
+  const double share = (double)o->alone / (double)o->labels;
+  const bool one = o->alone == 1;
+  if (o->none)
+    comp__find(j, COMP_FINDING_PROBLEM,
+               "No method can correct this data: do not use embeddings, corrected values or predictions of it. Add "
+               "samples so that labels occur in several conditions, or choose another --condition or --label.",
+               "Every label is in one condition only: %s. So the effect of the condition cannot be separated from the "
+               "difference between labels (complete confounding), and mixing conditions mixes labels.",
+               labels);
+  else if (cut_off->count) {
+    const bool single = cut_off->count == 1;
+    comp__find(j, COMP_FINDING_PROBLEM,
+               "Do not compare them with other conditions. Leave them out (--keep), or add samples of labels that "
+               "several conditions have.",
+               "%s %s no label with any other condition: nothing shows how %s samples compare with others (%zu of %zu "
+               "labels %s in one condition only: %s).",
+               comp__listing_text(cut_off), single ? "shares" : "share", single ? "its" : "their", o->alone, o->labels,
+               one ? "is" : "are", labels);
+  } else
+    comp__find(j, share < j->rule->problem ? COMP_FINDING_CAUTION : COMP_FINDING_PROBLEM,
+               "Check on the map that they are not mixed with other labels. Predictions for them cannot be checked.",
+               "%zu of %zu labels %s in one condition only: %s. There is nothing to align %s with (partial "
+               "confounding).",
+               o->alone, o->labels, one ? "is" : "are", labels, one ? "it" : "them");
+  comp__find_number(j, "share", share);
+}
+
 void comp__rule_confounded(comp__judge *j) {
   comp__cross labels;
-  comp__listing alone = {0};
-  size_t used = 0, where = 0;
-  if (!comp__design_label(&labels, NULL, j->evidence) || labels.n_conditions < 2) return;
-  for (size_t v = 0; v < labels.n_values; v++) {
-    size_t in = present(&labels, v, &where);
-    used += in > 0;
-    if (in == 1) comp__listing_add(&alone, "%.250s (%.250s)", comp__cross_value(&labels, v), condition_at(j, where));
-  }
-  if (alone.count == 0) return;
-  bool all = alone.count == used;
-  size_t count = alone.count;
-  const char *names = comp__listing_text(&alone);
-  if (all)
-    comp__find(j, COMP_FINDING_PROBLEM,
-               "No method can correct this data. Use samples in which labels occur in several conditions.",
-               "Every label is in one condition only: %s. The effect of the condition cannot be separated from the "
-               "difference between labels (complete confounding).",
-               names);
-  else
-    comp__find(j, COMP_FINDING_CAUTION,
-               "Check on the map that they are not mixed with other labels. Predictions for them cannot be checked.",
-               "%zu of %zu labels %s in one condition only: %s. There is nothing to align them with.", count, used,
-               count == 1 ? "is" : "are", names);
-  comp__find_number(j, "share", (double)count / (double)used);
+  comp__listing alone = {0}, cut_off = {0};
+  size_t where = 0;
+  if (!comp__design_label(&labels, NULL, j->evidence)) return;
+  const comp__overlap o = comp__cross_overlap(&labels);
+  if (o.conditions < 2 || o.alone == 0) return;
   for (size_t v = 0; v < labels.n_values; v++)
-    if (present(&labels, v, &where) == 1) comp__find_label(j, comp__cross_value(&labels, v));
+    if (comp__overlap_label(&where, &o, &labels, v) == 1)
+      comp__listing_add(&alone, "%.250s (%.250s)", comp__cross_value(&labels, v), condition_at(j, where));
+  for (size_t c = 0; c < labels.n_conditions; c++)
+    if (o.totals[c] > 0 && !o.shares[c]) comp__listing_add(&cut_off, "'%.250s'", condition_at(j, c));
+  find_confounded(j, &o, comp__listing_text(&alone), &cut_off);
+  for (size_t v = 0; v < labels.n_values; v++)
+    if (comp__overlap_label(&where, &o, &labels, v) == 1) comp__find_label(j, comp__cross_value(&labels, v));
 }
 
 void comp__rule_few_samples(comp__judge *j) {
@@ -133,7 +137,7 @@ void comp__rule_unnamed(comp__judge *j) {
   if (!json_object_get(design, "condition"))
     comp__find(j, COMP_FINDING_NOTE, "Name a column with --condition.",
                "No condition was named, so nothing compares conditions.");
-  else if (!comp__design_label(&labels, NULL, j->evidence))
+  else if (!comp__design_label(&labels, NULL, j->evidence) && !j->evidence->scores.protect)
     comp__find(j, COMP_FINDING_NOTE, "Name a column with --label.",
                "No labels were named, so it cannot be checked whether different labels were mixed.");
 }
@@ -229,6 +233,12 @@ static bool is_measured(const comp__evidence *e) {
 /* Whether a finding of a diagnosis says what other rules know better: about predictions when there are none (as where
  * an attribute is to be hidden), about the truth when it is known, about labels when they were measured before. */
 static bool is_superseded(const comp__evidence *e, const char *id) {
+  static const char *const design[] = {"confounded", NULL}, *const shared[] = {"shared-labels", NULL};
+  static const char *const corrected[] = {"labels", "neighbours", "label", "shared-labels", NULL};
+  comp__cross cross;
+  if (comp__design_label(&cross, NULL, e) && is_one_of(id, design)) return true; /* judged from the design itself */
+  if (comp__design_is_confounded(e) && is_one_of(id, shared)) return true;
+  if (e->scores.protect && is_one_of(id, corrected)) return true;
   static const char *const predictions[] = {"normality", "components", "symmetry", "truth", NULL};
   static const char *const truth[] = {"truth", NULL}, *const labels[] = {"neighbours", "label", NULL};
   return (json_array_size(e->changes) == 0 && is_one_of(id, predictions)) || (is_compared(e) && is_one_of(id, truth)) ||

@@ -37,13 +37,21 @@ static bool is_within_labels(const comp__judge *j, double *gap) {
   return *gap > 0.1 && !isnan(score(j, "m_kbet", comp__evidence_embedding(j->evidence)));
 }
 
-/* "kBET 0.100 (before: 0.930), local silhouette 0.010", as far as they are known. */
-static const char *put_measures(char *out, size_t size, const char *a, double x, double before, const char *b,
-                                double y) {
+static const char MORE_SAMPLES[] = "Add samples before you rely on it.";
+
+/* "kBET 0.100 (95 % interval 0.080 to 0.130; before: 0.930), local silhouette 0.010", as far as they are known. */
+static const char *put_measures(char *out, size_t size, const char *a, double x, comp__interval i, double before,
+                                const char *b, double y) {
   size_t used = 0;
+  const bool range = !isnan(i.low) && !isnan(i.high), both = range && !isnan(before);
   out[0] = '\0';
   if (!isnan(x)) used += (size_t)snprintf(out, size, "%s %.3f", a, x);
-  if (!isnan(x) && !isnan(before)) used += (size_t)snprintf(out + used, size - used, " (before: %.3f)", before);
+  if (!isnan(x) && (range || !isnan(before))) {
+    used += (size_t)snprintf(out + used, size - used, " (");
+    if (range) used += (size_t)snprintf(out + used, size - used, "95 %% interval %.3f to %.3f", i.low, i.high);
+    if (!isnan(before)) used += (size_t)snprintf(out + used, size - used, "%sbefore: %.3f", both ? "; " : "", before);
+    used += (size_t)snprintf(out + used, size - used, ")");
+  }
   if (!isnan(y)) snprintf(out + used, size - used, "%s%s %.3f", used ? ", " : "", b, y);
   return out;
 }
@@ -65,15 +73,29 @@ void comp__rule_mixing(comp__judge *j) {
   comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
   char text[256], name[160] = "";
   if (embedding) snprintf(name, sizeof name, " in %.100s", comp_embedding_title(embedding, NULL));
-  put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, before, within ? "s~" : "local silhouette",
-               s);
-  comp__find(j, level, level == COMP_FINDING_OK ? "" : "Train longer (--epochs) or raise --gamma.",
-             "%s'%s' is %s%s: %s; 0 is best.", within ? "Within labels, " : "", condition,
-             level == COMP_FINDING_OK        ? "well mixed"
-             : level == COMP_FINDING_CAUTION ? "partly mixed"
-                                             : "not mixed",
-             name, text);
+  const comp__interval of_kbet = comp__scores_interval(&j->evidence->scores, kbet_name, embedding);
+  const comp__interval of_s = comp__scores_interval(&j->evidence->scores, s_name, embedding);
+  const bool unsure = level == COMP_FINDING_OK && (comp__is_uncertain(j, of_kbet.high, j->rule->caution) ||
+                                                   comp__is_uncertain(j, of_s.high, S_CAUTION));
+  put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, of_kbet, before,
+               within ? "s~" : "local silhouette", s);
+  const char *words = unsure                          ? "mixed"
+                      : level == COMP_FINDING_OK      ? "well mixed"
+                      : level == COMP_FINDING_CAUTION ? "partly mixed"
+                                                      : "not mixed";
+  const bool confounded = level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
+  if (confounded || unsure) level = COMP_FINDING_CAUTION;
+  comp__find(j, level,
+             level == COMP_FINDING_OK ? ""
+             : unsure                 ? MORE_SAMPLES
+                                      : "Train longer (--epochs) or raise --gamma.",
+             "%s'%s' is %s%s%s: %s; 0 is best.%s", within ? "Within labels, " : "", condition, words, name,
+             unsure ? ", as far as so few samples show" : "", text,
+             confounded ? " This is no success: each label is in one condition only, so different labels were mixed."
+                        : "");
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
+  comp__find_number(j, "low", of_kbet.low);
+  comp__find_number(j, "high", of_kbet.high);
   comp__find_number(j, within ? "m_kbet_before" : "kbet_before", before);
   comp__find_number(j, within ? "s_label" : "s", s);
 }
@@ -92,7 +114,7 @@ void comp__rule_composition(comp__judge *j) {
 
 void comp__rule_silhouette(comp__judge *j) {
   double s = score(j, "s", comp__evidence_embedding(j->evidence));
-  if (!(s < -j->rule->caution)) return;
+  if (!(s < -j->rule->caution) || j->evidence->scores.protect) return;
   comp__find(j, COMP_FINDING_CAUTION, "Use a smaller --gamma.",
              "The local silhouette is %.3f, below 0: samples are nearer to other conditions than to their own, more "
              "than mixing alone would do.",
@@ -149,6 +171,17 @@ static void find_losses(losses *out, const comp__judge *j, const char *embedding
   }
 }
 
+/* Where an attribute is to be hidden, labels that are lost are a price, and no over-correction. */
+static const char *loss_words(const comp__judge *j, comp_finding_level level, bool unsure) {
+  const bool protect = j->evidence->scores.protect;
+  if (unsure)
+    return protect ? "Labels are kept, as far as so few samples show"
+                   : "No sign of over-correction, as far as so few samples show";
+  if (level == COMP_FINDING_OK) return protect ? "Labels are kept" : "No sign of over-correction";
+  if (level == COMP_FINDING_CAUTION) return protect ? "Some labels were lost" : "Signs of over-correction";
+  return protect ? "Labels were lost" : "Over-correction";
+}
+
 /* By the neighbours of the samples of each label. */
 static void judge_neighbours(comp__judge *j, const char *embedding, double after, double before) {
   losses lost = {0};
@@ -158,17 +191,27 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
   if (!isnan(fell)) whole = comp__level_above(fell, SHARE_CAUTION, SHARE_PROBLEM);
   if (lost.swallowed) level = COMP_FINDING_PROBLEM;
   if (whole > level) level = whole;
+  /* The interval of the difference, from those of both. */
+  const comp__interval now = comp__scores_interval(&j->evidence->scores, "label_knn", embedding);
+  const char *earlier_name = comp__evidence_before(j->evidence);
+  comp__interval then = {NAN, NAN};
+  if (earlier_name) then = comp__scores_interval(&j->evidence->scores, "label_knn", earlier_name);
+  const double high = fell + sqrt((after - now.low) * (after - now.low) + (then.high - before) * (then.high - before));
+  const bool unsure = level == COMP_FINDING_OK && comp__is_uncertain(j, high, SHARE_PROBLEM);
+  if (unsure) level = COMP_FINDING_CAUTION;
   char earlier[64] = "", names[4200] = "";
   if (!isnan(before)) snprintf(earlier, sizeof earlier, " (before: %.0f %%)", 100 * before);
   if (lost.n) snprintf(names, sizeof names, " Lost: %s.", comp__listing_text(&lost.names));
-  comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS,
-             "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s",
-             level == COMP_FINDING_OK        ? "No sign of over-correction"
-             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
-                                             : "Over-correction",
+  comp__find(j, level,
+             level == COMP_FINDING_OK ? ""
+             : unsure                 ? MORE_SAMPLES
+                                      : LESS,
+             "%s: the neighbours of %.0f %% of the samples mostly have their label%s.%s", loss_words(j, level, unsure),
              100 * after, earlier, names);
   comp__find_number(j, "label_knn", after);
   comp__find_number(j, "label_knn_before", before);
+  comp__find_number(j, "low", now.low);
+  comp__find_number(j, "high", now.high);
   for (size_t i = 0; i < lost.n; i++) comp__find_label(j, lost.labels[i]);
 }
 
@@ -198,10 +241,8 @@ static bool judge_summaries(comp__judge *j, const char *embedding) {
     level = comp__level_above(1 - after / before, NMI_CAUTION, NMI_PROBLEM);
   }
   comp__find(j, level, level == COMP_FINDING_OK ? "" : LESS, "%s: labels are %s, %s %.2f (before: %.2f); 1 is best.",
-             level == COMP_FINDING_OK        ? "No sign of over-correction"
-             : level == COMP_FINDING_CAUTION ? "Signs of over-correction"
-                                             : "Over-correction",
-             level == COMP_FINDING_OK ? "still separate" : "less separate than before", name, after, before);
+             loss_words(j, level, false), level == COMP_FINDING_OK ? "still separate" : "less separate than before",
+             name, after, before);
   comp__find_number(j, "after", after);
   comp__find_number(j, "before", before);
   return true;
@@ -217,6 +258,7 @@ void comp__rule_labels_lost(comp__judge *j) {
   }
   if (judge_summaries(j, embedding)) return;
   bool named = comp__design_label(&labels, NULL, j->evidence);
+  if (!named && j->evidence->scores.protect) return; /* the target is what must be kept */
   comp__find(j, COMP_FINDING_NOTE,
              named ? "Run comp score with --label and --metrics paper,scib." : "Name a column of labels with --label.",
              "It is not known whether labels were mixed with each other (over-correction): %s.",

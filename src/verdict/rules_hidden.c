@@ -62,24 +62,36 @@ void comp__rule_hidden(comp__judge *j) {
   double margin = margin_of(j, &x), guess = x.balanced ? x.balanced_guess : x.guess, was = NAN;
   bool by_label = x.balanced ? x.by_label_balanced : x.by_label;
   comp_finding_level level = comp__level_above(x.over, margin, j->rule->problem);
-  char text[64] = "";
+  char text[64] = "", range[64] = "";
   if (before) earlier = exposure_of(j, before);
   if (before && earlier.best.classifier) was = x.balanced ? earlier.best.balanced : earlier.best.accuracy;
+  const comp__interval i = comp__share_interval(x.best.accuracy, (double)x.best.samples);
+  if (!x.balanced && !isnan(i.low)) snprintf(range, sizeof range, "95 %% interval %.3f to %.3f; ", i.low, i.high);
   if (!isnan(was)) snprintf(text, sizeof text, "; before: %.3f", was);
-  bool wanted = json_array_size(j->evidence->scores.fairness) > 0; /* it must be hidden */
+  const bool wanted = j->evidence->scores.protect; /* it must be hidden */
+  const char *said = words[level];
+  const bool confounded = !wanted && level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
+  /* 1 / sqrt(n) is two standard errors of an accuracy near one half. */
+  const double high = x.over + 1 / sqrt((double)(x.best.samples ? x.best.samples : 1));
+  const bool unsure = level == COMP_FINDING_OK && !confounded && comp__is_uncertain(j, high, j->rule->problem);
+  if (confounded || unsure) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
-             level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
-             : wanted                ? "A classifier that was not tried may still find it."
-                                     : "",
-             "'%s' %s from z: best %saccuracy %.3f (%s), %s %.3f%s.", x.best.column, words[level],
-             x.balanced ? "balanced " : "", value_of(&x), classifier_of(&x),
-             by_label ? "from the label alone" : "chance", guess, text);
+             unsure                    ? "Add samples before you rely on it."
+             : level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
+             : wanted                  ? "A classifier that was not tried may still find it."
+                                       : "",
+             "'%s' %s from z%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said,
+             unsure ? ", as far as so few samples show" : "", x.balanced ? "balanced " : "", value_of(&x), range,
+             classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
+             confounded ? " This is no success: z has lost the labels with it." : "");
   comp__find_number(j, "excess", x.over);
   comp__find_number(j, x.balanced ? "balanced_accuracy" : "accuracy", value_of(&x));
   comp__find_number(j, by_label ? "from_label" : "chance", guess);
   comp__find_number(j, "label_accuracy", x.label_accuracy);
   comp__find_number(j, "before", was);
   comp__find_number(j, "margin", margin);
+  comp__find_number(j, "low", x.over - 1 / sqrt((double)(x.best.samples ? x.best.samples : 1)));
+  comp__find_number(j, "high", high);
 }
 
 /* Whether one classifier is fooled while another is not. */
@@ -167,6 +179,23 @@ static json_t *find_gaps(const comp__judge *j, const char *column, const char *e
   return first;
 }
 
+/* Two standard errors of a difference between the rates of two groups: of the smallest, and of half of its samples,
+ * since rates of errors are those of one true value. */
+static double error_of(json_t *gaps) {
+  double least = INFINITY, second = INFINITY;
+  size_t i;
+  json_t *group;
+  json_array_foreach(json_object_get(gaps, "groups"), i, group) {
+    double n = (double)comp__member_count(group, "samples") / 2;
+    if (n < least) {
+      second = least;
+      least = n;
+    } else if (n < second)
+      second = n;
+  }
+  return least > 0 ? 2 * sqrt(0.25 / least + 0.25 / second) : INFINITY;
+}
+
 void comp__rule_fairness(comp__judge *j) {
   const comp__evidence *e = j->evidence;
   const char *column = target_of(j), *condition = comp__design_condition(e), *embedding = comp__evidence_embedding(e);
@@ -177,16 +206,30 @@ void comp__rule_fairness(comp__judge *j) {
   const char *by = comp__member_text(gaps, "classifier"), *before = comp__evidence_before(e);
   json_t *earlier = before ? find_gaps(j, column, before, by) : NULL;
   double parity = comp__member_number(gaps, "parity_gap"), odds = comp__member_number(gaps, "odds_gap");
+  double parity_before = comp__member_number(earlier, "parity_gap"),
+         odds_before = comp__member_number(earlier, "odds_gap");
+  const bool less_even = parity - parity_before > j->rule->caution, less_odds = odds - odds_before > j->rule->caution;
+  const bool chance =
+      (less_even && parity - parity_before < error_of(gaps)) || (less_odds && odds - odds_before < error_of(gaps));
   char text[96] = "";
-  if (earlier)
-    snprintf(text, sizeof text, " Before: %.1f and %.1f points.", 100 * comp__member_number(earlier, "parity_gap"),
-             100 * comp__member_number(earlier, "odds_gap"));
-  comp__find(j, COMP_FINDING_NOTE, "",
-             "Where %s predicts '%s', groups of '%s' differ by up to %.1f points in what is predicted (demographic "
-             "parity) and by up to %.1f points in true and false positive rates (equalised odds).%s",
-             *by ? comp__classifier_words(by) : "a classifier", column, condition, 100 * parity, 100 * odds, text);
-  comp__find_number(j, "parity_gap", parity);
+  if (earlier) snprintf(text, sizeof text, " Before: %.1f and %.1f points.", 100 * parity_before, 100 * odds_before);
+  comp__find(j, less_even || less_odds ? COMP_FINDING_CAUTION : COMP_FINDING_NOTE,
+             less_even || less_odds
+                 ? "A hidden attribute does not make predictions fair. Compare runs with other --gamma, and check the "
+                   "rates of each group before you use predictions."
+                 : "",
+             "%sWhere %s predicts '%s', groups of '%s' differ by up to %.1f points in what is predicted (demographic "
+             "parity) and by up to %.1f points in true and false positive rates (equalised odds).%s%s",
+             less_even && less_odds ? "Both gaps between groups are larger than before. "
+             : less_even            ? "Predictions differ more between groups than before. "
+             : less_odds            ? "Errors differ more between groups than before. "
+                                    : "",
+             *by ? comp__classifier_words(by) : "a classifier", column, condition, 100 * parity, 100 * odds, text,
+             chance ? " With so few samples tested this may be chance." : "");
   comp__find_number(j, "odds_gap", odds);
+  comp__find_number(j, "odds_gap_before", odds_before);
+  comp__find_number(j, "parity_gap", parity);
+  comp__find_number(j, "parity_gap_before", parity_before);
 }
 
 void comp__rule_target_differs(comp__judge *j) {

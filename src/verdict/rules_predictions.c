@@ -83,21 +83,62 @@ static double put_many(char *out, size_t size, json_t *changes) {
   return sum / (double)n;
 }
 
+/* How much larger the error of predictions is than that of predicting no change, as a mean over labels and the top DE
+ * features, where it is: then they are worse than nothing. */
+static const double WORSE = 1.05;
+
+static bool is_worse_in_all(json_t *change) {
+  json_t *mean = json_object_get(change, "mean");
+  return value_of(mean, "prediction", "mse_de") > WORSE * value_of(mean, "no_change", "mse_de");
+}
+
+/* How many changes are predicted worse than by nothing; *of: how many can be compared. */
+static size_t count_worse(const comp__judge *j, size_t *of) {
+  size_t i, n = 0;
+  json_t *change;
+  *of = 0;
+  json_array_foreach(j->evidence->changes, i, change) {
+    if (!isnan(value_of(json_object_get(change, "mean"), "no_change", "mse_de"))) ++*of;
+    n += is_worse_in_all(change);
+  }
+  return n;
+}
+
+/* Of many changes, half of them. */
+static bool is_useless(const comp__judge *j) {
+  size_t of, n = count_worse(j, &of);
+  return n > 0 && 2 * n >= of;
+}
+
+/* Why no prediction was compared with real samples. */
+static void find_none(comp__judge *j) {
+  if (comp__design_is_confounded(j->evidence))
+    comp__find(j, COMP_FINDING_CAUTION, "Do not use predictions of this data.",
+               "No prediction of another condition can be checked: no label is in two conditions.");
+  else
+    comp__find(j, COMP_FINDING_NOTE, "comp counterfactual makes predictions, and comp score compares them.",
+               "No predictions of another condition were scored.");
+}
+
 void comp__rule_predictions(comp__judge *j) {
   json_t *changes = j->evidence->changes;
   char text[2048];
   if (json_array_size(changes) == 0) {
-    if (json_array_size(j->evidence->scores.fairness) == 0) /* where an attribute is to be hidden, none are wanted */
-      comp__find(j, COMP_FINDING_NOTE, "comp counterfactual makes predictions, and comp score compares them.",
-                 "No predictions of another condition were scored.");
+    if (!j->evidence->scores.protect) /* where an attribute is to be hidden, none are wanted */
+      find_none(j);
     return;
   }
   double r = json_array_size(changes) <= 2 ? put_few(text, sizeof text, changes) : put_many(text, sizeof text, changes);
   if (isnan(r)) return;
   comp_finding_level level = comp__level_above(-r, -j->rule->caution, -j->rule->problem);
+  if (level == COMP_FINDING_OK && is_useless(j)) level = COMP_FINDING_CAUTION; /* predictions-worse says why */
+  const bool unsure = level == COMP_FINDING_OK && comp__is_uncertain(j, NAN, 1);
+  if (unsure) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
-             level == COMP_FINDING_OK ? "" : "Do not rely on predicted effects. Train longer, or on more samples.",
-             "%s", text);
+             level == COMP_FINDING_OK ? ""
+             : unsure                 ? "Add samples before you rely on it."
+                                      : "Do not rely on predicted effects. Train longer, or on more samples.",
+             "%s%s", text, unsure ? " So few samples do not show whether this holds." : "");
   comp__find_number(j, "r_change_all", r);
 }
 
@@ -153,7 +194,25 @@ static bool is_worse(const comp__judge *j, json_t *entry) {
 }
 
 void comp__rule_predictions_worse(comp__judge *j) {
-  comp__listing worse = {0};
+  comp__listing worse = {0}, whole = {0};
+  size_t of, n = count_worse(j, &of), i;
+  json_t *change;
+  if (is_useless(j)) {
+    json_array_foreach(j->evidence->changes, i, change) {
+      if (is_worse_in_all(change))
+        comp__listing_add(&whole, "%.200s \u2192 %.200s (error %.2f times as large)", comp__member_text(change, "from"),
+                          comp__member_text(change, "to"),
+                          value_of(json_object_get(change, "mean"), "prediction", "mse_de") /
+                              value_of(json_object_get(change, "mean"), "no_change", "mse_de"));
+    }
+    comp__find(j, COMP_FINDING_PROBLEM,
+               "Do not use these predictions. Train longer, or on more samples; look whether the condition has an "
+               "effect at all.",
+               "Predictions are worse than predicting no change, for the top DE features: %s.",
+               comp__listing_text(&whole));
+    comp__find_number(j, "changes", (double)n);
+    return;
+  }
   list_labels(&worse, j, is_worse, false);
   if (!worse.count) return;
   comp__find(j, COMP_FINDING_CAUTION, "Do not rely on predictions there.",
@@ -161,4 +220,30 @@ void comp__rule_predictions_worse(comp__judge *j) {
              comp__listing_text(&worse));
   comp__find_number(j, "count", (double)worse.count);
   name_labels(j, is_worse);
+}
+
+/* Whether samples were predicted under a condition. */
+static bool is_target(const comp__judge *j, const char *condition) {
+  size_t i;
+  json_t *change;
+  json_array_foreach(j->evidence->changes, i, change) {
+    if (strcmp(comp__member_text(change, "to"), condition) == 0) return true;
+  }
+  return false;
+}
+
+/* Of many conditions only some are predicted; one alone was asked for (--to). */
+void comp__rule_predictions_some(comp__judge *j) {
+  json_t *conditions = json_object_get(j->evidence->design, "conditions"), *entry;
+  comp__listing left = {0};
+  size_t i, n = json_array_size(conditions);
+  json_array_foreach(conditions, i, entry) {
+    if (!is_target(j, comp__member_text(entry, "value")))
+      comp__listing_add(&left, "%.200s", comp__member_text(entry, "value"));
+  }
+  const size_t count = left.count;
+  if (count == 0 || n - count < 2) return;
+  comp__find(j, COMP_FINDING_NOTE, "comp run --all-counterfactuals predicts all; comp counterfactual --to VALUE one.",
+             "Predictions were scored for %zu of %zu conditions, not for %s.", n - count, n, comp__listing_text(&left));
+  comp__find_number(j, "count", (double)count);
 }

@@ -44,8 +44,11 @@ static comp_status add(comp__scores *scores, json_t *object, const char *name, d
   const comp_score_metric *row = comp_score_known_find(name);
   const char *embedding = text_of(object, "embedding"), *method = text_of(object, "method");
   const char *summary = text_of(object, "summary");
-  *s = (comp__read_score){
-      .value = value, .error = number_of(object, "error"), .better = better_of(text_of(object, "better"))};
+  *s = (comp__read_score){.value = value,
+                          .error = number_of(object, "error"),
+                          .low = number_of(object, "low"),
+                          .high = number_of(object, "high"),
+                          .better = better_of(text_of(object, "better"))};
   if (s->better == COMP_BETTER_UNKNOWN && row) s->better = row->better;
   COMP__TRY(comp__strdup(&s->name, name));
   COMP__TRY(comp__strdup(&s->label, text_of(object, "label")));
@@ -100,8 +103,12 @@ static comp_status add_metric(comp__scores *scores, json_t *metrics, const char 
   if (json_is_string(note)) json_object_set(about, "note", note);
   const comp_score_metric *row = comp_score_known_find(name);
   if (row && row->help) json_object_del(about, "summary"); /* help says what to make of it */
+  if (json_is_number(json_object_get(score, "low"))) json_object_set(about, "low", json_object_get(score, "low"));
+  if (json_is_number(json_object_get(score, "high"))) json_object_set(about, "high", json_object_get(score, "high"));
   comp_status status = add_value(scores, about, name, json_object_get(score, "value"), path);
   json_object_del(about, "note");
+  json_object_del(about, "low"); /* not of the parts */
+  json_object_del(about, "high");
   json_array_foreach(json_object_get(score, "parts"), index, part) {
     if (status != COMP_OK || !json_is_string(json_object_get(part, "label"))) continue;
     if (json_is_string(json_object_get(part, "condition"))) continue; /* of one condition of the label */
@@ -180,6 +187,8 @@ static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entr
   json_t *about = json_pack("{s:s, s:s}", "summary", summary, "better", leak ? "lower" : "higher");
   if (!about) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (embedding) json_object_set_new(about, "embedding", json_string(embedding));
+  if (json_is_number(json_object_get(result, "low"))) json_object_set(about, "low", json_object_get(result, "low"));
+  if (json_is_number(json_object_get(result, "high"))) json_object_set(about, "high", json_object_get(result, "high"));
   comp_status status = add_value(scores, about, name, json_object_get(result, "accuracy"), path);
   if (status == COMP_OK) scores->items[scores->count - 1].classified = column != NULL;
   json_decref(about);
@@ -220,6 +229,7 @@ static comp_status add_own(comp__scores *scores, json_t *root, const char *path)
   if (status == COMP_OK) status = add_classifiers(scores, root, "transfer", path);
   if (status == COMP_OK) status = keep_list(&scores->predict, root, "predict");
   if (status == COMP_OK) status = keep_list(&scores->fairness, root, "fairness");
+  if (json_is_true(json_object_get(root, "protect")) || json_array_size(scores->fairness) > 0) scores->protect = true;
   return status;
 }
 
@@ -292,21 +302,29 @@ int comp__score_is(const comp__read_score *score, const char *metric) {
 }
 
 /* `label` NULL: over all samples. */
-static double find(const comp__scores *scores, const char *metric, const char *embedding, const char *label) {
+static const comp__read_score *find(const comp__scores *scores, const char *metric, const char *embedding,
+                                    const char *label) {
   for (size_t i = scores->count; i-- > 0;) {
     const comp__read_score *s = &scores->items[i];
     if (!s->label != !label || (label && strcmp(s->label, label) != 0) || !comp__score_is(s, metric)) continue;
     if (embedding && (!s->embedding || strcmp(s->embedding, embedding) != 0)) continue;
-    return s->value;
+    return s;
   }
-  return NAN;
+  return NULL;
 }
 
 double comp__scores_find(const comp__scores *scores, const char *metric, const char *embedding) {
-  return find(scores, metric, embedding, NULL);
+  const comp__read_score *s = find(scores, metric, embedding, NULL);
+  return s ? s->value : NAN;
+}
+
+comp__interval comp__scores_interval(const comp__scores *scores, const char *metric, const char *embedding) {
+  const comp__read_score *s = find(scores, metric, embedding, NULL);
+  return s ? (comp__interval){s->low, s->high} : (comp__interval){NAN, NAN};
 }
 
 double comp__scores_find_label(const comp__scores *scores, const char *metric, const char *embedding,
                                const char *label) {
-  return find(scores, metric, embedding, label);
+  const comp__read_score *s = find(scores, metric, embedding, label);
+  return s ? s->value : NAN;
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "comp/metrics.h"
+#include "metrics/interval.h"
 
 /* A score as a file has it. */
 typedef struct comp__read_score {
@@ -25,15 +26,17 @@ typedef struct comp__read_score {
   char *note;      /* NULL: none */
   char *change;    /* NULL; else a change of condition that was predicted, which the score is of: "a \u2192 b" */
   comp_better better;
-  double value;    /* NaN: none */
-  double error;    /* standard error; NaN: not known */
-  bool classified; /* a classifier's accuracy: also in comp__scores.predict */
+  double value;     /* NaN: none */
+  double error;     /* standard error; NaN: not known */
+  double low, high; /* 95 % interval; NaN: not known */
+  bool classified;  /* a classifier's accuracy: also in comp__scores.predict */
 } comp__read_score;
 
 /* Zero-initialise to start. */
 typedef struct comp__scores {
   comp__read_score *items;
   size_t count, capacity;
+  bool protect;               /* the condition is to be hidden */
   json_t *predict, *fairness; /* lists of what comp score --json has under these names; NULL: nothing */
 } comp__scores;
 
@@ -54,6 +57,9 @@ void comp__scores_release(comp__scores *scores);
 /* The value of a metric over all samples, by the name in its row ("m_kbet"), for an embedding (NULL: any), the last in
  * the list; NaN when there is none. */
 double comp__scores_find(const comp__scores *scores, const char *metric, const char *embedding);
+
+/* The 95 % interval of the same; NaN: not known. */
+comp__interval comp__scores_interval(const comp__scores *scores, const char *metric, const char *embedding);
 
 /* The same of one label. */
 double comp__scores_find_label(const comp__scores *scores, const char *metric, const char *embedding,

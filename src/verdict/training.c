@@ -31,6 +31,7 @@ static size_t best_epoch(const json_t *history, const char *samples) {
 }
 
 comp_status comp_training_json(char **out, const comp_model *model) {
+  COMP__NEED_OUT(out, model);
   json_t *history = json_loads(comp_model_history(model), 0, NULL), *root = NULL;
   json_t *config = json_loads(comp_model_config(model), 0, NULL), *training = json_object_get(config, "training");
   const char *kept = json_string_value(json_object_get(training, "select"));

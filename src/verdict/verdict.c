@@ -14,6 +14,7 @@ struct comp_verdict {
 };
 
 comp_status comp_verdict_new(comp_verdict **out) {
+  COMP__NEED(out);
   comp_status status = comp__calloc(out, 1, sizeof **out);
   if (status == COMP_OK) status = comp__strdup(&(*out)->json, "[]");
   return status;
@@ -31,6 +32,7 @@ static const char *const document_names[] = {"scores", "design", "training", "di
 COMP__ENUM_NAMES(comp_document, document_names, "kind of document")
 
 comp_status comp_verdict_add(comp_verdict *verdict, comp_document kind, const char *json) {
+  COMP__NEED(verdict, json);
   json_error_t problem;
   if (kind >= COMP_DOCUMENTS) return comp__error(COMP_ERR_ARGUMENT, "%d is no kind of document", (int)kind);
   json_t *document = json_loads(json, 0, &problem);
@@ -42,6 +44,7 @@ comp_status comp_verdict_add(comp_verdict *verdict, comp_document kind, const ch
 }
 
 comp_status comp_verdict_judge(comp_verdict *verdict) {
+  COMP__NEED(verdict);
   json_t *list = NULL;
   comp_status status;
   comp__findings_release(&verdict->findings);

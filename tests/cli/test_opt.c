@@ -163,7 +163,7 @@ static void test_choices(void **state) {
   (void)state;
   parsed("--model vae");
   assert_string_equal(got.model, "vae");
-  refused("--model tvae", "--model: 'tvae' is unknown, did you mean 'vae'?");
+  refused("--model tvae", "--model: 'tvae' is unknown; did you mean 'vae'?");
   refused("--model gan", "--model: 'gan' is not one of comp, vae, trvae");
 }
 
@@ -213,9 +213,9 @@ static void test_twice(void **state) {
 
 static void test_unknown(void **state) {
   (void)state;
-  refused("--cuont 1", "unknown option '--cuont', did you mean '--count'?");
-  refused("--mem=2G", "unknown option '--mem', did you mean '--memory'?");
-  refused("-count", "unknown option '-count', did you mean '--count'?");
+  refused("--cuont 1", "unknown option '--cuont'; did you mean '--count'?");
+  refused("--mem=2G", "unknown option '--mem'; did you mean '--memory'?");
+  refused("-count", "unknown option '-count'; did you mean '--count'?");
   refused("--zzzz", "unknown option '--zzzz'");
   refused("-z", "unknown option '-z'");
 }

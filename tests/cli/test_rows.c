@@ -25,6 +25,7 @@ static void check_included(const cli_command *command, const opt_spec *include, 
   for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
     const char *name = comp_option_name(option);
     if ((include->only && !is_listed(include->only, name)) || is_listed(include->without, name)) continue;
+    if (comp_option_library_only(option)) continue; /* test_every_option_is_shown() */
     const opt_spec *row = find(cli_rows(command->options), name);
     if (!row || row->option != option) fail_msg("%s: --%s is not the library's", command->name, name);
     assert_ptr_equal(strstr(row->help, comp_option_help(option)), row->help);
@@ -92,6 +93,42 @@ static void test_every_kind_is_shown(void **state) {
   }
 }
 
+/* Whether a table that takes in the kind has the option, or one of its own in place of it. */
+static bool has_option(const opt_spec *table, const char *kind, const comp_option *option) {
+  const opt_spec *row = table ? find(cli_rows(table), comp_option_name(option)) : NULL;
+  if (!row || (row->option && row->option != option)) return false;
+  for (; table->name || table->rows; table++)
+    if (table->rows && strcmp(table->rows, kind) == 0) return true;
+  return false;
+}
+
+static bool is_shown(const char *kind, const comp_option *option) {
+  bool shown = has_option(cli_common_options, kind, option);
+  for (const cli_command *const *c = cli_commands; *c; c++) shown = shown || has_option((*c)->options, kind, option);
+  return shown;
+}
+
+/* Every option is on the command line, or its row says why it is not. The two kinds are those of single functions:
+ * their options are shown as those of "score" and "umap". */
+static void test_every_option_is_shown(void **state) {
+  (void)state;
+  const char *kind;
+  size_t hidden = 0;
+  for (size_t k = 0; (kind = comp_options_kind_at(k)); k++) {
+    comp_options *options;
+    const comp_option *option;
+    if (is_listed("classify neighbors", kind)) continue;
+    assert_ok(comp_options_new(&options, kind));
+    for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
+      const bool only = comp_option_library_only(option) != NULL, shown = is_shown(kind, option);
+      if (only == shown) fail_msg("%s: %s is %s", kind, comp_option_name(option), only ? "shown" : "not shown");
+      hidden += only;
+    }
+    comp_options_free(options);
+  }
+  assert_int_equal(hidden, 10);
+}
+
 /* How many lines of a help text describe an option. */
 static size_t count_options(const char *text) {
   size_t count = 0;
@@ -133,9 +170,8 @@ static void test_help_lists_rows(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_included_rows),
-      cmocka_unit_test(test_common_rows),
-      cmocka_unit_test(test_every_kind_is_shown),
+      cmocka_unit_test(test_included_rows),       cmocka_unit_test(test_common_rows),
+      cmocka_unit_test(test_every_kind_is_shown), cmocka_unit_test(test_every_option_is_shown),
       cmocka_unit_test(test_help_lists_rows),
   };
   return cmocka_run_group_tests_name("cli/rows", tests, NULL, NULL);

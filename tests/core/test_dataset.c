@@ -49,6 +49,16 @@ static void wrong_shapes_are_refused(void **state) {
   assert_int_equal(comp_dataset_matrix_count(d, (comp_slot)7), 0);
   assert_null(comp_dataset_matrix(d, (comp_slot)7, "bad"));
   comp_dataset_remove_matrix(d, (comp_slot)7, "bad");
+  assert_ok(comp_matrix_new_dense(&m, 3, 2)); /* taken over, also where something else is NULL */
+  assert_error(comp_dataset_set_matrix(NULL, COMP_SLOT_OBSM, "bad", m), COMP_ERR_ARGUMENT, "dataset is NULL");
+  assert_ok(comp_matrix_new_dense(&m, 3, 2));
+  assert_error(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, NULL, m), COMP_ERR_ARGUMENT, "name is NULL");
+  assert_error(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "bad", NULL), COMP_ERR_ARGUMENT, "matrix is NULL");
+  assert_ok(comp_matrix_new_dense(&m, 3, 4));
+  assert_error(comp_dataset_set_x(NULL, m), COMP_ERR_ARGUMENT, "dataset is NULL");
+  assert_error(comp_dataset_set_x(d, NULL), COMP_ERR_ARGUMENT, "x is NULL");
+  assert_ok(comp_matrix_new_dense(&m, 3, 4));
+  assert_error(comp_dataset_new(NULL, m, NULL, NULL), COMP_ERR_ARGUMENT, "out is NULL");
   assert_null(comp_dataset_matrix_name(d, COMP_SLOT_OBSM, 99));
   assert_int_equal(comp_dataset_matrix_count(d, COMP_SLOT_OBSM), 1);
   comp_dataset_free(d);

@@ -3,6 +3,8 @@
 
 #include <jansson.h>
 
+#include "core/strings.h"
+
 /* Calls `visit` for every option of every kind, with fresh options. */
 static void walk(void (*visit)(comp_options *options, const comp_option *option)) {
   const char *kind;
@@ -295,11 +297,58 @@ static void test_document(void **state) {
   json_decref(document);
 }
 
+/* A record cannot hold text that is not UTF-8: the message shows it. */
+static void test_not_utf8(void **state) {
+  (void)state;
+  comp_options *options;
+  char *json;
+  assert_ok(comp_options_new(&options, "run"));
+  assert_ok(comp_options_set(options, "input", "caf\xc3\xa9 \xff\xfe\xc3.h5ad"));
+  assert_error(comp_options_to_json(&json, options), COMP_ERR_DATA,
+               "input: 'caf\xc3\xa9 \\xff\\xfe\\xc3.h5ad' is not UTF-8");
+  assert_null(json);
+  assert_ok(comp_options_set(options, "input", "cells.h5ad"));
+  assert_ok(comp_options_add(options, "keep", "a=b"));
+  assert_ok(comp_options_add(options, "keep", "a=\xe9"));
+  assert_error(comp_options_to_json(&json, options), COMP_ERR_DATA, "keep: 'a=\\xe9' is not UTF-8");
+  comp_options_free(options);
+}
+
+/* Text that is cut ends with a whole character. */
+static void test_shown(void **state) {
+  (void)state;
+  char buffer[8];
+  assert_string_equal(comp__utf8_show(buffer, sizeof buffer, "a\xff\xff"), "a\\xff");
+  assert_string_equal(comp__utf8_show(buffer, sizeof buffer, "abcdef\xc3\xa9"), "abcdef");
+  assert_string_equal(comp__utf8_show(buffer, sizeof buffer, "abcde\xc3\xa9"), "abcde\xc3\xa9");
+}
+
+/* A value that has no room is not cut. */
+static void test_small_buffer(void **state) {
+  (void)state;
+  comp_options *options;
+  char buffer[64], least[8];
+  assert_ok(comp_options_new(&options, "score"));
+  assert_ok(comp_options_set(options, "use", "X_pca,X_comp"));
+  assert_string_equal(comp_options_get(options, "use", buffer, 13), "X_pca,X_comp");
+  assert_null(comp_options_get(options, "use", buffer, 12));
+  assert_string_equal(comp_error_message(), "use: its value needs a buffer of 13 bytes, not 12");
+  assert_null(comp_options_get(options, "use", NULL, 0));
+  comp_options_free(options);
+  assert_ok(comp_options_new(&options, "train"));
+  const char *hidden = comp_options_get(options, "hidden", buffer, sizeof buffer); /* a list from the preset */
+  assert_true(strlen(hidden) >= sizeof least);
+  assert_null(comp_options_get(options, "hidden", least, sizeof least));
+  assert_non_null(strstr(comp_error_message(), "hidden: its value needs a buffer of "));
+  comp_options_free(options);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_descriptions), cmocka_unit_test(test_defaults), cmocka_unit_test(test_set),
       cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_json),     cmocka_unit_test(test_names),
       cmocka_unit_test(test_typed),        cmocka_unit_test(test_check),    cmocka_unit_test(test_document),
+      cmocka_unit_test(test_small_buffer), cmocka_unit_test(test_not_utf8), cmocka_unit_test(test_shown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

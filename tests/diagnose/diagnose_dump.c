@@ -12,6 +12,7 @@
 
 #include "comp/comp.h"
 #include "core/context.h"
+#include "core/sort.h"
 #include "diagnose/energy.h"
 #include "diagnose/multivariate.h"
 #include "diagnose/special.h"

@@ -4,6 +4,7 @@
 
 #include "core/rng.h"
 #include "diagnose/correction.h"
+#include "diagnose/identify.h"
 #include "diagnose/options.h"
 #include "diagnose/predict.h"
 #include "diagnose/results.h"
@@ -132,6 +133,25 @@ static void fates(void **state) {
       assert_true(f.labels[3].mixing > 0.5);
     comp__fates_release(&f);
   }
+  comp_context_free(context);
+}
+
+/* A model that learned nothing: no axis is tested, and no p is known. */
+static void nothing_to_identify(void **state) {
+  (void)state;
+  enum { N = 300 };
+  static float mean[N * 2], scale[N * 2];
+  for (size_t i = 0; i < N * 2; i++) {
+    mean[i] = 1e-6f * (float)normal(i, 2);
+    scale[i] = 1.0f;
+  }
+  comp_context *context = test_context(1);
+  comp__latent latent = {.n = N, .dims = 2, .conditions = 2, .mean = mean, .scale = scale};
+  comp__identify identify;
+  assert_ok(comp__identify_run(&identify, context, &latent, 1000, 0.01, 99, 1));
+  assert_int_equal(identify.active, 0);
+  assert_true(isnan(identify.least_p) && isnan(identify.largest_skewness) && isnan(identify.largest_kurtosis));
+  comp__identify_release(&identify);
   comp_context_free(context);
 }
 
@@ -747,6 +767,7 @@ int main(void) {
       cmocka_unit_test(predictions),
       cmocka_unit_test(prediction_level),
       cmocka_unit_test(fates),
+      cmocka_unit_test(nothing_to_identify),
       cmocka_unit_test(whole),
       cmocka_unit_test(least_pair),
       cmocka_unit_test(stray_pairs),

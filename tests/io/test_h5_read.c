@@ -2,8 +2,10 @@
  */
 #include "io/h5_make.h"
 
+#include "core/alloc.h"
 #include "core/context.h"
 #include "core/matrix.h"
+#include "io/h5/vet.h"
 #include "io/rows.h"
 
 static void assert_made(const comp_matrix *x) {
@@ -411,6 +413,133 @@ static void missing_parts_are_named(void **state) {
   unlink(path);
 }
 
+/* Copies all of a made file into one with other settings, and closes their lists. It should be closed via H5Fclose().
+ */
+static hid_t copy_into(const char *path, hid_t create, hid_t access) {
+  char from[256];
+  snprintf(from, sizeof from, "%s-plain", path);
+  make_file(from);
+  hid_t a = H5Fopen(from, H5F_ACC_RDONLY, H5P_DEFAULT), b = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+  const char *const members[] = {"X", "obs", "var"};
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+    assert_true(H5Ocopy(a, members[i], b, members[i], H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  H5Fclose(a);
+  if (create != H5P_DEFAULT) H5Pclose(create);
+  if (access != H5P_DEFAULT) H5Pclose(access);
+  unlink(from);
+  return b;
+}
+
+/* Reads, and writes all of it to another file, which reads the same. */
+static void assert_reads_and_copies(const char *path) {
+  comp_context *context = test_context(1);
+  comp__write_options options = {.carry_from = path};
+  char to[256];
+  snprintf(to, sizeof to, "%s-copy.h5ad", path);
+  comp_dataset *d;
+  assert_ok(comp_dataset_read(&d, context, path, NULL));
+  assert_ok(comp__dataset_write(context, d, to, &options));
+  comp_dataset_free(d);
+  comp_context_free(context);
+  assert_reads(to);
+  assert_reads(path);
+}
+
+static hid_t latest(void) {
+  hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_libver_bounds(list, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  return list;
+}
+
+static hid_t with_space(H5F_fspace_strategy_t strategy, bool kept) {
+  hid_t list = H5Pcreate(H5P_FILE_CREATE);
+  assert_true(H5Pset_file_space_strategy(list, strategy, kept, 1) >= 0);
+  return list;
+}
+
+static hid_t with_nodes(void) {
+  hid_t list = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_sym_k(list, 8, 3);
+  H5Pset_istore_k(list, 5);
+  return list;
+}
+
+/* Superblocks of version 2 that keep settings in an object header of their own. */
+static void settings_of_a_file(void **state) {
+  (void)state;
+  const char *path = make_path("settings.h5ad");
+  for (int kept = 0; kept < 2; kept++)
+    for (int newest = 0; newest < 2; newest++) {
+      H5Fclose(copy_into(path, with_space(H5F_FSPACE_STRATEGY_PAGE, kept), newest ? latest() : H5P_DEFAULT));
+      assert_reads_and_copies(path);
+      H5Fclose(copy_into(path, with_space(H5F_FSPACE_STRATEGY_FSM_AGGR, kept), newest ? latest() : H5P_DEFAULT));
+      assert_reads_and_copies(path);
+      H5Fclose(copy_into(path, with_nodes(), newest ? latest() : H5P_DEFAULT));
+      assert_reads_and_copies(path);
+    }
+}
+
+/* Chunks of a dataset that may grow in both directions: a B-tree of version 2. */
+static void chunks_in_a_newer_tree(void **state) {
+  (void)state;
+  const char *path = make_path("tree2.h5ad");
+  const hsize_t dims[2] = {4, 3}, most[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, chunk[2] = {1, 2};
+  hid_t file = copy_into(path, H5P_DEFAULT, latest()), space = H5Screate_simple(2, dims, most);
+  hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(list, 2, chunk);
+  H5Pset_deflate(list, 4);
+  H5Ldelete(file, "X", H5P_DEFAULT);
+  hid_t x = H5Dcreate2(file, "X", H5T_IEEE_F32LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+  assert_true(H5Dwrite(x, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, MAKE_DENSE) >= 0);
+  put_text(x, "encoding-type", "array");
+  H5Dclose(x);
+  H5Sclose(space);
+  H5Pclose(list);
+  H5Fclose(file);
+  assert_reads_and_copies(path);
+}
+
+/* References to parts of datasets and lists of references (the scales of dimensions) are in no way of the rest. */
+static void references_of_all_kinds(void **state) {
+  (void)state;
+  const char *path = make_path("references.h5ad");
+  hid_t file = copy_into(path, H5P_DEFAULT, H5P_DEFAULT), group = put_group(file, "uns");
+  hsize_t one = 1;
+  hdset_reg_ref_t part;
+  hobj_ref_t object;
+  hid_t list = H5Tvlen_create(H5T_STD_REF_OBJ), space = H5Screate_simple(1, &one, NULL), of;
+  put_list(group, "values", 5, H5T_NATIVE_FLOAT, MAKE_DATA);
+  hid_t values = H5Dopen2(group, "values", H5P_DEFAULT);
+  of = H5Dget_space(values);
+  assert_true(H5Rcreate(&part, group, "values", H5R_DATASET_REGION, of) >= 0);
+  assert_true(H5Rcreate(&object, group, "values", H5R_OBJECT, -1) >= 0);
+  hvl_t objects = {1, &object};
+  put_array(group, "part", 1, &one, H5T_STD_REF_DSETREG, H5T_STD_REF_DSETREG, &part, H5P_DEFAULT);
+  hid_t attribute = H5Acreate2(values, "DIMENSION_LIST", list, space, H5P_DEFAULT, H5P_DEFAULT);
+  assert_true(H5Awrite(attribute, list, &objects) >= 0);
+  H5Aclose(attribute);
+  H5Dclose(values);
+  H5Sclose(of);
+  H5Sclose(space);
+  H5Tclose(list);
+  H5Gclose(group);
+  H5Fclose(file);
+  assert_reads_and_copies(path);
+}
+
+/* A page of an array of chunks has no signature, and begins with any byte; an object header does not. */
+static void pages_may_begin_with_any_byte(void **state) {
+  (void)state;
+  static const unsigned char page[16] = {1, 2, 3};
+  comp__vet vet = {.fd = -1, .file_size = 1 << 20, .sealed = true};
+  assert_true(comp__vet_late(&vet, 4096, page, sizeof page, false));
+  assert_false(vet.broken);
+  assert_false(comp__vet_late(&vet, 4096, page, sizeof page, true));
+  assert_true(vet.broken);
+  comp__free(vet.known);
+  comp__free(vet.queue);
+}
+
 static void write_bytes(const char *path, const void *bytes, size_t n) {
   FILE *file = fopen(path, "wb");
   fwrite(bytes, 1, n, file);
@@ -588,6 +717,10 @@ int main(void) {
       cmocka_unit_test(repeated_names),
       cmocka_unit_test(missing_parts_are_named),
       cmocka_unit_test(files_that_are_nothing),
+      cmocka_unit_test(settings_of_a_file),
+      cmocka_unit_test(chunks_in_a_newer_tree),
+      cmocka_unit_test(references_of_all_kinds),
+      cmocka_unit_test(pages_may_begin_with_any_byte),
       cmocka_unit_test(damage_never_crashes),
       cmocka_unit_test(names_in_circles),
       cmocka_unit_test(header_in_circles),

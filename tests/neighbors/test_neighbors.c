@@ -290,6 +290,19 @@ static void test_approximate_query(void **state) {
   comp_context_free(context);
 }
 
+/* What a thread keeps for the candidates of a group does not grow with the points. */
+static void test_rounds_take_little_memory(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp__rounds graph;
+  int32_t *lists = calloc(200000, sizeof *lists);
+  assert_ok(comp__rounds_init(&graph, context, lists, 200000, 1));
+  assert_true(graph.most <= COMP__TILE_ROWS * graph.follow * graph.room);
+  comp__rounds_release(&graph);
+  free(lists);
+  comp_context_free(context);
+}
+
 /* Rounds alone: from half of the neighbours to nearly all, the same at any number of threads. */
 static void test_rounds_find_more(void **state) {
   (void)state;
@@ -381,6 +394,7 @@ int main(void) {
       cmocka_unit_test(test_approximate),
       cmocka_unit_test(test_approximate_hard),
       cmocka_unit_test(test_rounds_find_more),
+      cmocka_unit_test(test_rounds_take_little_memory),
       cmocka_unit_test(test_approximate_copies),
       cmocka_unit_test(test_approximate_query),
       cmocka_unit_test(test_bad),

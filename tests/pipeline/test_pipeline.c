@@ -378,6 +378,125 @@ static void values_are_what_the_user_says(void **state) {
   comp_options_free(options);
 }
 
+/* A layer of the data set in a folder; the data set should be freed via comp_dataset_free(). */
+static const comp_matrix *read_layer(comp_dataset **out, const char *name, const char *layer) {
+  char path[128], file[64];
+  snprintf(file, sizeof file, "%s/data.h5ad", name);
+  assert_ok(comp_dataset_read(out, context, path_of(path, sizeof path, file), NULL));
+  const comp_matrix *matrix = comp_dataset_matrix(*out, COMP_SLOT_LAYERS, layer);
+  assert_non_null(matrix);
+  return matrix;
+}
+
+static size_t count_negative(const comp_matrix *matrix) {
+  const float *values = comp_matrix_const_values(matrix);
+  size_t n = 0;
+  for (size_t i = 0; i < comp_matrix_nnz(matrix); i++) n += values[i] < 0;
+  return n;
+}
+
+/* Corrected values are samples as if of the reference: of that condition they are what they were. Of counts no value is
+ * below 0, unless that is asked for. */
+static void corrected_values(void **state) {
+  (void)state;
+  const struct {
+    const char *reference, *clip, *said;
+  } cases[] = {{NULL, NULL, "as if 'condition' were 'control', a control by its name (--reference VALUE"},
+               {"treated", NULL, "as if 'condition' were 'treated'; values below 0 become 0"},
+               {"treated", "no", "as if 'condition' were 'treated'\n"}};
+  size_t negative[3], done, found;
+  for (int k = 0; k < 3; k++) {
+    comp_options *options = quick("corrected");
+    comp_dataset *d;
+    if (cases[k].reference) assert_ok(comp_options_set(options, "reference", cases[k].reference));
+    if (cases[k].clip) assert_ok(comp_options_set(options, "clip-values", cases[k].clip));
+    comp_run_result_free(run(options, &done, &found));
+    comp_options_free(options);
+    assert_non_null(strstr(messages, cases[k].said));
+    const comp_matrix *corrected = read_layer(&d, "corrected", "corrected"), *x = comp_dataset_x(d);
+    negative[k] = count_negative(corrected);
+    size_t column = comp_table_find(comp_dataset_obs(d), "condition"), same = 0, other = 0;
+    const size_t cols = comp_matrix_cols(x);
+    comp_matrix *dense;
+    assert_ok(comp_matrix_to_dense(&dense, context, x));
+    for (size_t i = 0; i < comp_matrix_rows(x); i++) {
+      char text[64];
+      const char *wanted = cases[k].reference ? cases[k].reference : "control";
+      bool own = strcmp(comp_table_format(comp_dataset_obs(d), column, i, text, sizeof text), wanted) == 0;
+      bool kept = memcmp(comp_matrix_const_values(dense) + i * cols, comp_matrix_const_values(corrected) + i * cols,
+                         cols * sizeof(float)) == 0;
+      if (own && !kept) fail_msg("row %zu is of '%s' and was changed", i, wanted);
+      same += own;
+      other += !own && !kept;
+    }
+    assert_true(same > 0 && other > 0);
+    comp_matrix_free(dense);
+    comp_dataset_free(d);
+  }
+  assert_int_equal(negative[0], 0);
+  assert_int_equal(negative[1], 0);
+  assert_true(negative[2] > 0);
+  comp_options *options = quick("corrected");
+  comp_run_result *result;
+  assert_ok(comp_options_set(options, "reference", "contrl"));
+  assert_error(comp_run_dataset(&result, context, cells, options), COMP_ERR_DATA, "did you mean 'control'?");
+  comp_options_free(options);
+}
+
+/* The conditions that a run predicted: the layers of its data set. */
+static size_t count_predictions(const char *name) {
+  char path[128], file[64];
+  comp_dataset *d;
+  size_t n = 0;
+  snprintf(file, sizeof file, "%s/data.h5ad", name);
+  assert_ok(comp_dataset_read(&d, context, path_of(path, sizeof path, file), NULL));
+  for (size_t i = 0; i < comp_dataset_matrix_count(d, COMP_SLOT_LAYERS); i++)
+    n += strncmp(comp_dataset_matrix_name(d, COMP_SLOT_LAYERS, i), "counterfactual_", 15) == 0;
+  comp_dataset_free(d);
+  return n;
+}
+
+static size_t count_lines(const char *word) {
+  size_t n = 0;
+  for (const char *at = messages; (at = strstr(at, word)); at++) n++;
+  return n;
+}
+
+/* Of many conditions only some are predicted, unless all are asked for; what is not scored is said in one line. */
+static void predictions_of_many_conditions(void **state) {
+  (void)state;
+  comp_options *simulate, *options;
+  comp_dataset *two = cells;
+  size_t done, found;
+  assert_ok(comp_options_new(&simulate, "simulate"));
+  assert_ok(comp_options_set_int(simulate, "cells", 480));
+  assert_ok(comp_options_set_int(simulate, "genes", 20));
+  assert_ok(comp_options_set_int(simulate, "labels", 2));
+  assert_ok(comp_options_set_int(simulate, "conditions", 12));
+  assert_ok(comp_simulate(&cells, context, simulate));
+  comp_options_free(simulate);
+  options = quick("many");
+  comp_run_result *result = run(options, &done, &found);
+  assert_int_equal(count_predictions("many"), 8);
+  assert_non_null(strstr(messages, "predictions are made for 8 of 12 conditions"));
+  assert_non_null(strstr(messages, "--all-counterfactuals"));
+  assert_true(count_lines("not scored") <= 2);
+  assert_non_null(strstr(comp_verdict_json(comp_run_result_verdict(result)), "predictions-some"));
+  comp_run_result_free(result);
+  assert_ok(comp_options_set(options, "all-counterfactuals", "true"));
+  comp_run_result_free(run(options, &done, &found));
+  assert_int_equal(count_predictions("many"), 12);
+  comp_options_free(options);
+  options = quick("many");
+  assert_ok(comp_options_set(options, "no-counterfactual", "true"));
+  comp_run_result_free(run(options, &done, &found));
+  assert_int_equal(count_predictions("many"), 0);
+  assert_false(is_there("many", "figures/counterfactual.svg"));
+  comp_options_free(options);
+  comp_dataset_free(cells);
+  cells = two;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),
                                      cmocka_unit_test(test_findings),
@@ -388,6 +507,8 @@ int main(void) {
                                      cmocka_unit_test(test_file),
                                      cmocka_unit_test(test_mistakes),
                                      cmocka_unit_test(nothing_of_the_users_is_lost),
-                                     cmocka_unit_test(values_are_what_the_user_says)};
+                                     cmocka_unit_test(values_are_what_the_user_says),
+                                     cmocka_unit_test(corrected_values),
+                                     cmocka_unit_test(predictions_of_many_conditions)};
   return cmocka_run_group_tests(tests, start, end);
 }

@@ -284,6 +284,11 @@ static void mixtures_are_seen_without_a_condition(void **state) {
   assert_int_equal(look.kind, COMP_DATA_MIXED);
   assert_non_null(strstr(look.reason, "counts (some samples); natural log(1 + x) with the total 10000 (the others)"));
   comp_dataset_free(d);
+  const recipe *logs[2] = {find("counts"), find("log2 CPM")};
+  d = make_dataset(logs, 2, 3, true);
+  assert_ok(comp_data_look_at(&look, context, comp_dataset_x(d)));
+  assert_int_equal(look.kind, COMP_DATA_MIXED);
+  comp_dataset_free(d);
   d = make_mixture(&mixtures[2], 3, true);
   assert_ok(comp_data_look_at(&look, context, comp_dataset_x(d)));
   assert_int_equal(look.kind, COMP_DATA_ESTIMATED);
@@ -348,6 +353,41 @@ static void mixtures_are_prepared_as_counts_would_be(void **state) {
   comp_dataset_free(expected);
 }
 
+/* Each sample is undone as what it is, also where the column says nothing about it: without a column, with one that
+ * runs across, and in samples that have no value in it. */
+static void mixtures_within_a_condition_come_back(void **state) {
+  (void)state;
+  enum { NO_COLUMN, ACROSS, MISSING, WAYS };
+  for (int way = 0; way < WAYS; way++)
+    for (int sparse = 0; sparse < 2; sparse++) {
+      const recipe *plain[2] = {find("counts"), find("counts")};
+      const recipe *mixed[2] = {find("counts"), find(sparse ? "log2 CPM" : "log CP10k")};
+      comp_context *context = test_context(2);
+      comp_dataset *d = make_dataset(mixed, 2, 9, sparse), *expected = make_dataset(plain, 2, 9, sparse);
+      const char *names[2 * ROWS];
+      for (size_t i = 0; i < 2 * ROWS; i++)
+        names[i] = way == MISSING && i % 3 == 0 ? NULL : way == MISSING ? (i < ROWS ? "A" : "B") : i % 2 ? "A" : "B";
+      assert_ok(comp_table_add_strings(comp_dataset_obs(d), "column", names));
+      assert_ok(comp_to_counts(context, d, way == NO_COLUMN ? NULL : "column"));
+      size_t wrong = 0;
+      for (size_t i = 0; i < 2 * ROWS; i++) {
+        float smallest = INFINITY; /* as in counts_come_back() */
+        for (size_t j = 0; j < comp_matrix_cols(comp_dataset_x(d)); j++) {
+          float value = test_at(comp_dataset_x(expected), i, j);
+          if (value > 0.0f) smallest = fminf(smallest, value);
+        }
+        for (size_t j = 0; j < comp_matrix_cols(comp_dataset_x(d)) && smallest == 1.0f; j++)
+          wrong += test_at(comp_dataset_x(d), i, j) != test_at(comp_dataset_x(expected), i, j);
+      }
+      if (wrong > 0) fail_msg("way %d, sparse %d: %zu values differ", way, sparse, wrong);
+      comp_dataset_free(d);
+      comp_dataset_free(expected);
+      comp_context_free(context);
+    }
+}
+
+/* Logarithms of an unknown base go together with those of a known one, but cannot be undone; nor can a few counts that
+ * were taken for logarithms. */
 static void what_cannot_be_undone_is_an_error(void **state) {
   (void)state;
   comp_context *context = test_context(1);
@@ -359,6 +399,15 @@ static void what_cannot_be_undone_is_an_error(void **state) {
   d = make_dataset(&bulk, 1, 1, false);
   assert_error(comp_to_counts(context, d, NULL), COMP_ERR_DATA, "cannot be brought back");
   comp_dataset_free(d);
+  const recipe *logs[2] = {find("log CP10k"), bulk};
+  d = make_dataset(logs, 2, 1, false);
+  assert_error(comp_to_counts(context, d, "part"), COMP_ERR_DATA, "cannot be brought back");
+  comp_dataset_free(d);
+  d = make_dataset(logs, 1, 1, false);
+  for (size_t j = 0; j < comp_matrix_cols(comp_dataset_x(d)); j++)
+    comp_matrix_values(comp_dataset_x(d))[j] = (float)(100 + j);
+  assert_error(comp_to_counts(context, d, NULL), COMP_ERR_DATA, "too large for logarithms");
+  comp_dataset_free(d);
   comp_context_free(context);
 }
 
@@ -369,6 +418,7 @@ int main(void) {
       cmocka_unit_test(mixtures_are_seen_without_a_condition),
       cmocka_unit_test(counts_come_back),
       cmocka_unit_test(mixtures_are_prepared_as_counts_would_be),
+      cmocka_unit_test(mixtures_within_a_condition_come_back),
       cmocka_unit_test(what_cannot_be_undone_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,10 +3,11 @@ Real data is looked for in COMP_DATA, else in ../shared/data; without it these c
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
+
+from reading import on_page, on_terminal, plain
 
 COMP = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,31 +45,6 @@ def run(name, path, condition, label, *options):
     return out, done.stdout
 
 
-def on_terminal(text):
-    """Findings as the terminal has them, and how many notes it says there are."""
-    findings, notes = [], 0
-    for line in text.split("\n"):
-        start = re.match(r"(ok|caution|problem) +([a-z-]+) +(.*)", line)
-        more = re.match(r" {20,}(\S.*)", line)
-        counted = re.match(r"(\d+) notes?: see the report", line)
-        if start:
-            findings.append([start[2], start[1], start[3]])
-        elif more and findings and not counted:
-            findings[-1][2] += " " + more[1]
-        elif counted:
-            notes = int(counted[1])
-    return [tuple(f[:2]) + (f[2].split(" -> ")[0].strip(),) for f in findings], notes
-
-
-def on_page(out):
-    page = open(os.path.join(out, "report.html"), encoding="utf-8").read()
-    return json.loads(re.search(r'<script type="application/json" id="comp-data">(.*?)</script>', page, re.S)[1])["findings"]
-
-
-def plain(text):
-    return re.sub(r"\s+", " ", text).strip()
-
-
 def compare(name, path, condition, label, *options, expected=None):
     out, printed = run(name, path, condition, label, *options)
     page = on_page(out)
@@ -103,7 +79,7 @@ cases = [
                                                 "--no-diagnose", "--compare", "harmony,combat", expected={"composition": "note"})),
     ("the tutorial of an unseen group", lambda: compare("unseen", simulate("hole", "--absent", "type3:treated"), "condition", "label", "--no-diagnose",
                                                         "--from", "control", "--to", "treated", expected={"confounded": "caution"})),
-    ("every label in one condition only", lambda: compare("confounded", apart(), "condition", "label", "--no-diagnose", "--as", "omics",
+    ("every label in one condition only", lambda: compare("confounded", apart(), "condition", "label", "--no-diagnose", "--as", "omics", "--force",
                                                           expected={"confounded": "problem"})),
     ("Kang", kang and (lambda: compare("kang", kang, "stim", "cell_type", "--no-diagnose", "--keep", "cell_type=B,NK,DC,Mk,Eryth", *FEW_GENES))),
     ("PBMC", pbmc and (lambda: compare("pbmc", pbmc, "batch", "cell_type", "--no-diagnose", "--keep", "cell_type=B,DC,NK,T_CD8,MK", *FEW_GENES))),

@@ -179,9 +179,12 @@ static void hidden(void **state) {
   assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.51, 10000), EVEN, "hidden-from-some", "none", NULL);
   assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden", "caution", "to some degree");
   assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 10000), EVEN, "hidden-from-some", "caution", "by logistic regression");
-  assert_judged(CLASSIFIED(0.6, 0.5, 0.71, 0.51, 10000), EVEN, "hidden", "problem", "accuracy 0.710 (random forest)");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.71, 0.51, 10000), EVEN, "hidden", "problem",
+                "accuracy 0.710 (95 % interval 0.701 to 0.719; random forest)");
   /* Few samples: two standard errors. */
-  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "ok", NULL);
+  /* So few samples show neither that it can be predicted nor that it cannot. */
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "caution", "as far as so few samples show");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.5, 1000), EVEN, "hidden", "ok", "95 % interval 0.579 to 0.640");
   /* No better than the most common value, and yet each value is found. */
   assert_judged(CLASSIFIED(0.6, 0.5, 0.59, 0.7, 10000), EVEN, "hidden", "problem", "balanced accuracy 0.700");
   /* What the label alone gives is no fault of the embedding: 0.7 here. */
@@ -233,15 +236,62 @@ static void predictions(void **state) {
     assert_judged(text, EVEN, "predictions-worse", cases[k].worse, NULL);
   }
   assert_judged("{\"kbet\": 0.1}", EVEN, "predictions", "note", NULL);
+  /* Over all labels worse than no change: r alone is no success. */
+  const char *worse =
+      "{\"embeddings\": [], \"counterfactual\": {\"from\": \"a\", \"to\": \"b\", \"labels\": [], \"mean\": "
+      "{\"prediction\": {\"r_change_all\": 0.9, \"mse_de\": %g}, \"no_change\": {\"mse_de\": 1}}}}";
+  const struct {
+    double mse;
+    const char *all, *worse;
+  } means[] = {{0.9, "ok", "none"}, {1.04, "ok", "none"}, {1.5, "caution", "problem"}};
+  for (size_t k = 0; k < sizeof means / sizeof *means; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, worse, means[k].mse);
+#pragma GCC diagnostic pop
+    assert_judged(text, EVEN, "predictions", means[k].all, NULL);
+    assert_judged(text, EVEN, "predictions-worse", means[k].worse, k == 2 ? "a \u2192 b (error 1.50 times" : NULL);
+  }
+}
+
+/* Which of several conditions have no predictions. */
+static void predictions_of_some(void **state) {
+  (void)state;
+  const char *conditions =
+      "{\"samples\": 9, \"condition\": \"c\", \"conditions\": [{\"value\": \"a\", \"samples\": 3}, {\"value\": "
+      "\"b\", \"samples\": 3}, {\"value\": \"e\", \"samples\": 3}], \"columns\": []}";
+  const char *change =
+      "{\"from\": \"e\", \"to\": \"%s\", \"labels\": [], \"mean\": {\"prediction\": {\"r_change_all\": 0.9}}}";
+  char first[200], second[200], text[600];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  snprintf(first, sizeof first, change, "a");
+  snprintf(second, sizeof second, change, "b");
+#pragma GCC diagnostic pop
+  snprintf(text, sizeof text, "{\"embeddings\": [], \"counterfactual\": %s, \"more_counterfactuals\": [%s]}", first,
+           second);
+  comp_verdict *v = judge(text, conditions, NULL, NULL);
+  assert_string_equal(level(v, "predictions-some"), "note");
+  assert_non_null(strstr(find(v, "predictions-some")->text, "for 2 of 3 conditions, not for e."));
+  comp_verdict_free(v);
+  snprintf(text, sizeof text, "{\"embeddings\": [], \"counterfactual\": %s}", first); /* asked for: --to a */
+  v = judge(text, conditions, NULL, NULL);
+  assert_string_equal(level(v, "predictions-some"), "none");
+  comp_verdict_free(v);
 }
 
 static void data(void **state) {
   (void)state;
   static const int ALONE[3][2] = {{500, 0}, {0, 500}, {500, 0}}, ONE[3][2] = {{500, 0}, {500, 500}, {500, 500}};
   static const int FEW[3][2] = {{60, 60}, {60, 60}, {60, 49}}, LOPSIDED[3][2] = {{9000, 300}, {100, 60}, {100, 60}};
+  static const int STRAYS[3][2] = {{500, 2}, {1, 500}, {500, 0}}, MOST[3][2] = {{500, 0}, {0, 500}, {500, 500}};
+  static const int SMALL_B[3][2] = {{9000, 20}, {9000, 20}, {9000, 20}}; /* few, but of few */
   assert_judged("{\"kbet\": 0.1}", EVEN, "confounded", "none", NULL);
   assert_judged("{\"kbet\": 0.1}", ONE, "confounded", "caution", "1 of 3 labels is in one condition only: x (a)");
   assert_judged("{\"kbet\": 0.1}", ALONE, "confounded", "problem", "Every label is in one condition only");
+  assert_judged("{\"kbet\": 0.1}", STRAYS, "confounded", "problem", "Every label is in one condition only");
+  assert_judged("{\"kbet\": 0.1}", MOST, "confounded", "problem", "2 of 3 labels are in one condition only");
+  assert_judged("{\"kbet\": 0.1}", SMALL_B, "confounded", "none", NULL);
   assert_judged("{\"kbet\": 0.1}", FEW, "few-samples", "caution", "only 349 samples");
   assert_judged("{\"kbet\": 0.1}", FEW, "small-groups", "caution", "1 group has fewer than 50 samples: z in b (49)");
   assert_judged("{\"kbet\": 0.1}", EVEN, "small-groups", "none", NULL);
@@ -254,6 +304,114 @@ static void data(void **state) {
   assert_string_equal(level(v, "missing-values"), "note");
   assert_string_equal(level(v, "not-named"), "note");
   comp_verdict_free(v);
+}
+
+/* Complete confounding is said first, and nothing else looks like success or advises what cannot help. */
+static void confounded(void **state) {
+  (void)state;
+  static const int ALONE[3][2] = {{500, 0}, {0, 500}, {500, 0}};
+  char samples[1024];
+  const char *scores =
+      "{\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": 0.01}, \"s\": {\"value\": 0}}}], "
+      "\"predict\": [{\"embedding\": \"X_comp\", \"column\": \"c\", \"samples\": 1500, \"levels\": 2, \"majority\": "
+      "0.67, "
+      "\"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.66, \"balanced_accuracy\": 0.5}]}]}";
+  comp_verdict *v =
+      judge(scores, design(samples, sizeof samples, ALONE), NULL,
+            "{\"findings\": [{\"id\": \"confounded\", \"level\": \"problem\", \"question\": \"q\", \"text\": "
+            "\"Once more.\"}]}");
+  assert_string_equal(comp_verdict_finding_at(v, 0)->id, "confounded");
+  assert_string_equal(level(v, "mixing"), "caution");
+  assert_string_equal(level(v, "hidden"), "caution");
+  assert_string_equal(level(v, "predictions"), "caution");
+  size_t n = 0;
+  for (size_t i = 0; i < comp_verdict_finding_count(v); i++) {
+    const comp_finding *f = comp_verdict_finding_at(v, i);
+    n += strcmp(f->id, "confounded") == 0;
+    assert_null(strstr(f->advice, "gamma"));
+    if (f->level == COMP_FINDING_OK) fail_msg("%s is ok: %s", f->id, f->text);
+  }
+  assert_int_equal(n, 1);
+  comp_verdict_free(v);
+  /* A third condition that shares nothing with the others. */
+  v = judge(
+      "{\"kbet\": 0.1}",
+      "{\"samples\": 900, \"condition\": \"c\", \"missing\": 0, \"conditions\": [{\"value\": \"a\", \"samples\": 300}, "
+      "{\"value\": \"b\", \"samples\": 300}, {\"value\": \"e\", \"samples\": 300}], \"columns\": [{\"column\": \"l\", "
+      "\"role\": \"label\", \"values\": [{\"value\": \"x\", \"samples\": [150, 150, 0]}, {\"value\": \"y\", "
+      "\"samples\": "
+      "[150, 150, 0]}, {\"value\": \"z\", \"samples\": [0, 0, 300]}]}]}",
+      NULL, NULL);
+  assert_string_equal(level(v, "confounded"), "problem");
+  assert_non_null(strstr(find(v, "confounded")->text, "'e' shares no label with any other condition"));
+  assert_string_equal(level(v, "mixing"), "ok");
+  comp_verdict_free(v);
+}
+
+/* What is good as it stands is not ok when its interval reaches the limit, or with fewer than 100 samples. */
+static void uncertain(void **state) {
+  (void)state;
+  static const int TINY[3][2] = {{5, 5}, {5, 5}, {5, 5}};
+  const char *scores =
+      "{\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": 0.1, \"low\": 0.05, \"high\": %g}, "
+      "\"label_knn\": {\"value\": 0.9, \"low\": %g, \"high\": 0.95}}}, {\"name\": \"X_pca\", \"scores\": "
+      "{\"label_knn\": {\"value\": 0.9, \"low\": 0.8, \"high\": 0.95}}}]}";
+  char text[1024];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  snprintf(text, sizeof text, scores, 0.15, 0.85);
+  assert_judged(text, EVEN, "mixing", "ok", "kBET 0.100 (95 % interval 0.050 to 0.150)");
+  assert_judged(text, EVEN, "labels-lost", "ok", NULL);
+  assert_judged(text, TINY, "mixing", "caution", "as far as so few samples show");
+  assert_judged(text, TINY, "labels-lost", "caution", "as far as so few samples show");
+  snprintf(text, sizeof text, scores, 0.25, 0.7);
+#pragma GCC diagnostic pop
+  assert_judged(text, EVEN, "mixing", "caution", "as far as so few samples show");
+  assert_judged(text, EVEN, "labels-lost", "caution", "as far as so few samples show");
+}
+
+/* A table whose attribute is to be hidden: a gap that rises is a caution, and nothing is said of over-correction. */
+static void protected_attribute(void **state) {
+  (void)state;
+  const char *scores = "{\"condition\": \"c\", \"protect\": true, \"embeddings\": [{\"name\": \"X_comp\", \"scores\": "
+                       "{\"kbet\": {\"value\": "
+                       "0.01}, \"s\": {\"value\": -0.2}}}, {\"name\": \"X_pca\", \"scores\": {\"kbet\": {\"value\": "
+                       "0.9}}}], \"fairness\": [{\"embedding\": \"X_pca\", \"column\": "
+                       "\"t\", \"classifier\": "
+                       "\"forest\", \"parity_gap\": 0.144, \"odds_gap\": 0.071}, {\"embedding\": \"X_comp\", "
+                       "\"column\": \"t\", \"classifier\": "
+                       "\"forest\", \"parity_gap\": %g, \"odds_gap\": %g, \"groups\": [{\"condition\": \"a\", "
+                       "\"samples\": %d}, {\"condition\": "
+                       "\"b\", \"samples\": %d}]}]}";
+  const struct {
+    double parity, odds;
+    int samples;
+    const char *level, *text;
+  } cases[] = {
+      {0.005, 0.207, 800, "caution", "Errors differ more between groups than before."},
+      {0.005, 0.207, 20, "caution", "this may be chance"},
+      {0.25, 0.05, 800, "caution", "Predictions differ more"},
+      {0.25, 0.207, 800, "caution", "Both gaps"},
+      {0.005, 0.1, 800, "note", "Before: 14.4 and 7.1 points."},
+  };
+  const char *design_only =
+      "{\"samples\": 900, \"condition\": \"c\", \"conditions\": [{\"value\": \"a\", \"samples\": 450}, "
+      "{\"value\": \"b\", \"samples\": 450}], \"columns\": []}";
+  char text[2048];
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, scores, cases[k].parity, cases[k].odds, cases[k].samples, cases[k].samples);
+#pragma GCC diagnostic pop
+    comp_verdict *v =
+        judge(text, design_only, NULL,
+              "{\"findings\": [{\"id\": \"labels\", \"level\": \"note\", \"question\": \"q\", \"text\": \"t\"}]}");
+    assert_string_equal(level(v, "fairness"), cases[k].level);
+    if (!strstr(find(v, "fairness")->text, cases[k].text)) fail_msg("%s", find(v, "fairness")->text);
+    static const char *const not_here[] = {"labels-lost", "silhouette", "predictions", "not-named", "labels"};
+    for (size_t n = 0; n < sizeof not_here / sizeof *not_here; n++) assert_string_equal(level(v, not_here[n]), "none");
+    comp_verdict_free(v);
+  }
 }
 
 static void training(void **state) {
@@ -343,7 +501,11 @@ int main(void) {
       cmocka_unit_test(hidden),
       cmocka_unit_test(guesses),
       cmocka_unit_test(predictions),
+      cmocka_unit_test(predictions_of_some),
       cmocka_unit_test(data),
+      cmocka_unit_test(confounded),
+      cmocka_unit_test(uncertain),
+      cmocka_unit_test(protected_attribute),
       cmocka_unit_test(training),
       cmocka_unit_test(diagnosis),
       cmocka_unit_test(json_has_all),

@@ -23,7 +23,7 @@ const unique = (list) => [...new Set(list)];
 function grid(data, title, rows, embeddings, caption) {
   const best = Object.fromEntries(embeddings.map((e) => [e, Math.max(...rows.filter((r) => r.rival).map((r) => r.values[e]).filter(known))]));
   const isStrongest = (row, e) => Boolean(row.rival) && rows.filter((r) => r.rival).length > 1 && row.values[e] === best[e];
-  const shown = (row, e) => [short(row.values[e]), known(row.errors?.[e]) ? h("small", {}, "± " + short(row.errors[e])) : null, isStrongest(row, e) ? h("small", { class: "strongest" }, "strongest") : null];
+  const shown = (row, e) => [short(row.values[e]), row.ranges?.[e] ? h("small", { class: "range" }, `${short(row.ranges[e][0])} to ${short(row.ranges[e][1])}`) : known(row.errors?.[e]) ? h("small", {}, "± " + short(row.errors[e])) : null, isStrongest(row, e) ? h("small", { class: "strongest" }, "strongest") : null];
   return table([
     { title, class: "name", value: (row) => row.name, show: (row) => h("div", {}, h("span", { class: row.floor ? "quiet" : "" }, row.name), row.words ? h("small", {}, row.words) : null) },
     ...embeddings.map((e) => ({ title: data.titles[e] || e, number: true, value: (row) => row.values[e], show: (row) => h("span", {}, shown(row, e)) })),
@@ -37,8 +37,12 @@ function accuracies(data, entries, guesses) {
   const embeddings = unique(entries.map((e) => e.embedding));
   const kinds = unique(entries.flatMap((e) => e.classifiers.map((c) => c.classifier)));
   const pick = (kind, key) => Object.fromEntries(entries.map((e) => [e.embedding, e.classifiers.find((c) => c.classifier === kind)?.[key]]));
+  const ranges = (kind) => Object.fromEntries(entries.map((e) => {
+    const c = e.classifiers.find((one) => one.classifier === kind);
+    return [e.embedding, known(c?.low) && known(c?.high) ? [c.low, c.high] : null];
+  }));
   const floor = (name, words, value) => ({ name, words, floor: true, values: spread(embeddings, value) });
-  const plain = kinds.map((kind) => ({ name: titleOf(data, kind), words: KINDS[kind], rival: true, values: pick(kind, "accuracy"), errors: pick(kind, "deviation") }));
+  const plain = kinds.map((kind) => ({ name: titleOf(data, kind), words: KINDS[kind], rival: true, values: pick(kind, "accuracy"), errors: pick(kind, "deviation"), ranges: ranges(kind) }));
   const majority = { name: "Always predicting the most common value", words: "Needs no embedding: chance.", floor: true, values: Object.fromEntries(entries.map((e) => [e.embedding, e.majority])) };
   const balanced = kinds.map((kind) => ({ name: titleOf(data, kind), rival: true, values: pick(kind, "balanced_accuracy") })).filter((r) => Object.values(r.values).some(known));
   const chance = floor("Chance", "A random guess.", 1 / entries[0].levels);
@@ -49,10 +53,10 @@ function accuracies(data, entries, guesses) {
 
 function hiddenPart(data, entries) {
   const { embeddings, plain, balanced } = accuracies(data, entries, data.classifiers.guesses);
-  const protect = data.classifiers.fairness.length > 0;
+  const { protect } = data.classifiers;
   return [
     h("h3", {}, `Can '${data.condition}' be predicted from z?`),
-    h("p", {}, `Each classifier learns to predict '${data.condition}' from an embedding, and is tested on samples that it did not see (${entries[0].folds} folds, ± their standard deviation). The closer the accuracy is to chance, the better the condition is hidden. The strongest classifier counts: one that finds nothing proves little.`),
+    h("p", {}, `Each classifier learns to predict '${data.condition}' from an embedding, and is tested on samples that it did not see (${entries[0].folds} folds; ${entries.some((e) => e.classifiers.some((c) => known(c.low))) ? "small numbers are the 95 % interval" : "± their standard deviation"}). The closer the accuracy is to chance, the better the condition is hidden. The strongest classifier counts: one that finds nothing proves little.`),
     grid(data, "Accuracy", plain, embeddings, `Accuracy of ${data.condition}`),
     balanced.length ? h("p", {}, "Balanced accuracy is the mean of the accuracies within each value. Where one value is common, it shows whether the rare values are predicted, too.") : null,
     balanced.length ? grid(data, "Balanced accuracy", balanced, embeddings, `Balanced accuracy of ${data.condition}`) : null,
@@ -107,5 +111,5 @@ export function classifiersSection(data) {
     const gaps = classifiers.fairness.filter((e) => e.column === column && e.groups);
     if (gaps.length) parts.push(...fairnessPart(data, column, gaps, strongest(hidden)));
   }
-  return { element: section("classifiers", classifiers.fairness.length ? "Hidden, useful, fair?" : "What classifiers predict", ...parts) };
+  return { element: section("classifiers", classifiers.protect ? (classifiers.fairness.length ? "Hidden, useful, fair?" : "Hidden?") : "What classifiers predict", ...parts) };
 }

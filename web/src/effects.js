@@ -8,9 +8,10 @@ import { table } from "./table.js";
 const PAD = { left: 50, right: 12, top: 12, bottom: 40 };
 
 export function effectsSection(store, colorByGene) {
-  const { genes, changes, total } = store.data.effects;
+  const { genes, changes, total, alone } = store.data.effects;
   const noun = nounOf(store.data);
-  if (!changes.length && store.data.classifiers?.fairness.length) return null; // an attribute that is to be hidden: nothing is predicted
+  if (!changes.length && store.data.classifiers?.protect) return null; // an attribute that is to be hidden: nothing is predicted
+  if (!changes.length && alone) return { element: section("effects", "Predicted changes", h("p", {}, `${counted(alone, "change")} of condition ${alone === 1 ? "was" : "were"} predicted, but cannot be compared with real samples: no label is in both conditions.`)) };
   if (!changes.length) return { element: section("effects", "Predicted changes", h("p", { class: "quiet" }, "The file holds no counterfactuals (layers named counterfactual_VALUE). comp counterfactual makes them.")) };
   const several = changes.some((c) => c.labels.length > 1);
   const state = { change: 0, label: 0, gene: -1, means: null, rows: null };

@@ -17,9 +17,13 @@ const HEADLINES = [
   ["Conditions mixed?", ["mixing"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
   ["Over-corrected?", ["labels-lost"], { ok: "no sign of it", caution: "possibly", problem: "yes", note: "not known" }],
   ["Condition hidden?", ["hidden", "hidden-from-some"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  ["Target kept?", ["target"], { ok: "yes", caution: "hardly", problem: "no", note: "not known" }],
+  ["Groups treated alike?", ["fairness"], { ok: "yes", caution: "less than before", problem: "no", note: "see below" }],
   ["Predictions good?", ["predictions", "predictions-low", "predictions-worse"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
 ];
-const SUMMARY = [...HEADLINES.flatMap(([, ids]) => ids), "composition", "target", "fairness", "target-differs"];
+// Where an attribute is to be hidden, labels that are lost are no over-correction.
+const LABELS_KEPT = ["Labels kept?", ["labels-lost"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }];
+const SUMMARY = [...HEADLINES.flatMap(([, ids]) => ids), "composition", "target-differs"];
 const KIND = { ok: "good", note: "", caution: "fair", problem: "bad" };
 const LEVEL = { caution: "Caution", problem: "Problem", note: "Note" };
 
@@ -38,9 +42,12 @@ function saidFirst(findings) {
 function summarySection(data) {
   const { findings } = data;
   const bad = serious(findings);
-  const headlines = HEADLINES.map(([title, ids, answers]) => [title, findings.filter((f) => ids.includes(f.id)), answers]).filter(([, own]) => own.length);
+  const headlines = HEADLINES.map((line) => (data.classifiers?.protect && line[1].includes("labels-lost") ? LABELS_KEPT : line)).map(([title, ids, answers]) => [title, findings.filter((f) => ids.includes(f.id)), answers]).filter(([, own]) => own.length);
+  // Where no label is in two conditions, the scores of these questions have no meaning.
+  const hopeless = findings.some((f) => f.id === "confounded" && f.numbers?.share === 1);
+  const answer = (own, answers) => (hopeless && ["mixing", "hidden", "predictions"].includes(own[0].id) ? ["bad", "cannot be judged"] : [KIND[worst(own)], answers[worst(own)]]);
   const worst = (own) => own.reduce((a, b) => (LEVELS.indexOf(b.level) > LEVELS.indexOf(a.level) ? b : a)).level;
-  const chips = h("ul", { class: "chips" }, headlines.map(([title, own, answers]) => chip(title, [KIND[worst(own)], answers[worst(own)]], own.map((f) => f.id).join(" "))),
+  const chips = h("ul", { class: "chips" }, headlines.map(([title, own, answers]) => chip(title, answer(own, answers), own.map((f) => f.id).join(" "))),
     chip("Problems and cautions", bad.length ? [bad.some((f) => f.level === "problem") ? "bad" : "fair", String(bad.length)] : ["good", "none"]), chip("Samples", ["", count(data.samples)]), chip(nounOf(data).title + "s", ["", count(data.features)]));
   const look = [];
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
@@ -111,7 +118,7 @@ async function main() {
   const toMap = (name) => map.colorByGene?.(name);
   const made = [{ element: summarySection(data) }, { element: findingsSection(data) }, map, designSection(data), scoresSection(data), classifiersSection(data), expressionSection(store, toMap), effectsSection(store, toMap), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", findings: "Findings", map: "Map", design: "Design", scores: "Scores", classifiers: data.classifiers?.fairness.length ? "Hidden?" : "Classifiers", expression: nounOf(data).title + "s", effects: "Predictions", training: "Training", origin: "Origin" };
+  const names = { summary: "Summary", findings: "Findings", map: "Map", design: "Design", scores: "Scores", classifiers: data.classifiers?.protect ? "Hidden?" : "Classifiers", expression: nounOf(data).title + "s", effects: "Predictions", training: "Training", origin: "Origin" };
   document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();

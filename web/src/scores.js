@@ -22,9 +22,10 @@ function pivot(scores, key) {
   const rows = new Map();
   for (const score of scores) {
     const id = key(score);
-    if (!rows.has(id)) rows.set(id, { name: score.name, title: score.title || score.name, label: score.label, better: score.better, summary: score.summary, note: score.note, values: {}, errors: {} });
+    if (!rows.has(id)) rows.set(id, { name: score.name, title: score.title || score.name, label: score.label, better: score.better, summary: score.summary, note: score.note, values: {}, errors: {}, ranges: {} });
     rows.get(id).values[score.method] = score.value;
     rows.get(id).errors[score.method] = score.error;
+    rows.get(id).ranges[score.method] = Number.isFinite(score.low) && Number.isFinite(score.high) ? [score.low, score.high] : null;
   }
   return [...rows.values()];
 }
@@ -32,7 +33,11 @@ function pivot(scores, key) {
 function methodColumns(methods) {
   return methods.map((method) => ({
     title: method, number: true, value: (row) => row.values[method],
-    show: (row) => short(row.values[method]) + (Number.isFinite(row.errors[method]) ? " ± " + short(row.errors[method]) : ""),
+    show: (row) => {
+      const value = short(row.values[method]) + (Number.isFinite(row.errors[method]) ? " ± " + short(row.errors[method]) : "");
+      const range = row.ranges[method];
+      return range && Number.isFinite(row.values[method]) ? h("span", {}, value, h("small", { class: "range" }, `${short(range[0])} to ${short(range[1])}`)) : value;
+    },
     best: (row) => Number.isFinite(row.values[method]) && row.values[method] === bestOf(row.better, methods.map((m) => row.values[m])),
   }));
 }
@@ -44,7 +49,11 @@ function metricCell(row) {
     row.summary ? h("small", {}, sentence(row.summary)) : null, row.note ? h("small", {}, row.note) : null);
 }
 
-const bold = (methods) => (methods.length > 1 ? h("p", { class: "quiet small" }, "Bold numbers: the best in their row.") : null);
+const bold = (methods, rows = []) => {
+  const ranged = rows.some((row) => Object.values(row.ranges).some(Boolean));
+  const words = [methods.length > 1 ? "Bold numbers: the best in their row." : null, ranged ? "Small numbers: the 95 % interval, for other samples of the same kind." : null].filter(Boolean);
+  return words.length ? h("p", { class: "quiet small" }, words.join(" ")) : null;
+};
 
 // Metrics as they come, labels of each in their natural order.
 function byLabel(rows) {
@@ -62,7 +71,8 @@ function tables(scores, about, figures) {
   const children = [];
   if (whole.length) {
     const methods = unique(whole.map((s) => s.method));
-    children.push(bold(methods), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods)], pivot(whole, (s) => s.name), { caption: about + " over all samples" }));
+    const rows = pivot(whole, (s) => s.name);
+    children.push(bold(methods, rows), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods)], rows, { caption: about + " over all samples" }));
   }
   if (parts.length) {
     const methods = unique(parts.map((s) => s.method));

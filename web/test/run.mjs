@@ -2,7 +2,7 @@
 // run.mjs [PART...]: only the tests whose name contains one of these.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -54,6 +54,13 @@ run("report", "-q", "-i", file("plain.h5ad"), ...columns, "-m", file("model.comp
 run("report", "-q", "-i", file("nasty.h5ad"), ...columns, "--scores", file("nasty.json"), "--diagnose", file("diagnose.json"), "--title", "</title><script>alert(3)</script>", "-o", file("nasty.html"));
 run("report", "-q", "-i", file("plain.h5ad"), ...columns, "--scores", file("fair.json"), "-o", file("fair.html"));
 run("report", "-q", "-i", file("cells.h5ad"), "-o", file("bare.html"));
+// Each label in one condition only.
+writeFileSync(file("apart.csv"), ["," + ["condition", "label", ...Array.from({ length: 12 }, (_, g) => "gene" + g)].join(","), ...Array.from({ length: 300 }, (_, i) => {
+  const label = i % 4;
+  return [`c${i}`, label < 2 ? "control" : "treated", `type${label}`, ...Array.from({ length: 12 }, (_, g) => (1 + 2 * (g % 4 === label) + ((i * 7 + g * 13) % 17) / 17).toFixed(3))].join(",");
+})].join("\n") + "\n");
+run("run", "-q", "-i", file("apart.csv"), "--as", "omics", ...columns, "--force", "--epochs", "10", "--hidden", "8", "--latent", "2", "--no-umap", "--no-diagnose", "-o", file("apart"));
+copyFileSync(file("apart/report.html"), file("apart.html"));
 // One sample, and a million: as data, nothing else.
 run("simulate", "-q", "-o", file("few.h5ad"), "--cells", "400", "--genes", "8", "--labels", "12");
 run("prep", "-q", "-i", file("few.h5ad"), "-o", file("few.h5ad"), "--log1p");
@@ -306,7 +313,7 @@ test("a file without maps, scores, labels and model opens and says what would sh
 test("classifiers: the strongest is named, chance and gaps are there, with a sentence each", () =>
   withPage("fair.html", {}, async (page) => {
     const summary = await page.locator("#summary").innerText();
-    assert.match(summary, /'condition' can be predicted from z: best accuracy 0.734 \(random forest\)/);
+    assert.match(summary, /'condition' can be predicted from z: best accuracy 0.734 \(95 % interval 0.708 to 0.758; random forest\)/);
     assert.match(summary, /groups of 'condition' differ by up to 12.5 points/);
     assert.match(await page.locator(".chip", { hasText: "hidden?" }).innerText(), /no/);
     assert.match(await page.locator("#findings").innerText(), /cannot be predicted by logistic regression, but it can by random forest/);
@@ -320,6 +327,19 @@ test("classifiers: the strongest is named, chance and gaps are there, with a sen
     assert.equal(await page.locator("#classifiers .best").count(), 0, "bold is for the best of a row only");
     const small = await page.locator("#classifiers table", { hasText: "Demographic parity gap" }).locator("tbody tr").count();
     assert.equal(small, 4, "three gaps and the real difference");
+  }));
+
+test("a confounded run: said first and in red, nothing looks like success, and predictions are not denied", () =>
+  withPage("apart.html", {}, async (page) => {
+    const first = page.locator("#findings li").first();
+    assert.equal(await first.getAttribute("data-finding"), "confounded");
+    assert.equal(await first.getAttribute("data-level"), "problem");
+    assert.match(await page.locator("#summary p").first().innerText(), /^Every label is in one condition only/);
+    assert.equal(await page.locator(".chip.good").count(), 0);
+    assert.match(await page.locator(".chip", { hasText: "Conditions mixed?" }).innerText(), /cannot be judged/);
+    assert.match(await page.locator("#effects").innerText(), /2 changes of condition were predicted, but cannot be compared/);
+    const all = await page.locator("main").innerText();
+    for (const words of ["Name a column", "holds no counterfactuals", "raise --gamma"]) assert.ok(!all.includes(words), words);
   }));
 
 test("what is seen are the findings of the library: ids, levels and sentences", () =>

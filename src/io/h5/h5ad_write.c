@@ -147,6 +147,15 @@ done:
   return status;
 }
 
+/* A layer may hold measurements: what is lost is said. */
+static void tell_overwritten(comp_context *context, hid_t file, const comp_dataset *results, const char *path) {
+  char name[512];
+  for (size_t i = 0; i < results->slots[COMP_SLOT_LAYERS].count; i++) {
+    snprintf(name, sizeof name, "layers/%s", results->slots[COMP_SLOT_LAYERS].entries[i].name);
+    if (comp__h5_find(file, name) != COMP__H5_NONE) comp__info(context, "%s of %s is overwritten", name, path);
+  }
+}
+
 comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results, const char *in_path,
                               const char *out_path) {
   const comp__write_options defaults = comp__write_defaults();
@@ -157,6 +166,7 @@ comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results
   COMP__TRY(copy_file(out_path, in_path));
   COMP__TRY(comp__h5ad_writer_edit(&writer, out_path, results->samples, features, defaults.compression));
   hid_t file = comp__h5ad_writer_file(writer);
+  tell_overwritten(context, file, results, in_path);
   COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false, false));
   COMP__TRY(comp__h5ad_add_columns(context, file, "obs", results->obs, defaults.compression));
   COMP__TRY(comp__h5ad_write_record(file, results->record));

@@ -63,12 +63,12 @@ bool comp__vet_knows(const comp__vet *vet, uint64_t at) {
 }
 
 /* Objects that only such a structure knows are looked through when HDF5 comes to them. */
-bool comp__vet_late(comp__vet *vet, uint64_t at, const unsigned char *bytes, size_t size) {
+bool comp__vet_late(comp__vet *vet, uint64_t at, const unsigned char *bytes, size_t size, bool header) {
   static const char *const ours[] = {"TREE", "SNOD", "HEAP", "OCHK"};
   if (!vet->sealed || vet->broken || at < vet->base || size < 4) return false;
   for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
     if (memcmp(bytes, ours[i], 4) == 0) return false; /* belongs to an object, which comes first */
-  if (bytes[0] != 1 && memcmp(bytes, "OHDR", 4) != 0) return true;
+  if (!header || (bytes[0] != 1 && memcmp(bytes, "OHDR", 4) != 0)) return true;
   vet->broken = comp__vet_queue(vet, at - vet->base) != COMP_OK || comp__vet_queued(vet) != COMP_OK;
   return !vet->broken;
 }
@@ -275,13 +275,15 @@ static comp_status keep_dataset(comp__vet *vet, const comp__vet_object *o, uint6
 
 /* The parts of a dataset have to fit together. */
 static comp_status check_dataset(comp__vet *vet, const comp__vet_object *o, uint64_t at) {
+  comp_status status = COMP_OK;
   uint64_t bytes;
   if (!o->has_type || !o->has_space || __builtin_mul_overflow(o->space.points, (uint64_t)o->type.size, &bytes))
     return comp__vet_damage(vet, at, "a dataset without a type or a shape");
   if (o->fill_size && o->fill_size != o->type.size) return comp__vet_damage(vet, at, "a fill value of another type");
+  if (o->fill_size) status = comp__vet_element_refs(vet, &o->type, o->fill, 1, at);
+  if (status != COMP_OK) return status;
   if (o->has_filters && o->layout.kind != COMP__VET_CHUNKED)
     return comp__vet_damage(vet, at, "filters of data that is not in chunks");
-  comp_status status = COMP_OK;
   switch (o->layout.kind) {
   case COMP__VET_COMPACT:
     if (o->layout.size != bytes) status = comp__vet_damage(vet, at, "data of another length than its shape");
@@ -308,6 +310,11 @@ comp_status comp__vet_object_read(comp__vet_object *out, comp__vet *vet, uint64_
   return read_header(vet, at, check_message, out);
 }
 
+void comp__vet_object_release(comp__vet_object *object) {
+  comp__free(object->compact);
+  comp__free(object->fill);
+}
+
 static comp_status check_object(comp__vet *vet, uint64_t at) {
   comp__vet_object *o = NULL;
   comp_status status;
@@ -319,7 +326,7 @@ static comp_status check_object(comp__vet *vet, uint64_t at) {
   if (!o->has_layout && o->has_space) COMP__TRY(comp__vet_damage(vet, at, "a dataset without data"));
   if (o->has_layout) COMP__TRY(check_dataset(vet, o, at));
 done:
-  if (o) comp__free(o->compact);
+  if (o) comp__vet_object_release(o);
   comp__free(o);
   return status;
 }
@@ -375,6 +382,31 @@ static comp_status read_superblock1(comp__vet *vet, comp__bytes *b, uint64_t ver
   return status == COMP_OK ? comp__vet_queue(vet, root) : status;
 }
 
+/* How free space is managed: strategy, whether it is kept in the file, sizes, and then where. */
+static bool is_space_info(comp__bytes b) {
+  uint64_t version = comp__bytes_take(&b, 1), strategy = comp__bytes_take(&b, 1), kept = comp__bytes_take(&b, 1);
+  comp__bytes_skip(&b, 8);
+  uint64_t page = comp__bytes_take(&b, 8);
+  comp__bytes_skip(&b, 10 + (kept ? 12 * 8 : 0));
+  return !b.bad && version == 1 && strategy <= 3 && kept <= 1 && page >= 512 && page <= 1 << 30;
+}
+
+/* What a superblock of version 2 keeps elsewhere: files in pages, and other sizes of nodes. */
+static comp_status check_extension(void *user, comp__vet *vet, const comp__vet_message *m) {
+  (void)user;
+  enum { TREE_K = 0x13, FREE_SPACE = 0x17 };
+  comp__bytes b = m->bytes;
+  if (m->flags & 2) return comp__vet_unusual("settings that few programs make");
+  if (m->id == 0 || (m->id == FREE_SPACE && is_space_info(b))) return COMP_OK;
+  if (m->id != TREE_K) return comp__vet_unusual("settings that few programs make");
+  uint64_t version = comp__bytes_take(&b, 1);
+  vet->chunk_k = (size_t)comp__bytes_take(&b, 2);
+  vet->group_k = (size_t)comp__bytes_take(&b, 2);
+  vet->leaf_k = (size_t)comp__bytes_take(&b, 2);
+  bool good = !b.bad && version == 0 && vet->leaf_k > 0 && vet->leaf_k <= 4096 && vet->group_k > 0 && vet->chunk_k > 0;
+  return good ? COMP_OK : bad_superblock(vet);
+}
+
 static comp_status read_superblock2(comp__vet *vet, comp__bytes *b) {
   uint64_t offsets = comp__bytes_take(b, 1), lengths = comp__bytes_take(b, 1);
   comp__bytes_skip(b, 9);
@@ -384,8 +416,8 @@ static comp_status read_superblock2(comp__vet *vet, comp__bytes *b) {
   vet->leaf_k = 4, vet->group_k = 16, vet->chunk_k = 32;
   if (b->bad || root == COMP__VET_NONE) return bad_superblock(vet);
   if (offsets != 8 || lengths != 8) return comp__vet_unusual("addresses of other than 8 bytes");
-  if (extension != COMP__VET_NONE) return comp__vet_unusual("settings that few programs make");
-  return comp__vet_queue(vet, root);
+  comp_status status = extension == COMP__VET_NONE ? COMP_OK : read_header(vet, extension, check_extension, NULL);
+  return status == COMP_OK ? comp__vet_queue(vet, root) : status;
 }
 
 static comp_status read_superblock(comp__vet *vet) {

@@ -36,8 +36,9 @@ void comp__vet_free(comp__vet *vet);
 bool comp__vet_knows(const comp__vet *vet, uint64_t at);
 
 /* Whether HDF5 may read a piece that was not, `bytes` being its beginning: what has a checksum of its own, and objects
- * that only such a piece leads to, which are looked through now. */
-bool comp__vet_late(comp__vet *vet, uint64_t at, const unsigned char *bytes, size_t size);
+ * that only such a piece leads to, which are looked through now. `header`: HDF5 takes it for an object header or the
+ * like, and not for a part of an array or heap, which may begin with any byte. */
+bool comp__vet_late(comp__vet *vet, uint64_t at, const unsigned char *bytes, size_t size, bool header);
 
 /* Looks through the data of all datasets that refer to other parts of the file (variable-length text, references to
  * objects): HDF5 would follow such references blindly when it copies. Done once; later calls cost nothing. */
@@ -93,8 +94,9 @@ typedef struct comp__vet_layout {
   uint64_t size;    /* of the data; COMP__VET_NONE: the message does not say */
   int rank;         /* chunks: that of the dataset and 1 */
   uint64_t chunk[COMP__VET_RANK + 1];
-  int index;       /* version 4: the kind of index */
-  uint64_t single; /* version 4: stored bytes of the only chunk; 0: as they are */
+  int index;        /* version 4: the kind of index */
+  uint64_t single;  /* version 4: stored bytes of the only chunk; 0: as they are */
+  unsigned skipped; /* of it: filters that were not applied */
 } comp__vet_layout;
 
 typedef struct comp__vet_filters {
@@ -182,14 +184,17 @@ typedef struct comp__vet_object {
   comp__vet_layout layout;
   comp__vet_filters filters;
   uint64_t fill_size;     /* 0: none is stored */
-  unsigned char *compact; /* data that is in the header itself; NULL: none. It should be freed via comp__free() */
+  unsigned char *fill;    /* its bytes */
+  unsigned char *compact; /* data that is in the header itself; NULL: none */
 } comp__vet_object;
 
 comp_status comp__vet_message_check(comp__vet_object *object, comp__vet *vet, const comp__vet_message *message);
 comp_status comp__vet_committed_type(comp__vet_type *out, comp__vet *vet, comp__bytes *bytes, uint64_t at);
 
-/* vet.c: reads the messages of an object header. out->compact should be freed via comp__free(), also when it fails. */
+/* vet.c: reads the messages of an object header. It should be released via comp__vet_object_release(), also when it
+ * fails. */
 comp_status comp__vet_object_read(comp__vet_object *out, comp__vet *vet, uint64_t at);
+void comp__vet_object_release(comp__vet_object *object);
 
 /* vet.c: looks through the headers that have been noted since. */
 comp_status comp__vet_queued(comp__vet *vet);

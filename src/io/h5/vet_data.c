@@ -68,7 +68,7 @@ static comp_status check_chunks(comp__vet *vet, const comp__vet_object *o, uint6
   if (l->version < 4)
     COMP__TRY(comp__vet_each_chunk(vet, l->address, l->rank, check_chunk, &d));
   else if (l->index == 1)
-    COMP__TRY(check_chunk(&d, l->address, l->single ? l->single : d.bytes, 0));
+    COMP__TRY(check_chunk(&d, l->address, l->single ? l->single : d.bytes, l->single ? l->skipped : 0));
   else if (l->index == 2)
     COMP__TRY(check_implicit(&d));
   else if (o->type.n_refs > 0)
@@ -118,7 +118,7 @@ comp_status comp__vet_data(comp__vet *vet, uint64_t header) {
   COMP__TRY(comp__vet_queued(vet));
   COMP__TRY(comp__vet_note(vet, header, COMP__VET_DATA, &seen));
 done:
-  if (o) comp__free(o->compact);
+  if (o) comp__vet_object_release(o);
   comp__free(o);
   return status;
 }

@@ -57,7 +57,16 @@ static comp_status check_type(comp__vet_type *out, comp__vet *vet, comp__bytes *
 
 /* ---- Fill values ---- */
 
-static comp_status check_fill(comp__vet_object *object, comp__vet *vet, comp__bytes b, uint64_t at) {
+/* It is checked when the whole header is known: its type may come later. */
+static comp_status keep_fill(comp__vet_object *object, const unsigned char *value, uint64_t size) {
+  comp__free(object->fill);
+  comp_status status = comp__alloc(&object->fill, (size_t)size, 1);
+  if (status == COMP_OK) memcpy(object->fill, value, (size_t)size);
+  object->fill_size = status == COMP_OK ? size : 0;
+  return status;
+}
+
+static comp_status check_fill(comp__vet_object *object, const comp__vet *vet, comp__bytes b, uint64_t at) {
   uint64_t version = comp__bytes_take(&b, 1), size = 0;
   bool stored;
   if (version == 3) {
@@ -72,22 +81,14 @@ static comp_status check_fill(comp__vet_object *object, comp__vet *vet, comp__by
   if (version == 1 && size == UINT32_MAX) size = 0;
   const unsigned char *value = comp__bytes_skip(&b, (size_t)size);
   if (version < 1 || version > 3 || b.bad) return comp__vet_damage(vet, at, "a fill value beyond its message");
-  if (size > 0) object->fill_size = size;
-  /* The type comes first in all files; should it come later, HDF5 would still take it. */
-  if (size > 0 && object->has_type && object->type.n_refs > 0 && size == object->type.size)
-    return comp__vet_element_refs(vet, &object->type, value, 1, at);
-  if (size > 0 && !object->has_type) return comp__vet_unusual("a fill value before its type");
-  return COMP_OK;
+  return size > 0 ? keep_fill(object, value, size) : COMP_OK;
 }
 
-static comp_status check_old_fill(comp__vet_object *object, comp__vet *vet, comp__bytes b, uint64_t at) {
+static comp_status check_old_fill(comp__vet_object *object, const comp__vet *vet, comp__bytes b, uint64_t at) {
   uint64_t size = comp__bytes_take(&b, 4);
   const unsigned char *value = comp__bytes_skip(&b, (size_t)size);
   if (b.bad) return comp__vet_damage(vet, at, "a fill value beyond its message");
-  if (size == 0) return COMP_OK;
-  object->fill_size = size;
-  if (!object->has_type) return comp__vet_unusual("a fill value before its type");
-  return size == object->type.size ? comp__vet_element_refs(vet, &object->type, value, 1, at) : COMP_OK;
+  return size > 0 ? keep_fill(object, value, size) : COMP_OK;
 }
 
 /* ---- Filters ---- */
@@ -95,7 +96,9 @@ static comp_status check_old_fill(comp__vet_object *object, comp__vet *vet, comp
 /* HDF5's own decoders of packed integers and floats and of szip read beyond damaged chunks. */
 static comp_status check_filter(int id) {
   if (id >= 4 && id <= 6)
-    return comp__vet_unusual(id == 4 ? "the filter szip" : id == 5 ? "the filter nbit" : "the filter scaleoffset");
+    return comp__vet_unusual(id == 4   ? "values packed by the filter szip"
+                             : id == 5 ? "values packed by the filter nbit"
+                                       : "values packed by the filter scaleoffset");
   return COMP_OK;
 }
 
@@ -159,14 +162,15 @@ static comp_status check_layout1(comp__vet_object *o, const comp__vet *vet, comp
 
 static comp_status check_chunk_index(comp__vet_layout *out, comp__vet *vet, comp__bytes *b, uint64_t flags,
                                      uint64_t at) {
-  static const int parameters[] = {0, 0, 0, 1, 5, 6}; /* bytes that each kind of index has of its own */
+  static const int parameters[] = {0, 0, 0, 1, 5, 2}; /* bytes that each kind of index has of its own */
   out->index = (int)comp__bytes_take(b, 1);
   if (out->index < 1 || out->index > 5) return bad_layout(vet, at);
   if (out->index == 1 && flags & 2) {
     out->single = comp__bytes_take(b, 8);
-    comp__bytes_skip(b, 4);
+    out->skipped = (unsigned)comp__bytes_take(b, 4);
     if (out->single == 0) return bad_layout(vet, at);
   }
+  if (out->index == 5 && comp__bytes_take(b, 4) == 0) return bad_layout(vet, at); /* bytes of a node */
   for (int i = 0; i < parameters[out->index]; i++)
     if (comp__bytes_take(b, 1) == 0) return bad_layout(vet, at);
   if (out->index > 2) vet->sealed = true;

@@ -135,7 +135,8 @@ static comp_status parse_variable(comp__vet_type *out, parsing *p, unsigned bits
   comp_status status = parse_type(&base, p);
   if (status != COMP_OK) return status;
   if (out->size != COMP__H5_REFERENCE || (bits & 0xf) > 1) return bad_type(p);
-  if (base.n_refs > 0) return comp__vet_unusual("lists of variable length that hold such lists or references");
+  /* References in lists (the scales of dimensions) are copied, but not followed. */
+  if (base.n_refs > 0 && base.class != 7) return comp__vet_unusual("lists of variable length that hold such lists");
   return add_ref(out, 0, base.size);
 }
 
@@ -166,9 +167,9 @@ static comp_status parse_class(comp__vet_type *out, parsing *p, int version, uns
     return bits & 7 || !comp__bytes_skip(p->bytes, bits & 0xff) ? bad_type(p) : COMP_OK;
   case 6:
     return parse_compound(out, p, version, bits & 0xffff);
-  case 7: /* a reference: to an object, or to a part of a dataset */
-    if ((bits & 0xf) != 0) return comp__vet_unusual("references to parts of datasets");
-    return out->size != 8 ? bad_type(p) : add_ref(out, 0, 0);
+  case 7: /* a reference: to an object, or to a part of a dataset, which nobody here follows */
+    if ((bits & 0xf) == 1) return out->size != 12 ? bad_type(p) : COMP_OK;
+    return (bits & 0xf) != 0 || out->size != 8 ? bad_type(p) : add_ref(out, 0, 0);
   case 8:
     return parse_enum(out, p, version, bits & 0xffff);
   case 9:
@@ -186,6 +187,8 @@ static comp_status parse_type(comp__vet_type *out, parsing *p) {
   unsigned head = (unsigned)comp__bytes_take(p->bytes, 4);
   int version = (int)(head >> 4 & 0xf);
   *out = (comp__vet_type){.class = (int)(head & 0xf), .size = (size_t)comp__bytes_take(p->bytes, 4)};
+  if (!p->bytes->bad && (version == 4 || version == 5))
+    return comp__vet_unusual("types of data that a newer HDF5 has written in its newest layout");
   if (p->bytes->bad || version < 1 || version > 3 || out->size == 0 || out->size > INT32_MAX) return bad_type(p);
   if (++p->depth > DEEPEST) return bad_type(p);
   comp_status status = parse_class(out, p, version, head >> 8);

@@ -22,6 +22,12 @@ try -i cells.csv --as omics -c batch --keep batch=u -o out
 try -i cells.csv -c batch --model vae --gamma 2 -o out
 sed 's/^c7,u,p/c7,u,/' cells.csv >lacking.csv
 try -i lacking.csv -c batch -o out
+# every label in one condition only: refused before any work, and done with --force
+awk 'BEGIN { print ",batch,type,d1,d2,d3"; for (i = 0; i < 60; i++) print "c" i "," (i % 2 ? "u" : "v") "," (i % 2 ? "p" : "q") "," i % 7 "," i % 5 "," i % 2 }' >apart.csv
+try -i apart.csv -c batch -l type -o out
+"$COMP" run -q -i apart.csv -c batch -l type --as omics --values log --force --epochs 2 --hidden 8 --latent 2 --no-umap --no-diagnose -o forced | head -n 2
+grep -o '"findings":' forced/run.json
+rm -r forced
 ls
 mkdir theirs
 : >theirs/data.h5ad

@@ -1,0 +1,160 @@
+"""designs.py COMP: what comp run says about designs whose truth is known by simulation: on the terminal, on the page and in scores.json. Speaks TAP.
+Each design says which findings must be there, at which level, with which words, and which must not be there."""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+from reading import on_page, on_terminal, page_data, plain
+
+COMP = os.path.abspath(sys.argv[1])
+GENES = 24
+# Enough for findings that are right, and little enough for a test.
+QUICK = ["--epochs", "100", "--hidden", "64", "--latent", "8", "--batch", "128", "--lr", "0.005", "--no-umap", "--no-diagnose"]
+
+TABLE = ["--epochs", "100", "--hidden", "64", "--latent", "4", "--gamma", "3", "--batch", "256", "--lr", "0.003", "--no-umap", "--no-diagnose"]
+
+
+def poisson(rng, mean):
+    limit, product, n = math.exp(-mean), rng.random(), 0
+    while product > limit:
+        product *= rng.random()
+        n += 1
+    return n
+
+
+def cells(name, groups, counts=False, effect=1.0):
+    """A table of measurements: `groups` is {(condition, label): cells}. Each label has markers of its own; a condition shifts genes that no label marks, the first condition none."""
+    rng = random.Random(7)
+    conditions, labels = sorted({c for c, _ in groups}), sorted({l for _, l in groups})
+    rows = []
+    for (condition, label), n in groups.items():
+        for _ in range(n):
+            depth = rng.gauss(0, 0.1)
+            values = []
+            for g in range(GENES):
+                level = 1.0 + depth + 1.5 * (g % 4 == labels.index(label) % 4 and g < GENES // 2) + 0.8 * (g == labels.index(label))
+                if g >= GENES // 2 and conditions.index(condition) > 0:
+                    level += effect * ((g + conditions.index(condition)) % 3 == 0)
+                values.append(poisson(rng, math.exp(level)) if counts else round(max(0.0, rng.gauss(level + 1, 0.4)), 3))
+            rows.append([condition, label, *values])
+    rng.shuffle(rows)
+    path = os.path.join(folder.name, name + ".csv")
+    with open(path, "w") as file:
+        print("", "condition", "label", *(f"gene{g}" for g in range(GENES)), sep=",", file=file)
+        for i, row in enumerate(rows):
+            print(f"cell{i}", *row, sep=",", file=file)
+    return path
+
+
+def people(name, rows):
+    """A table of people: income depends on skill and a little on sex, so that a classifier that does not see sex errs differently for both."""
+    rng = random.Random(3)
+    path = os.path.join(folder.name, name + ".csv")
+    with open(path, "w") as file:
+        print("age,hours,skill,travel,sex,income", file=file)
+        for _ in range(rows):
+            man, skill = rng.random() < 0.6, rng.random() + rng.random() + rng.random() - 1.5
+            income = "high" if skill + 0.35 * man + 0.3 * rng.random() > 0.4 else "low"
+            print(20 + 45 * rng.random(), 34 + 4 * man + 6 * skill + 8 * rng.random(), skill, 2 + 3 * man + 10 * rng.random(), "man" if man else "woman", income, sep=",", file=file)
+    return path
+
+
+def even(conditions, labels, n):
+    return {(c, l): n for c in conditions for l in labels}
+
+
+TWO, LABELS = ["control", "treated"], ["alpha", "beta", "gamma", "delta"]
+
+
+def run(name, path, *options):
+    out = os.path.join(folder.name, name)
+    done = subprocess.run([COMP, "run", "-i", path, "-o", out, *(() if "--epochs" in options else QUICK), *options], capture_output=True, text=True)
+    return out, done
+
+
+def as_omics(label="label"):
+    return ["--as", "omics", "-c", "condition", *(["-l", label] if label else [])]
+
+
+def judge(name, path, options, levels=(), words=(), absent=(), said=(), alone=0):
+    """levels: {id: level}; words: {id: words of its text}; absent: ids; said: words on stderr; alone: predicted changes that the page cannot compare."""
+    out, done = run(name, path, *options)
+    if done.returncode:
+        return [done.stderr]
+    page, (here, notes) = on_page(out), on_terminal(done.stdout)
+    found = {f["id"]: f for f in page}
+    problems = []
+    shown = [(f["id"], f["level"], plain(f["text"])) for f in page if f["level"] != "note"]
+    if [(i, l, plain(t)) for i, l, t in here] != shown:
+        problems += [f"terminal {here}", f"page {shown}"]
+    if notes != sum(f["level"] == "note" for f in page):
+        problems.append(f"{notes} notes on the terminal")
+    for key, level in dict(levels).items():
+        if key not in found or found[key]["level"] not in level.split("|"):
+            problems.append(f"{key} is {found[key]['level'] + ': ' + found[key]['text'] if key in found else 'not there'}, not {level}")
+    problems += [f"{key}: '{found[key]['text'] if key in found else None}' lacks '{text}'" for key, text in dict(words).items() if key not in found or text not in found[key]["text"]]
+    problems += [f"{key} is there: {found[key]['text']}" for key in absent if key in found]
+    problems += [f"not said: {text}" for text in said if text not in done.stderr]
+    if page_data(out)["effects"]["alone"] != alone:
+        problems.append(f"the page says that {page_data(out)['effects']['alone']} predicted changes cannot be compared, not {alone}")
+    scores = json.load(open(os.path.join(out, "scores.json")))
+    for embedding in scores.get("embeddings", []):
+        for metric, score in embedding["scores"].items():
+            if score["low"] is not None and not score["low"] <= score["value"] <= score["high"]:
+                problems.append(f"{metric} of {embedding['name']}: {score['value']} is not in {score['low']} .. {score['high']}")
+    return problems
+
+
+def refused(name, path, options, words):
+    out, done = run(name, path, *options)
+    problems = [] if done.returncode == 1 else [f"exit code {done.returncode}"]
+    problems += [f"'{done.stderr}' lacks '{text}'" for text in words if text not in done.stderr]
+    return problems + (["a folder was made"] if os.path.exists(out) else [])
+
+
+GOOD = {"mixing": "ok", "labels-lost": "ok", "hidden": "ok"}
+APART = {("control", "alpha"): 200, ("control", "beta"): 200, ("treated", "gamma"): 200, ("treated", "delta"): 200}
+PART = {**even(TWO, ["alpha", "beta"], 130), ("control", "gamma"): 130, ("treated", "delta"): 130}
+ABSENT = {k: n for k, n in even(TWO, LABELS, 110).items() if k != ("control", "delta")}
+UNBALANCED = {(c, l): n for c, sizes in (("control", (300, 150, 60, 60)), ("treated", (60, 60, 150, 300))) for l, n in zip(LABELS, sizes)}
+folder = tempfile.TemporaryDirectory(prefix="comp-designs-")
+
+cases = [
+    ("balanced", lambda: judge("balanced", cells("balanced", even(TWO, LABELS, 100)), as_omics(), {**GOOD, "predictions": "ok"}, absent=["confounded", "few-samples", "composition"],
+                               said=["as if 'condition' were 'control', a control by its name", "values below 0 become 0"])),
+    ("unbalanced", lambda: judge("unbalanced", cells("unbalanced", UNBALANCED), as_omics(), {"labels-lost": "ok", "composition": "note"}, {"mixing": "Within labels"}, absent=["confounded"])),
+    ("confounded in part", lambda: judge("part", cells("part", PART), as_omics(), {"confounded": "problem"}, {"confounded": "2 of 4 labels are in one condition only"},
+                                         said=["problem: 2 of 4 labels"])),
+    ("fully confounded: refused", lambda: refused("apart", cells("apart", APART), as_omics(), ["Every label is in one condition only: alpha (control)", "No method can correct", "--force"])),
+    ("fully confounded, with --force", lambda: judge("forced", cells("apart", APART), [*as_omics(), "--force"], {"confounded": "problem", "mixing": "caution|problem", "hidden": "caution|problem", "predictions": "caution"},
+                                                     {"predictions": "no label is in two conditions"}, alone=2)),
+    ("a type that one condition lacks", lambda: judge("absent", cells("absent", ABSENT), as_omics(), {"confounded": "caution"}, {"confounded": "1 of 4 labels is in one condition only: delta (treated)"})),
+    ("30 batches", lambda: judge("many", cells("many", even([f"batch{b:02}" for b in range(30)], LABELS[:2], 12), effect=0.3), as_omics(), {"predictions-some": "note"}, {"predictions-some": "8 of 30 conditions"},
+                                 absent=["confounded"], said=["predictions are made for 8 of 30 conditions", "as if 'condition' were 'batch00', the first value"])),
+    ("30 samples", lambda: judge("small", cells("small", {("control", "alpha"): 8, ("control", "beta"): 7, ("treated", "alpha"): 8, ("treated", "beta"): 7}), as_omics(),
+                                 {"few-samples": "caution", "mixing": "caution|problem", "hidden": "caution|problem", "labels-lost": "caution|problem", "predictions": "caution|problem"})),
+    ("no label", lambda: judge("unlabelled", cells("unlabelled", even(TWO, LABELS, 100)), as_omics(None), {"mixing": "ok", "hidden": "ok", "not-named": "note", "labels-lost": "note"}, absent=["confounded", "small-groups"])),
+    ("a condition of one cell", lambda: refused("one", cells("one", {**even(TWO, LABELS, 50), ("other", "alpha"): 1}), as_omics(), ["too few samples have 'other' in column 'condition': 1, where 10 are needed"])),
+    ("three conditions", lambda: judge("three", cells("three", even(["control", "drug1", "drug2"], LABELS, 70)), as_omics(), {**GOOD, "predictions": "ok"}, {"predictions": "6 changes of condition"}, absent=["confounded", "predictions-some"])),
+    ("a table with --protect", lambda: judge("people", people("people", 1500), [*TABLE, "-c", "sex", "--protect", "--target", "income"], {"hidden": "ok", "target": "ok", "fairness": "caution"}, {"fairness": "Errors differ more between groups than before"},
+                                             absent=["labels-lost", "confounded", "predictions", "silhouette", "not-named"])),
+    ("counts", lambda: judge("counts", cells("counts", even(TWO, LABELS, 100), counts=True), as_omics(), {"mixing": "ok", "hidden": "ok", "labels-lost": "ok"}, said=["values below 0 become 0"])),
+    ("logged data", lambda: judge("logged", cells("logged", even(TWO, LABELS, 100), effect=0.5), as_omics(), GOOD, said=["logarithms: taken as they are"])),
+]
+
+wanted = sys.argv[2:]
+chosen = [case for case in cases if not wanted or case[0] in wanted]
+print(f"1..{len(chosen)}")
+for number, (name, body) in enumerate(chosen, 1):
+    try:
+        problems = body()
+    except Exception as error:  # a case that breaks must not hide the others
+        problems = [repr(error)]
+    print(f"{'not ok' if problems else 'ok'} {number} - {name}", flush=True)
+    for text in problems:
+        for line in text.split("\n"):
+            print("# " + line)
