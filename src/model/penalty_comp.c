@@ -25,6 +25,9 @@ static size_t stripes_of(size_t rows) {
 /* A sample of less weight stays in the mixtures with this one, so that no mixture is empty; its own row counts 0. */
 static const float LEAST_WEIGHT = 1e-6f;
 
+/* A sample whose weight lacks less than this of 1 counts as a whole one. */
+static const float LEAST_REST = 1e-3f;
+
 typedef struct comp_job {
   const comp__kernels *kernels;
   const comp__penalty_input *input;
@@ -45,18 +48,25 @@ static size_t stripe_floats(size_t padded, size_t dims, bool learned) {
   return padded * (learned ? 2 * dims + 1 : dims);
 }
 
-static size_t scratch_size(const comp__model_options *options, size_t rows, size_t dims, size_t conditions) {
+static size_t pass_size(const comp__model_options *options, size_t rows, size_t dims, size_t conditions) {
   size_t padded = comp__pad_rows(rows);
   return comp__chunks_size(rows, conditions) + 2 * comp__workspace_size(padded * dims, sizeof(float)) +
          comp__workspace_size(padded, sizeof(float)) + 4 * comp__workspace_size(rows, sizeof(float)) +
          comp__workspace_size(stripes_of(rows) * stripe_floats(padded, dims, options->learn_scale), sizeof(float));
 }
 
-/* Takes the arrays of a job from its scratch memory: as many as scratch_size() counts. */
+/* A pass, and behind it the rows of a second one. */
+enum { ROW_ARRAYS = 6 };
+static size_t scratch_size(const comp__model_options *options, size_t rows, size_t dims, size_t conditions) {
+  return pass_size(options, rows, dims, conditions) + ROW_ARRAYS * comp__workspace_size(rows * dims, sizeof(float)) +
+         comp__workspace_size(rows, sizeof(float)) + comp__workspace_size(rows, sizeof(size_t));
+}
+
+/* Takes the arrays of a job from its scratch memory: as many as pass_size() counts. */
 static void take_arrays(comp_job *job, void *scratch) {
   const comp__penalty_input *in = job->input;
   size_t padded = comp__pad_rows(in->rows);
-  comp__workspace workspace = {scratch, scratch_size(job->options, in->rows, in->dims, in->conditions), 0};
+  comp__workspace workspace = {scratch, pass_size(job->options, in->rows, in->dims, in->conditions), 0};
   comp__chunks_cut(&job->chunks, &workspace, in);
   job->mean_t = comp__workspace_take(&workspace, padded * in->dims, sizeof(float));
   job->half_inv_t = comp__workspace_take(&workspace, padded * in->dims, sizeof(float));
@@ -187,9 +197,10 @@ static void gather_gradients(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static comp_status run(double *out, comp_context *context, const comp__model_options *options,
-                       const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
-                       void *scratch, bool contrast) {
+/* The penalty over all conditions. */
+static void run_pass(double *out, comp_context *context, const comp__model_options *options,
+                     const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                     void *scratch, bool contrast) {
   comp_job job = {.kernels = comp__kernels_get(),
                   .input = input,
                   .options = options,
@@ -208,9 +219,99 @@ static comp_status run(double *out, comp_context *context, const comp__model_opt
   comp__parallel_for(context, job.pairs.padded, COMP__PAIR_PAD, pack_posteriors, &job);
   comp__parallel_for(context, job.chunks.count, 1, forward_chunk, &job);
   *out = finish_forward(&job, weight);
-  if (!gradient->values) return COMP_OK;
+  if (!gradient->values) return;
   comp__parallel_for(context, job.stripe_count, 1, backward_stripe, &job);
   comp__parallel_for(context, input->rows, COMP__PAIR_PAD, gather_gradients, &job);
+}
+
+/* ---- Samples without counterpart ------------------------------------------------------------------------------- */
+
+/* The rows of one condition that the first pass left alone, in two halves. */
+typedef struct remainder {
+  comp__penalty_input input;
+  comp__penalty_gradient gradient;
+  float *values, *mean, *scale, *weight;
+  size_t *row; /* of the batch */
+} remainder_rows;
+
+static void take_remainder(remainder_rows *r, const comp__penalty_input *in, const comp__penalty_gradient *gradient,
+                           const comp__model_options *options, void *scratch) {
+  const size_t before = pass_size(options, in->rows, in->dims, in->conditions), size = in->rows * in->dims;
+  comp__workspace workspace = {(char *)scratch + before,
+                               scratch_size(options, in->rows, in->dims, in->conditions) - before, 0};
+  float **arrays[ROW_ARRAYS] = {&r->values,          &r->mean,          &r->scale,
+                                &r->gradient.values, &r->gradient.mean, &r->gradient.scale};
+  for (size_t a = 0; a < ROW_ARRAYS; a++) *arrays[a] = comp__workspace_take(&workspace, size, sizeof(float));
+  r->weight = comp__workspace_take(&workspace, in->rows, sizeof(float));
+  r->row = comp__workspace_take(&workspace, in->rows, sizeof(size_t));
+  if (!gradient->values) r->gradient = (comp__penalty_gradient){0};
+}
+
+static void copy_row(remainder_rows *r, const comp__penalty_input *in, size_t to, size_t from) {
+  const size_t bytes = in->dims * sizeof(float);
+  memcpy(r->values + to * in->dims, in->values + from * in->dims, bytes);
+  memcpy(r->mean + to * in->dims, in->mean + from * in->dims, bytes);
+  if (in->scale) memcpy(r->scale + to * in->dims, in->scale + from * in->dims, bytes);
+  r->weight[to] = 1.0f - in->weight[from];
+  r->row[to] = from;
+}
+
+/* Every second row is of the first half: rows come in a random order. */
+static size_t choose_remainder(remainder_rows *r, const comp__penalty_input *in, size_t k, size_t *start) {
+  size_t n = 0;
+  for (size_t half = 0; half < 2; half++) {
+    start[half] = n;
+    size_t seen = 0;
+    for (size_t i = in->start[k]; i < in->start[k + 1]; i++) {
+      if (1.0f - in->weight[i] < LEAST_REST) continue;
+      if (seen++ % 2 == half) copy_row(r, in, n++, i);
+    }
+  }
+  return start[2] = n;
+}
+
+static void add_rows(float *to, const float *from, const remainder_rows *r, size_t n, size_t dims) {
+  for (size_t i = 0; to && i < n; i++)
+    for (size_t d = 0; d < dims; d++) to[r->row[i] * dims + d] += from[i * dims + d];
+}
+
+/* A sample that counts less above counts as much more here: its population has no counterpart in other conditions, so
+ * each half of it is the other half's. What holds shared populations together holds these, too; without it they would
+ * lie far apart, and dense populations of other kinds would be among their neighbours. */
+static double run_remainder(comp_context *context, const comp__model_options *options, const comp__penalty_input *in,
+                            const comp__penalty_gradient *gradient, float weight, void *scratch, bool contrast) {
+  remainder_rows r = {0};
+  double sum = 0.0;
+  take_remainder(&r, in, gradient, options, scratch);
+  for (size_t k = 0; k < in->conditions; k++) {
+    size_t start[3];
+    const size_t n = choose_remainder(&r, in, k, start);
+    if (n < 2) continue;
+    const double share = (double)n / (double)in->rows;
+    double value;
+    r.input = (comp__penalty_input){.rows = n,
+                                    .dims = in->dims,
+                                    .conditions = 2,
+                                    .start = start,
+                                    .values = r.values,
+                                    .mean = r.mean,
+                                    .scale = in->scale ? r.scale : NULL,
+                                    .fixed_scale = in->fixed_scale,
+                                    .weight = r.weight};
+    run_pass(&value, context, options, &r.input, &r.gradient, (float)(share * (double)weight), scratch, contrast);
+    sum += share * value;
+    add_rows(gradient->values, r.gradient.values, &r, n, in->dims);
+    add_rows(gradient->mean, r.gradient.mean, &r, n, in->dims);
+    if (in->scale) add_rows(gradient->scale, r.gradient.scale, &r, n, in->dims);
+  }
+  return sum;
+}
+
+static comp_status run(double *out, comp_context *context, const comp__model_options *options,
+                       const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                       void *scratch, bool contrast) {
+  run_pass(out, context, options, input, gradient, weight, scratch, contrast);
+  if (input->weight) *out += run_remainder(context, options, input, gradient, weight, scratch, contrast);
   return COMP_OK;
 }
 

@@ -1,8 +1,8 @@
-/* overlap.c: ratios of densities between conditions, by all pairs. The width of the kernel must be known first, so
- * distances are computed twice: they cost less than to keep them. */
+/* overlap.c: how much of a population other conditions have, by counting who visits whom, over all pairs of points. */
 #include "neighbors/overlap.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,21 +11,19 @@
 #include "core/sort.h"
 #include "core/threads.h"
 #include "nn/kernels.h"
-#include "nn/vecmath.h"
 
-enum { NEAREST = 15, ROWS = 16 /* of a chunk */ };
+enum { NEAREST = 15, PART = 25, PASSES = 3, ROWS = 16 /* of a chunk */ };
 
 typedef struct overlap_job {
   const comp__kernels *kernels;
-  const float *points, *points_t; /* [n, dims], [dims, padded] */
+  const float *points; /* [n, dims] */
+  float *points_t;     /* [dims, padded] */
   const size_t *start;
   size_t n, padded, dims, conditions;
   int32_t *nearest; /* [n, NEAREST] of the own condition; -1 behind the last */
-  float *reach;     /* [n] squared distance of the last of them */
-  float *across;    /* [n] the same of the points of other conditions */
-  double *scale;    /* [conditions] -1 / (2 width^2) */
+  int32_t *visits;  /* [n, 2] by points of the own condition, and of others */
   float *raw, *out; /* [n] ratios before and after smoothing */
-  float *scratch;   /* [chunks of ROWS, padded] */
+  float *scratch;   /* [threads, ROWS + 1, padded] */
 } overlap_job;
 
 static size_t condition_of(const overlap_job *job, size_t i) {
@@ -34,75 +32,89 @@ static size_t condition_of(const overlap_job *job, size_t i) {
   return k;
 }
 
-/* The squared distances of rows begin .. end - 1 to all points; row i is at out + (i - begin) * padded. */
-static const float *distances(const overlap_job *job, float *out, size_t begin, size_t end) {
-  job->kernels->distances(out, job->padded, job->points + begin * job->dims, job->points_t, job->padded, job->dims,
-                          end - begin, 0, job->padded);
-  return out;
-}
+/* ---- Visits ---------------------------------------------------------------------------------------------------- */
 
-/* The squared distance of the last of the nearest points outside first .. last - 1. */
-static float reach_across(const overlap_job *job, const float *d, size_t first, size_t last) {
-  float nearest[NEAREST];
-  size_t found = 0;
-  for (size_t j = first > 0 ? 0 : last; j < job->n; j = j + 1 == first ? last : j + 1) {
-    if (found == NEAREST && !(d[j] < nearest[NEAREST - 1])) continue;
-    size_t at = found < NEAREST ? found++ : NEAREST - 1;
-    for (; at > 0 && d[j] < nearest[at - 1]; at--) nearest[at] = nearest[at - 1];
-    nearest[at] = d[j];
+/* The value that would be at place `at` if values were sorted. Reorders them. */
+static float select_value(float *values, size_t n, size_t at) {
+  size_t low = 0, high = n - 1;
+  while (low < high) {
+    const float pivot = values[low + (high - low) / 2];
+    size_t i = low, j = high;
+    for (;;) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i >= j) break;
+      const float t = values[i];
+      values[i++] = values[j];
+      values[j--] = t;
+    }
+    if (at <= j)
+      high = j;
+    else
+      low = j + 1;
   }
-  return found > 0 ? nearest[found - 1] : 0.0f;
+  return values[at];
 }
 
-/* The nearest points of the own block, nearest first; of two at the same distance the earlier one. */
-static void nearest_rows(void *arg, size_t begin, size_t end, int thread) {
+/* Point i visits the nearest points of condition k, of two at the same distance the earlier one. Counts are whole
+ * numbers: any order of threads gives the same. */
+static void visit(overlap_job *job, const float *d, float *spare, size_t i, size_t k, bool own) {
+  const size_t first = job->start[k], n = job->start[k + 1] - first, others = own ? n - 1 : n;
+  size_t wanted = n / PART > NEAREST ? n / PART : NEAREST, m = 0;
+  if (wanted > others) wanted = others;
+  if (wanted == 0) return;
+  for (size_t j = first; j < first + n; j++)
+    if (j != i) spare[m++] = d[j];
+  const float limit = select_value(spare, m, wanted - 1);
+  size_t nearer = 0;
+  for (size_t j = first; j < first + n; j++) nearer += j != i && d[j] < limit;
+  size_t ties = wanted - nearer;
+  for (size_t j = first; j < first + n; j++) {
+    if (j == i || d[j] > limit || (d[j] == limit && ties == 0)) continue;
+    ties -= d[j] == limit;
+    __atomic_fetch_add(&job->visits[2 * j + !own], 1, __ATOMIC_RELAXED);
+  }
+}
+
+/* The nearest points of the own condition, nearest first; of two at the same distance the earlier one. */
+static void find_nearest(overlap_job *job, const float *d, size_t i, size_t k) {
+  int32_t *list = job->nearest + i * NEAREST;
+  size_t found = 0;
+  for (size_t j = job->start[k]; j < job->start[k + 1]; j++) {
+    if (j == i || (found == NEAREST && !(d[j] < d[list[NEAREST - 1]]))) continue;
+    size_t at = found < NEAREST ? found++ : NEAREST - 1;
+    for (; at > 0 && d[j] < d[list[at - 1]]; at--) list[at] = list[at - 1];
+    list[at] = (int32_t)j;
+  }
+  for (; found < NEAREST; found++) list[found] = -1;
+}
+
+static void visit_rows(void *arg, size_t begin, size_t end, int thread) {
   overlap_job *job = arg;
-  const float *all = distances(job, job->scratch + (size_t)thread * ROWS * job->padded, begin, end);
+  float *spare = job->scratch + (size_t)thread * (ROWS + 1) * job->padded, *all = spare + job->padded;
+  job->kernels->distances(all, job->padded, job->points + begin * job->dims, job->points_t, job->padded, job->dims,
+                          end - begin, 0, job->padded);
   for (size_t i = begin; i < end; i++) {
     const float *d = all + (i - begin) * job->padded;
-    const size_t k = condition_of(job, i);
-    int32_t *list = job->nearest + i * NEAREST;
-    size_t found = 0;
-    for (size_t j = job->start[k]; j < job->start[k + 1]; j++) {
-      if (j == i || (found == NEAREST && !(d[j] < d[list[NEAREST - 1]]))) continue;
-      size_t at = found < NEAREST ? found++ : NEAREST - 1;
-      for (; at > 0 && d[j] < d[list[at - 1]]; at--) list[at] = list[at - 1];
-      list[at] = (int32_t)j;
-    }
-    job->reach[i] = found > 0 ? d[list[found - 1]] : 0.0f;
-    for (; found < NEAREST; found++) list[found] = -1;
-    job->across[i] = reach_across(job, d, job->start[k], job->start[k + 1]);
+    const size_t own = condition_of(job, i);
+    find_nearest(job, d, i, own);
+    for (size_t k = 0; k < job->conditions; k++) visit(job, d, spare, i, k, k == own);
   }
 }
 
-/* log mean exp of n numbers less those that were made -infinity; `out_of` is how many count. */
-static double log_mean(const float *logs, size_t n, size_t out_of) {
-  float most = comp__vec_max(logs, n);
-  if (out_of == 0 || !isfinite(most)) return -INFINITY;
-  return (double)most + log(comp__vec_sum_exp(logs, most, n)) - log((double)out_of);
-}
+/* ---- Ratios ---------------------------------------------------------------------------------------------------- */
 
-/* log (a + b) of two logs. */
-static double log_add(double a, double b) {
-  double most = fmax(a, b);
-  return isfinite(most) ? most + log(exp(a - most) + exp(b - most)) : most;
-}
-
-static void ratio_rows(void *arg, size_t begin, size_t end, int thread) {
+/* Half a visit more of either kind: no visit among so few is not never. */
+static void compare_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
   overlap_job *job = arg;
-  float *all = job->scratch + (size_t)thread * ROWS * job->padded;
-  distances(job, all, begin, end);
   for (size_t i = begin; i < end; i++) {
-    const size_t k = condition_of(job, i), first = job->start[k], last = job->start[k + 1];
-    const size_t own = last - first - 1, other = job->n - (last - first);
-    float *logs = all + (i - begin) * job->padded;
-    for (size_t j = 0; j < job->n; j++) logs[j] *= (float)job->scale[k];
-    logs[i] = -INFINITY;
-    double mine = log_mean(logs + first, last - first, own);
-    double theirs = log_add(log_mean(logs, first, other), log_mean(logs + last, job->n - last, other));
-    double ratio = own == 0 || other == 0 ? 0.0 : mine - theirs;
-    if (isnan(ratio)) ratio = 0.0;
-    job->raw[i] = fmaxf(-COMP__OVERLAP_MOST, fminf(COMP__OVERLAP_MOST, (float)ratio));
+    const size_t k = condition_of(job, i), own = job->start[k + 1] - job->start[k], other = job->n - own;
+    int64_t by[2] = {job->visits[2 * i], job->visits[2 * i + 1]};
+    for (size_t a = 0; a < NEAREST && job->nearest[i * NEAREST + a] >= 0; a++)
+      for (size_t b = 0; b < 2; b++) by[b] += job->visits[2 * (size_t)job->nearest[i * NEAREST + a] + b];
+    const double mine = ((double)by[0] + 0.5) / (double)own, theirs = ((double)by[1] + 0.5) / (double)other;
+    job->out[i] = own < 2 || other == 0 ? 0.0f : (float)(log(mine) - log(theirs));
   }
 }
 
@@ -118,25 +130,8 @@ static void smooth_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-/* The median of part of an array; `spare` has room for it. */
-static double median_of(float *spare, const float *values, size_t n) {
-  memcpy(spare, values, n * sizeof *values);
-  return n > 0 ? (double)comp__median_floats(spare, n) : 0.0;
-}
-
-/* Wide enough for half of the points to reach others: where conditions are apart as a whole, that is no sign that their
- * populations are not shared. The floor: where most points have copies, any width separates them from the rest. */
-static void choose_widths(overlap_job *job, double width) {
-  for (size_t k = 0; k < job->conditions; k++) {
-    const size_t first = job->start[k], n = job->start[k + 1] - first;
-    const double own = median_of(job->out + first, job->reach + first, n),
-                 across = median_of(job->out + first, job->across + first, n);
-    job->scale[k] = -0.5 / fmax(width * width * fmax(own, across), 1e-12);
-  }
-}
-
 comp_status comp__overlap_ratios(float *out, comp_context *context, const float *points, const size_t *start,
-                                 size_t conditions, size_t dims, double width) {
+                                 size_t conditions, size_t dims) {
   overlap_job job = {.kernels = comp__kernels_get(),
                      .points = points,
                      .start = start,
@@ -145,30 +140,26 @@ comp_status comp__overlap_ratios(float *out, comp_context *context, const float 
                      .dims = dims,
                      .conditions = conditions,
                      .out = out};
-  float *transposed = NULL;
+  const size_t threads = (size_t)comp_context_thread_count(context);
   comp_status status;
-  COMP__TRY(comp__calloc(&transposed, job.padded * dims, sizeof *transposed));
+  COMP__TRY(comp__calloc(&job.points_t, job.padded * dims, sizeof *job.points_t));
   COMP__TRY(comp__alloc(&job.nearest, job.n * NEAREST, sizeof *job.nearest));
-  COMP__TRY(comp__alloc(&job.reach, job.n, sizeof *job.reach));
-  COMP__TRY(comp__alloc(&job.across, job.n, sizeof *job.across));
+  COMP__TRY(comp__calloc(&job.visits, 2 * job.n, sizeof *job.visits));
   COMP__TRY(comp__alloc(&job.raw, job.n, sizeof *job.raw));
-  COMP__TRY(comp__alloc(&job.scale, conditions, sizeof *job.scale));
-  COMP__TRY(
-      comp__alloc(&job.scratch, (size_t)comp_context_thread_count(context) * ROWS * job.padded, sizeof *job.scratch));
+  COMP__TRY(comp__alloc(&job.scratch, threads * (ROWS + 1) * job.padded, sizeof *job.scratch));
   for (size_t i = 0; i < job.n; i++)
-    for (size_t d = 0; d < dims; d++) transposed[d * job.padded + i] = points[i * dims + d];
-  job.points_t = transposed;
-  comp__parallel_for(context, job.n, ROWS, nearest_rows, &job);
-  choose_widths(&job, width);
-  comp__parallel_for(context, job.n, ROWS, ratio_rows, &job);
-  comp__parallel_for(context, job.n, ROWS, smooth_rows, &job);
+    for (size_t d = 0; d < dims; d++) job.points_t[d * job.padded + i] = points[i * dims + d];
+  comp__parallel_for(context, job.n, ROWS, visit_rows, &job);
+  comp__parallel_for(context, job.n, ROWS, compare_rows, &job);
+  for (int pass = 0; pass < PASSES; pass++) {
+    memcpy(job.raw, out, job.n * sizeof *out);
+    comp__parallel_for(context, job.n, ROWS, smooth_rows, &job);
+  }
 done:
-  comp__free(transposed);
+  comp__free(job.points_t);
   comp__free(job.nearest);
-  comp__free(job.reach);
-  comp__free(job.across);
+  comp__free(job.visits);
   comp__free(job.raw);
-  comp__free(job.scale);
   comp__free(job.scratch);
   return status;
 }

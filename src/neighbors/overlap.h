@@ -8,17 +8,19 @@
 
 /*
  * For each of points [start[conditions], dims], sorted by condition (block k is start[k] .. start[k + 1] - 1): the log
- * of the density of its own condition around it over that of all other conditions together.
+ * of the share that its population has in its own condition over the share in all other conditions together.
  *
- * 0: the population has the same share in both. log 5: its share in the own condition is five times that in the others.
- * Large: the others lack it. Densities come from Gaussian kernels, without the point itself, whose width is `width`
- * times the median distance to the 15th neighbour of the same condition, or of the others where that is larger. Each
- * ratio is the median over the point and these neighbours. At most +-COMP__OVERLAP_MOST; 0 where a condition has one
- * point only.
+ * 0: the same share. log 5: five times as common in the own condition. Large: the others lack it.
+ *
+ * Each point visits the nearest points of each condition: a 25th of the condition's points, at least 15. A point that
+ * others visit less than its own condition does, in proportion to their numbers, has few counterparts there. Visits are
+ * counted over the point and its 15 nearest points of the same condition; then each ratio is replaced three times by
+ * the median over the point and these neighbours. 0 where a condition has one point only, or is the only one.
+ *
+ * A visit goes to the nearest population, however far it is: so conditions that lie apart as a whole do not look as if
+ * they shared nothing, and a population beside another one does not look shared because kernels reach that far.
  */
 comp_status comp__overlap_ratios(float *out, comp_context *context, const float *points, const size_t *start,
-                                 size_t conditions, size_t dims, double width);
-
-#define COMP__OVERLAP_MOST 50.0f
+                                 size_t conditions, size_t dims);
 
 #endif

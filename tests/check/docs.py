@@ -29,7 +29,7 @@ def is_made(name):
 
 def main(root):
     root = pathlib.Path(root)
-    tops = ("src", "include", "tests", "docs", "bench", "web", "cross", "experiments", "examples")
+    tops = ("src", "include", "tests", "docs", "bench", "web", "cross", "experiments", "examples", "bindings")
     files = [str(p.relative_to(root)) for top in tops for p in (root / top).rglob("*") if "node_modules" not in p.parts]
     rooms = sorted(p.parent for p in (root / "src").rglob("README.md"))
     absent, unnamed, long = [], [], []

@@ -4,6 +4,7 @@
 #include "testing.h"
 
 #include "core/rng.h"
+#include "core/sort.h"
 #include "diagnose/components.h"
 #include "diagnose/energy.h"
 #include "diagnose/multivariate.h"

@@ -22,9 +22,9 @@ static size_t condition_of(const size_t *start, size_t row) {
   return k;
 }
 
-double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
-                      const size_t *start, const float *weight, const double *z, const double *mean,
-                      const double *scale, int p0) {
+static double mixtures(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
+                       const size_t *start, const float *weight, const double *z, const double *mean,
+                       const double *scale, int p0) {
   (void)conditions;
   double total = 0, *own = numbers(rows), *other = numbers(rows);
   for (size_t i = 0; i < rows; i++) {
@@ -49,6 +49,36 @@ double reference_comp(const comp__model_options *options, size_t rows, size_t di
   }
   free(own), free(other);
   return total / (double)rows;
+}
+
+/* What the weights leave of condition k: every second such row against the others. */
+static double rest(const comp__model_options *options, size_t rows, size_t dims, size_t begin, size_t end,
+                   const float *weight, const double *z, const double *mean, const double *scale, int p0) {
+  double *part = numbers(3 * rows * dims), *zs = part, *means = part + rows * dims, *scales = part + 2 * rows * dims;
+  float *weights = malloc(rows * sizeof *weights);
+  size_t start[3] = {0}, n = 0;
+  for (size_t half = 0; half < 2; half++, start[half] = n)
+    for (size_t i = begin, seen = 0; i < end; i++) {
+      if (1 - (double)weight[i] < 1e-3 || seen++ % 2 != half) continue;
+      for (size_t d = 0; d < dims; d++) {
+        zs[n * dims + d] = z[i * dims + d];
+        means[n * dims + d] = mean[i * dims + d];
+        if (scale) scales[n * dims + d] = scale[i * dims + d];
+      }
+      weights[n++] = 1 - weight[i];
+    }
+  double value = mixtures(options, n, dims, 2, start, weights, zs, means, scale ? scales : NULL, p0);
+  free(part), free(weights);
+  return n > 0 ? value * (double)n / (double)rows : 0;
+}
+
+double reference_comp(const comp__model_options *options, size_t rows, size_t dims, size_t conditions,
+                      const size_t *start, const float *weight, const double *z, const double *mean,
+                      const double *scale, int p0) {
+  double total = mixtures(options, rows, dims, conditions, start, weight, z, mean, scale, p0);
+  for (size_t k = 0; weight && k < conditions; k++)
+    total += rest(options, rows, dims, start[k], start[k + 1], weight, z, mean, scale, p0);
+  return total;
 }
 
 static double kernel(const comp__model_options *options, double d2) {

@@ -1,0 +1,120 @@
+"""AnnData as the library reads it, and what the functions keep in it.
+
+`uns["comp"]` holds what is known beyond the matrices:
+
+    record        what was done to X (JSON text); the program comp reads and writes the same
+    layer         the layer that pp.prepare() made
+    layer_record  what was done to it
+    model         the model of tl.train(): the bytes of its file
+    scores, diagnosis   the documents of tl.score() and tl.diagnose() (JSON text)
+"""
+import numpy as np
+from scipy import sparse
+
+from ._data import LAYERS, OBSM, Dataset, add_column
+from ._errors import DataError
+
+UNS = "comp"
+
+
+def own(adata):
+    """Makes an AnnData of its own of a view, as scanpy does before it writes to one."""
+    check_type(adata)
+    if adata.is_view:
+        adata._init_as_actual(adata.copy())
+    return adata
+
+
+def start(adata, copy):
+    """What is written to: the data itself, or a copy."""
+    check_type(adata)
+    if copy:
+        return adata.to_memory() if adata.isbacked else adata.copy()
+    return own(adata)
+
+
+def check_type(adata):
+    import anndata
+
+    if not isinstance(adata, anndata.AnnData):
+        raise TypeError(f"adata should be an AnnData, not {type(adata).__name__}")
+
+
+def state(adata):
+    """uns["comp"], to read."""
+    value = adata.uns.get(UNS, {})
+    return value if hasattr(value, "get") else {}
+
+
+def remember(adata, **values):
+    """Writes to uns["comp"]; None removes an entry."""
+    kept = dict(state(adata))
+    for key, value in values.items():
+        if value is None:
+            kept.pop(key, None)
+        else:
+            kept[key] = value
+    adata.uns[UNS] = kept
+
+
+def source(adata, layer):
+    """The values to read and their record: a layer; X; or by None the layer of pp.prepare(), else X."""
+    known = state(adata)
+    if layer is None and known.get("layer") in adata.layers:
+        layer = known["layer"]
+    if layer is None or layer == "X":
+        if adata.X is None:
+            raise DataError("the AnnData has no X; name a layer")
+        return in_memory(adata.X), text_or_none(known.get("record"))
+    if layer not in adata.layers:
+        raise DataError(f"there is no layer '{layer}'; there are: {', '.join(adata.layers.keys()) or 'none'}")
+    record = known.get("layer_record") if layer == known.get("layer") else None
+    return adata.layers[layer], text_or_none(record)
+
+
+def text_or_none(value):
+    return None if value is None else str(value)
+
+
+def in_memory(x):
+    """X of a backed AnnData is read; a view of anndata becomes what it is."""
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
+        return x
+    if hasattr(x, "to_memory"):  # sparse, in a file
+        return x.to_memory()
+    if type(x).__module__.startswith("h5py"):
+        return x[()]
+    return np.asarray(x)
+
+
+def require_column(adata, key, what):
+    if key is None:
+        raise TypeError(f"{what} is required: the column of adata.obs with the {what.split('_')[0]}")
+    if key not in adata.obs:
+        import difflib
+
+        near = difflib.get_close_matches(str(key), [str(c) for c in adata.obs.columns], 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise DataError(f"adata.obs has no column '{key}'{hint}")
+
+
+def dataset_of(context, adata, layer=None, columns=None, obsm=(), layers=(), with_x=True, names=True):
+    """A comp_dataset of an AnnData. `columns` of obs: None takes all."""
+    check_type(adata)
+    x, record = source(adata, layer) if with_x else (None, text_or_none(state(adata).get("record")))
+    obs_names = adata.obs_names if names else None
+    made = Dataset.new(context, x, obs_names, adata.var_names, adata.shape)
+    try:
+        made.set_record(record)
+        wanted = adata.obs.columns if columns is None else [c for c in dict.fromkeys(columns) if c is not None and c in adata.obs]
+        for name in wanted:
+            if not add_column(made.obs, name, adata.obs[name]) and columns is not None:
+                raise DataError(f"adata.obs['{name}'] is of type {adata.obs[name].dtype}, which comp cannot use")
+        for name in obsm:
+            made.add(context, OBSM, name, adata.obsm[name])
+        for name in layers:
+            made.add(context, LAYERS, name, adata.layers[name])
+    except BaseException:
+        made.free()
+        raise
+    return made

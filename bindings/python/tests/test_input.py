@@ -1,0 +1,214 @@
+"""Input that is wrong or unusual: an error that names it, or the same result."""
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import comp
+from conftest import SMALL
+
+TINY = dict(hidden=[8], latent=2, epochs=1)
+
+
+def small(n=60, genes=12, condition=None, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    condition = np.where(np.arange(n) % 2, "b", "a") if condition is None else condition
+    return anndata.AnnData(rng.random((n, genes)).astype(dtype), pd.DataFrame({"c": condition}, index=[f"s{i}" for i in range(n)]), dtype=dtype)
+
+
+# ---- Errors
+
+
+def test_wrong_key(ready):
+    for call in (lambda: comp.tl.train(ready, "conditoin"), lambda: comp.tl.score(ready, "conditoin"), lambda: comp.run(ready, "conditoin"),
+                 lambda: comp.CoMP(ready, "conditoin").fit(), lambda: comp.tl.baseline(ready, "harmony", "conditoin")):
+        with pytest.raises(comp.DataError, match="no column 'conditoin'; did you mean 'condition'"):
+            call()
+    with pytest.raises(comp.DataError, match="did you mean 'label'"):
+        comp.tl.score(ready, "condition", "labl")
+    with pytest.raises(comp.DataError, match="no layer 'lost'"):
+        comp.tl.train(ready, "condition", layer="lost")
+    with pytest.raises(comp.DataError, match="obsm has no 'X_lost'"):
+        comp.tl.umap(ready, "X_lost")
+    with pytest.raises(comp.ArgumentError, match="harmony"):
+        comp.tl.baseline(ready, "harmny", "condition")
+    with pytest.raises(comp.CompError, match="treatd"):
+        comp.tl.counterfactual(ready, "treatd")
+    with pytest.raises(TypeError, match="condition_key"):
+        comp.CoMP(ready).fit()
+    with pytest.raises(TypeError, match="AnnData"):
+        comp.tl.train(ready.X, "condition")
+
+
+def test_nan_is_named():
+    for make in (lambda x: x, sparse.csr_matrix):
+        adata = small()
+        x = np.asarray(adata.X)
+        x[7, 3] = np.nan
+        adata.X = make(x)
+        with pytest.raises(comp.DataError, match="X: row 7, column 3: the value is not a finite number"):
+            comp.tl.train(adata, "c", **TINY)
+    adata = small(dtype=np.float64)
+    adata.X[5, 2] = 1e300
+    with pytest.raises(comp.DataError, match="row 5, column 2.*32-bit"):
+        comp.tl.train(adata, "c", **TINY)
+
+
+def test_nan_elsewhere_does_no_harm(ready, tmp_path):
+    ready.obsm["spatial"] = np.full((500, 2), np.nan)
+    assert list(comp.tl.score(ready, "condition", k=20).to_frame().columns) == ["X_comp"]
+    comp.tl.umap(ready, epochs=5)
+    comp.report(ready, tmp_path / "page.html")
+    with pytest.raises(comp.DataError, match=r"obsm\['spatial'\]: row 0, column 0"):
+        comp.tl.score(ready, "condition", use=["X_comp", "spatial"])
+    with pytest.raises(comp.DataError, match="obsm has no 'X_lost'"):
+        comp.tl.score(ready, "condition", use="X_comp,X_lost")
+
+
+def test_one_condition():
+    with pytest.raises(comp.DataError, match="c"):
+        comp.tl.train(small(condition="a"), "c", **TINY)
+
+
+def test_missing_conditions():
+    condition = np.where(np.arange(60) % 2, "b", "a").astype(object)
+    condition[4] = None
+    condition[5] = np.nan
+    for values in (condition, pd.Categorical(condition), pd.array(condition, "string")):
+        adata = small(condition=values)
+        with pytest.raises(comp.DataError, match="2 of 60|2 samples"):
+            comp.tl.train(adata, "c", **TINY)
+
+
+def test_unknown_condition_in_new_data(ready):
+    other = ready.copy()
+    other.obs["condition"] = other.obs["condition"].cat.rename_categories({"treated": "dosed"})
+    with pytest.raises(comp.DataError, match="'dosed' is not a condition that the model knows"):
+        comp.tl.embed(other)
+
+
+def test_empty():
+    empty = anndata.AnnData(np.zeros((0, 5), np.float32), pd.DataFrame({"c": np.zeros(0, object)}), dtype=np.float32)
+    for call in (lambda: comp.tl.train(empty, "c", **TINY), lambda: comp.run(empty, "c"), lambda: comp.tl.score(empty, "c")):
+        with pytest.raises(comp.CompError):
+            call()
+    bare = anndata.AnnData(np.zeros((6, 0), np.float32), pd.DataFrame({"c": list("ababab")}), dtype=np.float32)
+    with pytest.raises(comp.CompError):
+        comp.tl.train(bare, "c", **TINY)
+    without = anndata.AnnData(obs=pd.DataFrame({"c": list("abab")}))
+    with pytest.raises(comp.DataError):
+        comp.tl.train(without, "c", **TINY)
+
+
+def test_values_that_are_no_numbers():
+    adata = small()
+    adata.layers["text"] = np.full(adata.shape, "x", object)
+    with pytest.raises(comp.DataError, match="not numbers"):
+        comp.tl.train(adata, "c", layer="text", **TINY)
+    adata.obs["when"] = pd.date_range("2020-01-01", periods=60)
+    with pytest.raises(comp.DataError, match="datetime64"):
+        comp.tl.train(adata, "when", **TINY)
+    comp.tl.train(adata, "c", **TINY)  # such a column elsewhere does no harm
+
+
+def test_prepare_twice(cells):
+    comp.pp.prepare(cells, normalize_total="median", log1p=True)
+    with pytest.raises(comp.CompError):
+        comp.pp.prepare(cells, layer="comp", log1p=True)
+
+
+# ---- The same result from other layouts
+
+
+def embedding(x, obs):
+    adata = anndata.AnnData(x, obs.copy(), dtype=x.dtype)
+    comp.tl.train(adata, "condition", **SMALL)
+    return adata.obsm["X_comp"].tobytes()
+
+
+def test_layouts(ready):
+    x = ready.layers["comp"].tocsr()
+    obs = ready.obs
+    expected = embedding(x, obs)
+    wide = x.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert embedding(wide, obs) == expected
+    assert embedding(x.astype(np.float64), obs) == expected
+    assert embedding(x.tocsc(), obs) == expected
+    dense = x.toarray()
+    from_dense = embedding(dense, obs)
+    for other in (np.asfortranarray(dense), dense.astype(np.float64), np.hstack([dense, dense])[:, :60], dense.astype(">f4")):
+        adata = anndata.AnnData(np.zeros(dense.shape, np.float32), obs.copy(), dtype=np.float32)
+        adata.layers["other"] = other
+        comp.tl.train(adata, "condition", layer="other", **SMALL)
+        assert adata.obsm["X_comp"].tobytes() == from_dense
+
+
+def test_csr_that_is_not_canonical(ready):
+    x = ready.layers["comp"].tocsr()
+    expected = embedding(x, ready.obs)
+    turned = x.copy()  # columns descend within each row
+    for i in range(x.shape[0]):
+        part = slice(x.indptr[i], x.indptr[i + 1])
+        turned.indices[part], turned.data[part] = x.indices[part][::-1], x.data[part][::-1]
+    turned.has_sorted_indices = False
+    before = turned.indices.copy()
+    assert embedding(turned, ready.obs) == expected
+    assert np.array_equal(turned.indices, before)
+    double = sparse.csr_matrix((np.repeat(x.data / 2, 2), np.repeat(x.indices, 2), x.indptr * 2), x.shape)  # each entry as two halves
+    assert double.nnz == 2 * x.nnz and embedding(double, ready.obs) == expected and double.nnz == 2 * x.nnz
+
+
+def test_small_types():
+    counts = np.random.default_rng(1).poisson(3, (60, 12))
+    found = set()
+    for dtype in (np.uint8, np.int16, np.uint32, np.int32, np.int64, np.float32, np.float64):
+        adata = small()
+        adata.layers["counts"] = counts.astype(dtype)
+        comp.tl.train(adata, "c", layer="counts", **TINY)
+        found.add(adata.obsm["X_comp"].tobytes())
+    assert len(found) == 1
+
+
+def test_kinds_of_conditions():
+    """Strings, categories, numbers and bools name the same groups."""
+    codes = np.arange(60) % 2
+    for values, names in ((codes, ["0", "1"]), (codes.astype(float), ["0", "1"]), (pd.Categorical(codes), ["0", "1"]), (codes.astype(bool), None),
+                          (pd.array(codes, "Int64"), ["0", "1"]), (pd.Categorical(np.where(codes, "x", "ä"), ["x", "ä", "unused"]), ["x", "ä"])):
+        adata = small(condition=values)
+        model = comp.CoMP(adata, "c", **TINY).fit()
+        assert names is None or model.conditions == names
+        assert len(model.conditions) == 2 and model.embed().shape == (60, 2)
+
+
+def test_views(ready):
+    part = ready[ready.obs["label"] == "type1"]
+    expected = comp.model(ready).embed(part.copy())
+    assert part.is_view
+    comp.tl.embed(part, key_added="again")
+    assert not part.is_view and part.obsm["again"].tobytes() == expected.tobytes() and "again" not in ready.obsm
+    view = ready[:300]
+    assert comp.tl.embed(view, key_added="again", copy=True).n_obs == 300 and view.is_view
+
+
+def test_backed(ready, tmp_path):
+    ready.X = ready.layers["comp"].copy()
+    del ready.layers["comp"]
+    expected = comp.model(ready).embed()
+    ready.obsm.clear()
+    for name, x in (("sparse", ready.X), ("dense", ready.X.toarray())):
+        ready.X = x
+        ready.write_h5ad(tmp_path / f"{name}.h5ad")
+        backed = anndata.read_h5ad(tmp_path / f"{name}.h5ad", backed="r")
+        comp.tl.embed(backed)
+        assert np.allclose(backed.obsm["X_comp"], expected, atol=1e-5) and backed.isbacked
+        copied = comp.tl.embed(backed, copy=True)
+        assert not copied.isbacked and "X_comp" in copied.obsm
+        backed.file.close()
+
+
+def test_names_that_repeat(ready):
+    ready.var_names = ["twice", "twice", *ready.var_names[2:]]
+    with pytest.raises(comp.DataError, match="'twice'.*var_names_make_unique"):
+        comp.tl.train(ready, "condition", **TINY)
