@@ -68,9 +68,9 @@ static void print_json(FILE *out, const rate rates[RATES], int threads) {
 
 static int write_json(cli_session *session, const char *path, const rate rates[RATES]) {
   cli_output output;
-  if (!cli_output_open(&output, path)) return cli_error(session, EXIT_FAILED, "--json: out of memory");
+  if (!cli_output_open(&output, path)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   print_json(output.file, rates, comp_context_thread_count(session->context));
-  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   return 0;
 }
 

@@ -99,9 +99,9 @@ static int show(cli_session *session, const result *r) {
   if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   if (!json) return 0;
   cli_output output;
-  if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   put_json(output.file, r);
-  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   return 0;
 }
 

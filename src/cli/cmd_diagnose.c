@@ -90,9 +90,9 @@ static int show(cli_session *session, const comp_diagnosis *d, const char *json)
   if (!cli_stdout_flush()) return EXIT_FAILED;
   if (!json) return 0;
   cli_output output;
-  if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   fprintf(output.file, "%s\n", comp_diagnosis_json(d));
-  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   return 0;
 }
 

@@ -57,13 +57,13 @@ static comp_status put_text(FILE *out, const info_subject *subject) {
 
 static int write_json(cli_session *session, const char *path, const info_subject *subject) {
   cli_output output;
-  if (!cli_output_open(&output, path)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_open(&output, path)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   comp_status status = put_json(output.file, subject);
   if (status != COMP_OK) {
     cli_output_abort(&output);
     return cli_fail(session, status);
   }
-  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   return 0;
 }
 

@@ -69,9 +69,9 @@ static int show(cli_session *session, const comp_pca *pca, const pca_options *o)
   if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why */
   if (!o->json) return 0;
   cli_output output;
-  if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   put_json(output.file, pca, comp_options_get(o->pca, "key", NULL, 0));
-  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   return 0;
 }
 

@@ -47,9 +47,9 @@ static int show(cli_session *session, const score_options *o, const comp_scores 
   if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   if (!o->json) return 0;
   cli_output output;
-  if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   fputs(comp_scores_json(scores), output.file);
-  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
+  if (!cli_output_commit(&output)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   return 0;
 }
 

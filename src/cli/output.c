@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json.h"
 #include "comp/file.h"
+#include "comp/status.h"
 
 bool cli_output_is_stdout(const char *path) {
   return strcmp(path, "-") == 0;
@@ -27,10 +29,15 @@ void cli_output_abort(cli_output *output) {
   *output = (cli_output){0};
 }
 
+const char *cli_output_error(void) {
+  return *comp_error_message() ? comp_error_message() : "out of memory";
+}
+
 bool cli_output_commit(cli_output *output) {
-  bool good = true;
+  bool good = json_complete();
   if (output->file != stdout) { /* what stdout cannot take shows when the program closes it */
-    good = fclose(output->file) == 0 && comp_file_write(output->path, output->text, output->size) == COMP_OK;
+    good = !ferror(output->file) && good;
+    good = fclose(output->file) == 0 && good && comp_file_write(output->path, output->text, output->size) == COMP_OK;
     output->file = NULL;
   }
   cli_output_abort(output);

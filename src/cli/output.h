@@ -35,6 +35,9 @@ bool cli_output_open(cli_output *output, const char *path);
 /* Writes and releases. When false, an earlier file is as it was. */
 bool cli_output_commit(cli_output *output);
 
+/* Why one of these failed. */
+const char *cli_output_error(void);
+
 /* Forgets what was written and releases. */
 void cli_output_abort(cli_output *output);
 

@@ -12,6 +12,7 @@
 #include "core/alloc.h"
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/json.h"
 
 /* At most this often, in seconds, a progress report is made. */
 static const double PROGRESS_PERIOD = 0.05;
@@ -66,6 +67,7 @@ comp_status comp_context_new(comp_context **out, const comp_options *options) {
   COMP__NEED(out);
   comp__context_options plain;
   *out = NULL;
+  comp__json_start();
   comp_status status = comp__options_resolve(&plain, &comp__context_kind, options);
   return status == COMP_OK ? comp__context_new(out, &plain) : status;
 }

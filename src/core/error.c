@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
+
 enum { MESSAGE_SIZE = 2048 };
 
 static _Thread_local char message[MESSAGE_SIZE];
@@ -42,6 +44,7 @@ const char *comp_status_name(comp_status status) {
 /* Formats into a scratch buffer first: an argument may be the old message itself. */
 static void set_message(const char *format, va_list args, const char *suffix) {
   char text[MESSAGE_SIZE];
+  comp__json_forget();
   vsnprintf(text, sizeof text, format, args);
   snprintf(message, sizeof message, "%s%s%s", text, suffix ? ": " : "", suffix ? suffix : "");
 }

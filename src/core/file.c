@@ -120,6 +120,7 @@ static int create_locked(char *path) {
     /* A file system without locks: nobody can lock it to remove it either. */
     if (!locked && errno != EWOULDBLOCK) return fd;
     if (locked && fstat(fd, &info) == 0 && info.st_nlink > 0) return fd;
+    if (locked) unlink(path); /* ours still, when only the look at it failed */
     close(fd);
     errno = EAGAIN;
   }

@@ -8,6 +8,7 @@
 #include "comp/file.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "experiment/lab.h"
 
 typedef struct cell {
@@ -235,9 +236,10 @@ static comp_status write_form(const comp__lab *lab, const grid *g, size_t form, 
   FILE *stream = open_memstream(&text, &size);
   if (!stream) return comp__error_errno("cannot write a table");
   forms[form].put(stream, g);
-  if (fclose(stream) != 0) {
+  bool whole = !ferror(stream) && !comp__json_lost();
+  if (fclose(stream) != 0 || !whole) {
     free(text);
-    return comp__error_errno("cannot write a table");
+    return comp__error(COMP_ERR_MEMORY, "out of memory: a table");
   }
   snprintf(path, sizeof path, "%s/%s.%s", lab->options->out, g->table->name, forms[form].suffix);
   comp_status status = comp_file_write(path, text, size);
@@ -258,7 +260,9 @@ comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__fi
       status = write_form(lab, &g, form, all);
     release_grid(&g);
   }
-  if (fclose(all) != 0 && status == COMP_OK) status = comp__error_errno("cannot write tables");
+  bool whole = !ferror(all);
+  if ((fclose(all) != 0 || !whole) && status == COMP_OK)
+    status = comp__error(COMP_ERR_MEMORY, "out of memory: the tables");
   if (status != COMP_OK) {
     free(*text);
     *text = NULL;

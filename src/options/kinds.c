@@ -8,6 +8,7 @@
 #include "comp/suggest.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "diagnose/options.h"
 #include "io/options.h"
@@ -56,6 +57,7 @@ comp_status comp_options_new(comp_options **out, const char *kind) {
   COMP__NEED_OUT(out, kind);
   comp_suggest search = {.word = kind};
   *out = NULL;
+  comp__json_start();
   for (size_t i = 0; i < KINDS; i++) {
     if (strcmp(kinds[i]->name, kind) == 0) return comp__options_new(out, kinds[i]);
     comp_suggest_offer(&search, kinds[i]->name);

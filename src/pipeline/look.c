@@ -44,7 +44,8 @@ static comp_status keep_known(comp__job *job, size_t missing) {
     fprintf(text, "%s%s", l ? "," : "", g->levels[l]);
     comma = comma || strchr(g->levels[l], ',');
   }
-  fclose(text);
+  bool whole = !ferror(text);
+  if (fclose(text) != 0 || !whole) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (comma)
     return comp__error(COMP_ERR_DATA,
                        "%s: %zu samples have no value in column '%s': leave them out first, with comp prep --keep",

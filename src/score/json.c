@@ -9,6 +9,7 @@
 #include "comp/verdict.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "metrics/interval.h"
 #include "score/result.h"
 #include "verdict/json.h"
@@ -250,7 +251,9 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   if (s->embeddings) put_embeddings(text, s->embeddings, &o->score);
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);
   comp_status status = put_changes(text, s);
-  return fclose(text) == 0 ? status : comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
+  bool whole = !ferror(text) && !comp__json_lost();
+  if (fclose(text) == 0 && whole) return status;
+  return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
 }
 
 /* numbers + tail. It should be freed via comp__free(). */

@@ -532,10 +532,12 @@ static void pages_may_begin_with_any_byte(void **state) {
   (void)state;
   static const unsigned char page[16] = {1, 2, 3};
   comp__vet vet = {.fd = -1, .file_size = 1 << 20, .sealed = true};
+  assert_int_equal(comp__h5_pages_new(&vet.pages, -1, vet.file_size), COMP_OK);
   assert_true(comp__vet_late(&vet, 4096, page, sizeof page, false));
   assert_false(vet.broken);
   assert_false(comp__vet_late(&vet, 4096, page, sizeof page, true));
   assert_true(vet.broken);
+  comp__h5_pages_free(vet.pages);
   comp__free(vet.known);
   comp__free(vet.queue);
 }

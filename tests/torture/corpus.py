@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""corpus.py FOLDER: small files for the campaign, one of each encoding that anndata writes, and 10x .h5 of both versions.
+"""corpus.py FOLDER [DATA.h5ad]: small files for the campaign, one of each encoding that anndata writes, and 10x .h5 of both versions. DATA gets
+a raw part, layers, obsm, obsp and uns.
 
 Needs anndata (0.8 or later) and h5py. The same call gives the same files."""
 import sys
@@ -23,6 +24,8 @@ def tables(rng):
     obs["depth"] = rng.integers(100, 200, CELLS)
     obs["score"] = rng.normal(size=CELLS).astype("f4")
     obs["passed"] = rng.random(CELLS) < 0.5
+    obs["visits"] = pd.array([None if i % 5 == 0 else i for i in range(CELLS)], dtype="Int64")
+    obs["seen"] = pd.array([None if i % 4 == 0 else i % 2 == 0 for i in range(CELLS)], dtype="boolean")
     obs["name"] = [f"text é {i}" for i in range(CELLS)]
     var = pd.DataFrame(index=[f"gene{i}" for i in range(GENES)])
     var["symbol"] = [f"S{i}" for i in range(GENES)]
@@ -111,4 +114,19 @@ def main(folder):
             b.attrs[key] = value
 
 
+def enrich(path):
+    """What a user's file holds beside what comp looks at, and must not lose."""
+    d, rng = anndata.read_h5ad(path), np.random.default_rng(7)
+    d.raw = d.copy()
+    d.layers["twice"] = d.X * 2
+    d.obsm["X_other"] = rng.normal(size=(d.n_obs, 3))
+    d.obsp["distances"] = sp.csr_matrix(np.eye(d.n_obs))
+    d.varm["loadings"] = rng.normal(size=(d.n_vars, 2))
+    d.uns["colors"] = np.array(["#fff", "#000"], dtype=object)
+    d.uns["nested"] = {"number": 7, "words": np.array(["x", "yy"], dtype=object)}
+    d.write_h5ad(path)
+
+
 main(Path(sys.argv[1]))
+if len(sys.argv) > 2:
+    enrich(Path(sys.argv[2]))

@@ -4,32 +4,63 @@
  * COMP_INJECT is a list, separated by spaces, of
  *
  *     CALL:N[:ERROR[:PATH]]   the Nth call fails (N-: that one and all after it). CALL: open, read, write, sync,
- * rename, stat, memory. ERROR: EIO (when left out), EACCES, EMFILE, ENOSPC. PATH: only calls on files whose name
- * contains it, as far as open, stat and rename go; reads, writes and syncs of descriptors that were opened under such a
- * name. clock:FACTOR            the monotonic clock runs that much faster.
+ *                             rename, stat, truncate, map, close, memory. ERROR: EIO (when left out), EACCES, EMFILE,
+ *                             ENOSPC, ENOMEM; KILL: the process ends there. PATH: only calls on files whose name
+ * contains it, as far as open, stat and rename go; other calls: of descriptors that were opened under such a name.
+ *     clock:FACTOR            the monotonic clock runs that much faster.
  *
- * COMP_INJECT_COUNT names a file that gets one line at the end: how often each call was made, "open 12 read 40 ...".
- * Memory: calls made from the program or libcomp itself, not from libraries, unless COMP_INJECT_ALL is set.
+ * Calls are counted from main() on. COMP_INJECT_COUNT names a file that gets one line at the end: how often each call
+ * was made, "open 12 read 40 ...". Memory: calls made from the program itself, not from libraries, unless
+ * COMP_INJECT_ALL is set.
+ *
+ * COMP_INJECT_SERVER=PREFIX: the program is loaded once and run many times. Before main() it reads such lists, one a
+ * line, from stdin. For each it forks; the child runs main() with stdout and stderr in PREFIX.out and PREFIX.err and
+ * with 20 seconds of CPU time and 600 seconds to live; the parent prints "CODE KB MS": exit code (negative: a signal),
+ * peak memory, time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #undef _FILE_OFFSET_BITS /* both kinds of names are defined here */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OPEN, READ, WRITE, SYNC, RENAME, STAT, MEMORY, CALLS, MOST_FILES = 4096 };
-static const char *const call_names[CALLS] = {"open", "read", "write", "sync", "rename", "stat", "memory"};
+enum {
+  OPEN,
+  READ,
+  WRITE,
+  SYNC,
+  RENAME,
+  STAT,
+  TRUNCATE,
+  MAP,
+  CLOSE,
+  MEMORY,
+  CALLS,
+  MOST_FILES = 4096,
+  LIFE = 600,
+  WORK = 20,
+  KILLED = -1
+};
+static const char *const call_names[CALLS] = {"open", "read",     "write", "sync",  "rename",
+                                              "stat", "truncate", "map",   "close", "memory"};
 
 typedef struct rule {
   long first; /* 0: none */
@@ -45,9 +76,12 @@ static bool all_memory, started;
 static atomic_bool watched[MOST_FILES]; /* by descriptor: opened under a name that matches */
 
 static int error_of(const char *name) {
-  if (strncmp(name, "EACCES", 6) == 0) return EACCES;
-  if (strncmp(name, "EMFILE", 6) == 0) return EMFILE;
-  if (strncmp(name, "ENOSPC", 6) == 0) return ENOSPC;
+  static const struct {
+    const char *name;
+    int code;
+  } known[] = {{"EACCES", EACCES}, {"EMFILE", EMFILE}, {"ENOSPC", ENOSPC}, {"ENOMEM", ENOMEM}, {"KILL", KILLED}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(name, known[i].name) == 0) return known[i].code;
   return EIO;
 }
 
@@ -63,26 +97,25 @@ static void parse(char *item) {
     char *end;
     rules[i].first = strtol(parts[1], &end, 10);
     rules[i].on = *end == '-';
-    rules[i].code = i == MEMORY ? ENOMEM : error_of(n > 2 ? parts[2] : "EIO");
+    rules[i].code = error_of(n > 2 ? parts[2] : i == MEMORY ? "ENOMEM" : "EIO");
     snprintf(rules[i].path, sizeof rules[i].path, "%s", n > 3 ? parts[3] : "");
   }
 }
 
-__attribute__((constructor)) static void start(void) {
+static void parse_list(const char *list) {
   static char text[1024];
   char *save = NULL;
-  snprintf(text, sizeof text, "%s", getenv("COMP_INJECT") ? getenv("COMP_INJECT") : "");
-  for (char *item = strtok_r(text, " ", &save); item; item = strtok_r(NULL, " ", &save)) parse(item);
-  all_memory = getenv("COMP_INJECT_ALL") != NULL;
-  started = true;
+  snprintf(text, sizeof text, "%s", list);
+  for (char *item = strtok_r(text, " \n", &save); item; item = strtok_r(NULL, " \n", &save)) parse(item);
 }
 
 __attribute__((destructor)) static void end(void) {
   const char *path = getenv("COMP_INJECT_COUNT");
   char line[256];
   int used = 0;
+  bool ran = started;
   started = false;
-  if (!path) return;
+  if (!path || !ran) return;
   for (int i = 0; i < CALLS; i++)
     used += snprintf(line + used, sizeof line - (size_t)used, "%s %ld ", call_names[i], counts[i]);
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -98,13 +131,15 @@ static bool fails(int call, const char *path) {
   if (!started || (r->path[0] && !strstr(path, r->path))) return false;
   long n = atomic_fetch_add(&counts[call], 1) + 1;
   if (r->first == 0 || n < r->first || (n > r->first && !r->on)) return false;
+  if (r->code == KILLED) kill(getpid(), SIGKILL);
   errno = r->code;
   return true;
 }
 
-/* Calls that know a descriptor only. */
+/* Calls that know a descriptor only. The message about a failure must come through: the standard ones do not fail. */
 static bool fd_fails(int call, int fd) {
-  bool known = fd >= 0 && fd < MOST_FILES && watched[fd];
+  if (fd <= STDERR_FILENO) return false;
+  bool known = fd < MOST_FILES && watched[fd];
   return (known || !rules[call].path[0]) && fails(call, rules[call].path);
 }
 
@@ -115,7 +150,13 @@ static int watch(int fd, const char *path) {
   return fd;
 }
 
-#define REAL(type, name, ...) ((type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name))
+/* The definition that comes after the one here, looked up once. */
+#define REAL(type, name, ...)                                                                                          \
+  (__extension__({                                                                                                     \
+    static type (*next)(__VA_ARGS__);                                                                                  \
+    if (!next) next = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name);                                                   \
+    next;                                                                                                              \
+  }))
 
 static mode_t mode_of(int flags, va_list arguments) {
   return flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
@@ -143,6 +184,21 @@ DEFINE_OPEN(open64)
 DEFINE_FOPEN(fopen)
 DEFINE_FOPEN(fopen64)
 
+#define DEFINE_TEMPORARY(name)                                                                                         \
+  int name(char *path, int flags) {                                                                                    \
+    return fails(OPEN, path) ? -1 : watch(REAL(int, name, char *, int)(path, flags), path);                            \
+  }
+DEFINE_TEMPORARY(mkostemp)
+DEFINE_TEMPORARY(mkostemp64)
+
+DIR *opendir(const char *path) {
+  return fails(OPEN, path) ? NULL : REAL(DIR *, opendir, const char *)(path);
+}
+
+int mkdir(const char *path, mode_t mode) {
+  return fails(OPEN, path) ? -1 : REAL(int, mkdir, const char *, mode_t)(path, mode);
+}
+
 #define DEFINE_PREAD(name, offset)                                                                                     \
   ssize_t name(int fd, void *to, size_t size, offset at) {                                                             \
     return fd_fails(READ, fd) ? -1 : REAL(ssize_t, name, int, void *, size_t, offset)(fd, to, size, at);               \
@@ -162,20 +218,77 @@ ssize_t read(int fd, void *to, size_t size) {
 }
 
 ssize_t write(int fd, const void *from, size_t size) {
-  bool standard = fd <= STDERR_FILENO; /* the message about a failure must come through */
-  return !standard && fd_fails(WRITE, fd) ? -1 : REAL(ssize_t, write, int, const void *, size_t)(fd, from, size);
+  return fd_fails(WRITE, fd) ? -1 : REAL(ssize_t, write, int, const void *, size_t)(fd, from, size);
+}
+
+/* A stream remembers its failure: ferror(). */
+static bool stream_fails(int call, FILE *file) {
+  enum { ERROR_SEEN = 0x20 }; /* of glibc */
+  if (!fd_fails(call, fileno(file))) return false;
+  file->_flags |= ERROR_SEEN;
+  return true;
 }
 
 size_t fread(void *to, size_t size, size_t n, FILE *file) {
-  return fd_fails(READ, fileno(file)) ? 0 : REAL(size_t, fread, void *, size_t, size_t, FILE *)(to, size, n, file);
+  return stream_fails(READ, file) ? 0 : REAL(size_t, fread, void *, size_t, size_t, FILE *)(to, size, n, file);
+}
+
+#define DEFINE_DELIMITED(name)                                                                                         \
+  ssize_t name(char **line, size_t *room, int mark, FILE *file) {                                                      \
+    return stream_fails(READ, file) ? -1                                                                               \
+                                    : REAL(ssize_t, name, char **, size_t *, int, FILE *)(line, room, mark, file);     \
+  }
+DEFINE_DELIMITED(getdelim)
+DEFINE_DELIMITED(__getdelim)
+
+size_t fwrite(const void *from, size_t size, size_t n, FILE *file) {
+  return stream_fails(WRITE, file) ? 0
+                                   : REAL(size_t, fwrite, const void *, size_t, size_t, FILE *)(from, size, n, file);
+}
+
+int fflush(FILE *file) {
+  return file && stream_fails(WRITE, file) ? EOF : REAL(int, fflush, FILE *)(file);
+}
+
+int fclose(FILE *file) {
+  bool fail = fd_fails(CLOSE, fileno(file));
+  int code = errno, result = REAL(int, fclose, FILE *)(file);
+  if (fail) errno = code;
+  return fail ? EOF : result;
+}
+
+int close(int fd) {
+  bool fail = fd_fails(CLOSE, fd);
+  int code = errno, result = REAL(int, close, int)(fd);
+  if (fail) errno = code;
+  return fail ? -1 : result;
 }
 
 int fsync(int fd) {
   return fd_fails(SYNC, fd) ? -1 : REAL(int, fsync, int)(fd);
 }
 
+#define DEFINE_TRUNCATE(name, offset)                                                                                  \
+  int name(int fd, offset size) {                                                                                      \
+    return fd_fails(TRUNCATE, fd) ? -1 : REAL(int, name, int, offset)(fd, size);                                       \
+  }
+DEFINE_TRUNCATE(ftruncate, off_t)
+DEFINE_TRUNCATE(ftruncate64, off64_t)
+
+#define DEFINE_MAP(name, offset)                                                                                       \
+  void *name(void *at, size_t size, int protection, int flags, int fd, offset from) {                                  \
+    if (fails(MAP, "")) return MAP_FAILED;                                                                             \
+    return REAL(void *, name, void *, size_t, int, int, int, offset)(at, size, protection, flags, fd, from);           \
+  }
+DEFINE_MAP(mmap, off_t)
+DEFINE_MAP(mmap64, off64_t)
+
 int rename(const char *from, const char *to) {
   return fails(RENAME, to) ? -1 : REAL(int, rename, const char *, const char *)(from, to);
+}
+
+int link(const char *from, const char *to) {
+  return fails(RENAME, to) ? -1 : REAL(int, link, const char *, const char *)(from, to);
 }
 
 int stat(const char *path, struct stat *out) {
@@ -186,8 +299,20 @@ int stat64(const char *path, struct stat64 *out) {
   return fails(STAT, path) ? -1 : REAL(int, stat64, const char *, struct stat64 *)(path, out);
 }
 
+int lstat64(const char *path, struct stat64 *out) {
+  return fails(STAT, path) ? -1 : REAL(int, lstat64, const char *, struct stat64 *)(path, out);
+}
+
+int fstat64(int fd, struct stat64 *out) {
+  return fd_fails(STAT, fd) ? -1 : REAL(int, fstat64, int, struct stat64 *)(fd, out);
+}
+
 int access(const char *path, int mode) {
   return fails(STAT, path) ? -1 : REAL(int, access, const char *, int)(path, mode);
+}
+
+char *realpath(const char *path, char *out) {
+  return fails(STAT, path) ? NULL : REAL(char *, realpath, const char *, char *)(path, out);
 }
 
 int clock_gettime(clockid_t id, struct timespec *out) {
@@ -199,52 +324,101 @@ int clock_gettime(clockid_t id, struct timespec *out) {
   return result;
 }
 
-/* ---- Memory: glibc's own names, since dlsym() allocates ---- */
+/* ---- Memory. The next definition is glibc's or that of a sanitizer ---- */
 
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
+static uintptr_t program_begin, program_end; /* where the program itself is, libraries not */
 
-static __thread bool inside; /* dladdr() must not be counted */
-
-/* Whether an address is in the program or in libcomp. */
-static bool is_ours(const void *caller) {
-  Dl_info info;
-  if (inside) return false;
-  inside = true;
-  bool ours = false;
-  if (dladdr(caller, &info) && info.dli_fname) {
-    const char *slash = strrchr(info.dli_fname, '/'), *name = slash ? slash + 1 : info.dli_fname;
-    ours = strncmp(name, "comp", 4) == 0 || strncmp(name, "libcomp", 7) == 0 || strncmp(name, "core_", 5) == 0;
+static int find_program(struct dl_phdr_info *info, size_t size, void *user) {
+  (void)size, (void)user;
+  program_begin = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && end > program_end) program_end = end;
   }
-  inside = false;
-  return ours;
+  return 1; /* the program comes first */
 }
 
 static bool memory_fails(const void *caller) {
-  if (!started || inside) return false;
-  return (all_memory || is_ours(caller)) && fails(MEMORY, "");
+  bool ours = (uintptr_t)caller >= program_begin && (uintptr_t)caller < program_end;
+  return started && (all_memory || ours) && fails(MEMORY, "");
 }
 
 void *malloc(size_t size) {
-  return memory_fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+  return memory_fails(__builtin_return_address(0)) ? NULL : REAL(void *, malloc, size_t)(size);
 }
 
 void *calloc(size_t n, size_t size) {
-  return memory_fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+  return memory_fails(__builtin_return_address(0)) ? NULL : REAL(void *, calloc, size_t, size_t)(n, size);
 }
 
 void *realloc(void *block, size_t size) {
-  return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(block, size);
+  return memory_fails(__builtin_return_address(0)) ? NULL : REAL(void *, realloc, void *, size_t)(block, size);
 }
 
 void *aligned_alloc(size_t align, size_t size) {
-  return memory_fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size);
+  return memory_fails(__builtin_return_address(0)) ? NULL : REAL(void *, aligned_alloc, size_t, size_t)(align, size);
 }
 
 int posix_memalign(void **out, size_t align, size_t size) {
   if (memory_fails(__builtin_return_address(0))) return ENOMEM;
-  *out = __libc_memalign(align, size);
-  return *out ? 0 : ENOMEM;
+  return REAL(int, posix_memalign, void **, size_t, size_t)(out, align, size);
+}
+
+/* ---- The start of the program ---- */
+
+typedef int main_function(int, char **, char **);
+static main_function *real_main;
+
+static void redirect(const char *prefix, const char *suffix, int fd) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s%s", prefix, suffix);
+  int from = fd == STDIN_FILENO ? open("/dev/null", O_RDONLY) : open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (from < 0 || dup2(from, fd) < 0) _exit(99);
+  close(from);
+}
+
+/* Returns in a child that is to run main(); the parent ends with its input. */
+static void serve(const char *prefix) {
+  char line[1024];
+  struct rusage usage;
+  int code;
+  while (fgets(line, sizeof line, stdin)) {
+    pid_t child = fork();
+    if (child < 0) _exit(99);
+    if (child == 0) {
+      redirect(prefix, "", STDIN_FILENO);
+      redirect(prefix, ".out", STDOUT_FILENO);
+      redirect(prefix, ".err", STDERR_FILENO);
+      alarm(LIFE);
+      setrlimit(RLIMIT_CPU, &(struct rlimit){WORK, WORK + 1});
+      parse_list(line);
+      return;
+    }
+    wait4(child, &code, 0, &usage);
+    long ms = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+              (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+    printf("%d %ld %ld\n", WIFSIGNALED(code) ? -WTERMSIG(code) : WEXITSTATUS(code), usage.ru_maxrss, ms);
+    fflush(stdout);
+  }
+  _exit(0);
+}
+
+static int run_main(int argc, char **argv, char **environment) {
+  const char *list = getenv("COMP_INJECT"), *server = getenv("COMP_INJECT_SERVER");
+  if (list) parse_list(list);
+  all_memory = getenv("COMP_INJECT_ALL") != NULL;
+  dl_iterate_phdr(find_program, NULL);
+  if (server) serve(server);
+  started = true;
+  return real_main(argc, argv, environment);
+}
+
+int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*loader_fini)(void), void *stack);
+
+int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*loader_fini)(void), void *stack) {
+  real_main = function;
+  return REAL(int, __libc_start_main, main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+              void *)(run_main, argc, argv, init, fini, loader_fini, stack);
 }

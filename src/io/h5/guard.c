@@ -142,6 +142,18 @@ static bool read_bytes(guarded *file, haddr_t at, size_t size, unsigned char *ou
   return true;
 }
 
+/* HDF5 gets the bytes that were looked through, and of the file only what was not. False: none could be read. What
+ * could not be read is 0 then, also where HDF5 reads on beyond the end of a piece; nothing is made of it, since
+ * comp__h5_certain() is asked before. */
+static bool read_known(guarded *file, haddr_t at, size_t size, void *buffer) {
+  comp__h5_pages *pages = file->handle.vet ? file->handle.vet->pages : NULL;
+  size_t known = pages ? comp__h5_pages_kept(pages, buffer, at, size) : 0;
+  if (known == size || read_bytes(file, at + known, size - known, (unsigned char *)buffer + known)) return true;
+  memset((unsigned char *)buffer + known, 0, size - known);
+  if (known > 0) comp__h5_pages_kept(pages, buffer, at, size);
+  return known > 0;
+}
+
 /* A collection whose beginning HDF5 has asked for. */
 static bool collection_is_sound(guarded *file, haddr_t at, const unsigned char *head, size_t head_size) {
   if (head_size < COMP__H5_COLLECTION_HEADER) return true; /* HDF5 cannot take that for one */
@@ -149,7 +161,7 @@ static bool collection_is_sound(guarded *file, haddr_t at, const unsigned char *
   if (size < COMP__H5_COLLECTION_HEADER || at > file->eof || size > file->eof - at) return false;
   if (size <= head_size) return comp__h5_collection_is_sound(head, (size_t)size);
   unsigned char *whole = malloc((size_t)size);
-  bool sound = whole && read_bytes(file, at, (size_t)size, whole) && comp__h5_collection_is_sound(whole, (size_t)size);
+  bool sound = whole && read_known(file, at, (size_t)size, whole) && comp__h5_collection_is_sound(whole, (size_t)size);
   free(whole);
   return sound;
 }
@@ -160,11 +172,7 @@ static herr_t guard_read(H5FD_t *base, H5FD_mem_t type, hid_t list, haddr_t at, 
   if (at == HADDR_UNDEF || at > file->eoa || size > file->eoa - at) return -1;
   bool structure = type != H5FD_MEM_DRAW && type != H5FD_MEM_SUPER;
   comp__vet *vet = structure ? file->handle.vet : NULL;
-  if (!read_bytes(file, at, size, buffer)) {
-    if (structure) return -1;
-    memset(buffer, 0, size); /* nothing is made of it: comp__h5_certain() is asked before */
-    return 0;
-  }
+  if (!read_known(file, at, size, buffer) && structure) return -1;
   if (vet && !comp__vet_knows(vet, at) && !comp__vet_late(vet, at, buffer, size, type == H5FD_MEM_OHDR)) return -1;
   /* HDF5 reads collections as raw data, so the type tells nothing; no text has a byte of 1 in it. */
   if (size >= 5 && memcmp(buffer, "GCOL\1", 5) == 0 && !collection_is_sound(file, at, buffer, size)) return -1;

@@ -1,13 +1,12 @@
 /* heap.c: variable-length text from HDF5's global heap. */
 #include "io/h5/heap.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "io/h5/pages.h"
 
 /* A collection: "GCOL", version 1, 3 bytes reserved, its size (8 bytes); then objects: number (2), uses (2), reserved
  * (4), size (8), content, filled up to a multiple of 8. Number 0 is free space up to the end. */
@@ -79,20 +78,17 @@ void comp__h5_heap_release(comp__h5_heap *heap) {
   *heap = (comp__h5_heap){.fd = -1};
 }
 
+static comp_status check_inside(const comp__h5_heap *heap, uint64_t offset, size_t size) {
+  if (offset <= heap->file_size && size <= heap->file_size - offset) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT, "it lies beyond the end of the file: the file is damaged or cut short");
+}
+
+/* A part of a collection. */
 static comp_status read_at(const comp__h5_heap *heap, void *out, uint64_t offset, size_t size) {
-  char *to = out;
-  if (offset > heap->file_size || size > heap->file_size - offset)
-    return comp__error(COMP_ERR_FORMAT, "it lies beyond the end of the file: the file is damaged or cut short");
-  while (size > 0) {
-    ssize_t n = pread(heap->fd, to, size, (off_t)offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return comp__error_errno("cannot read");
-    if (n == 0) return comp__error(COMP_ERR_FORMAT, "the file has been cut short");
-    to += n;
-    offset += (uint64_t)n;
-    size -= (size_t)n;
-  }
-  return COMP_OK;
+  comp_status status = check_inside(heap, offset, size);
+  if (status != COMP_OK) return status;
+  if (heap->pages) return comp__h5_pages_read(heap->pages, out, offset, size);
+  return comp__h5_read_at(heap->fd, out, offset, size);
 }
 
 comp_status comp__h5_heap_read_stored(const comp__h5_heap *heap, hid_t dataset, size_t size, size_t first, size_t n,
@@ -103,7 +99,8 @@ comp_status comp__h5_heap_read_stored(const comp__h5_heap *heap, hid_t dataset, 
     memset(out, 0, n * size);
     return COMP_OK;
   }
-  return read_at(heap, out, offset + first * size, n * size);
+  comp_status status = check_inside(heap, offset + first * size, n * size);
+  return status == COMP_OK ? comp__h5_read_at(heap->fd, out, offset + first * size, n * size) : status;
 }
 
 static comp_status damaged(void) {

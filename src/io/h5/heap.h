@@ -31,6 +31,7 @@ typedef struct comp__h5_heap {
   int fd; /* owned by HDF5 */
   uint64_t base;
   uint64_t file_size;
+  struct comp__h5_pages *pages; /* collections stay known there; NULL: they do not */
   comp__h5_collection cache[COMP__H5_COLLECTIONS];
 } comp__h5_heap;
 

@@ -1,10 +1,8 @@
 /* vet.c: an HDF5 file as a whole: superblock, object headers one after the other, references in data. */
 #include "io/h5/vet.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
@@ -32,14 +30,14 @@ comp_status comp__vet_read(unsigned char **out, const comp__vet *vet, uint64_t a
   *out = NULL;
   if (!comp__vet_inside(vet, at, size)) return comp__vet_damage(vet, at, "a part beyond the end of the file");
   comp_status status = comp__alloc(out, size, 1);
-  for (size_t done = 0; status == COMP_OK && done < size;) {
-    ssize_t n = pread(vet->fd, *out + done, size - done, (off_t)(vet->base + at + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) status = comp__error_errno("cannot read");
-    if (n == 0) status = comp__error(COMP_ERR_FORMAT, "the file has been cut short");
-    if (n > 0) done += (size_t)n;
-  }
-  return status;
+  return status == COMP_OK ? comp__h5_pages_read(vet->pages, *out, vet->base + at, size) : status;
+}
+
+comp_status comp__vet_read_data(unsigned char **out, const comp__vet *vet, uint64_t at, size_t size) {
+  *out = NULL;
+  if (!comp__vet_inside(vet, at, size)) return comp__vet_damage(vet, at, "a part beyond the end of the file");
+  comp_status status = comp__alloc(out, size, 1);
+  return status == COMP_OK ? comp__h5_read_at(vet->fd, *out, vet->base + at, size) : status;
 }
 
 /* ---- What was looked through ---- */
@@ -341,10 +339,16 @@ comp_status comp__vet_queued(comp__vet *vet) {
 
 /* ---- The file ---- */
 
-static bool has_signature(const comp__vet *vet, uint64_t at) {
+/* The signature is at the beginning, or at byte 512, 1024, ... */
+static comp_status find_signature(comp__vet *vet) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  unsigned char head[8];
-  return pread(vet->fd, head, sizeof head, (off_t)at) == (ssize_t)sizeof head && memcmp(head, signature, 8) == 0;
+  unsigned char head[sizeof signature];
+  for (uint64_t at = 0; at < vet->file_size && vet->file_size - at >= sizeof head; at = at ? 2 * at : 512) {
+    comp_status status = comp__h5_pages_read(vet->pages, head, at, sizeof head);
+    vet->base = at;
+    if (status != COMP_OK || memcmp(head, signature, sizeof head) == 0) return status;
+  }
+  return comp__error(COMP_ERR_FORMAT, "it is not an HDF5 file");
 }
 
 static comp_status bad_superblock(const comp__vet *vet) {
@@ -444,9 +448,10 @@ comp_status comp__vet_new(comp__vet **out, int fd) {
   vet->fd = fd;
   if (fstat(fd, &info) != 0) COMP__TRY(comp__error_errno("cannot read"));
   vet->file_size = (uint64_t)info.st_size;
-  while (vet->base < vet->file_size && !has_signature(vet, vet->base)) vet->base = vet->base ? 2 * vet->base : 512;
-  if (vet->base >= vet->file_size) COMP__FAIL(COMP_ERR_FORMAT, "it is not an HDF5 file");
+  COMP__TRY(comp__h5_pages_new(&vet->pages, fd, vet->file_size));
+  COMP__TRY(find_signature(vet));
   comp__h5_heap_init(&vet->heap, fd, vet->base, vet->file_size);
+  vet->heap.pages = vet->pages;
   COMP__TRY(read_superblock(vet));
   COMP__TRY(comp__vet_queued(vet));
   *out = vet;
@@ -458,6 +463,7 @@ done:
 void comp__vet_free(comp__vet *vet) {
   if (!vet) return;
   comp__h5_heap_release(&vet->heap);
+  comp__h5_pages_free(vet->pages);
   comp__free(vet->known);
   comp__free(vet->queue);
   comp__free(vet->datasets);

@@ -22,6 +22,7 @@
 
 #include "comp/status.h"
 #include "io/h5/heap.h"
+#include "io/h5/pages.h"
 
 typedef struct comp__vet comp__vet;
 
@@ -136,6 +137,7 @@ struct comp__vet {
   size_t dataset_count, dataset_capacity;
   bool referenced; /* comp__vet_references() has been through */
   comp__h5_heap heap;
+  comp__h5_pages *pages; /* what was read of the structure */
 };
 
 /* The error of damage at an address. */
@@ -144,8 +146,9 @@ comp_status comp__vet_damage(const comp__vet *vet, uint64_t at, const char *what
 /* The error of something sound that is not read here. */
 comp_status comp__vet_unusual(const char *what);
 
-/* Reads a piece of the file. It should be freed via comp__free(). */
+/* Reads a piece of structure, which stays known (pages.h), or of data. It should be freed via comp__free(). */
 comp_status comp__vet_read(unsigned char **out, const comp__vet *vet, uint64_t at, size_t size);
+comp_status comp__vet_read_data(unsigned char **out, const comp__vet *vet, uint64_t at, size_t size);
 
 /* Whether that much lies within the file. */
 bool comp__vet_inside(const comp__vet *vet, uint64_t at, uint64_t size);

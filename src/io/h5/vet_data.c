@@ -38,7 +38,7 @@ static comp_status decode(decoding *d, const unsigned char *stored, size_t size,
 static comp_status check_chunk(void *user, uint64_t address, uint64_t size, unsigned skipped) {
   decoding *d = user;
   unsigned char *stored = NULL;
-  comp_status status = comp__vet_read(&stored, d->vet, address, (size_t)size);
+  comp_status status = comp__vet_read_data(&stored, d->vet, address, (size_t)size);
   if (status == COMP_OK) status = decode(d, stored, (size_t)size, skipped);
   comp__free(stored);
   return status;
@@ -86,7 +86,7 @@ static comp_status check_contiguous(comp__vet *vet, const comp__vet_object *o, u
   comp_status status = COMP_OK;
   for (uint64_t first = 0; first < o->space.points && status == COMP_OK; first += most) {
     uint64_t n = o->space.points - first < most ? o->space.points - first : most;
-    status = comp__vet_read(&block, vet, o->layout.address + first * o->type.size, (size_t)(n * o->type.size));
+    status = comp__vet_read_data(&block, vet, o->layout.address + first * o->type.size, (size_t)(n * o->type.size));
     if (status == COMP_OK) status = comp__vet_element_refs(vet, &o->type, block, n, at);
     comp__free(block);
   }

@@ -1,0 +1,574 @@
+#!/usr/bin/env python3
+"""torture.py oom|io|kill|fuzz [--seconds N] [--build DIR] [--only NAME] [--seed N] [--restart] [--short]: the campaign.
+
+oom   every allocation of every command fails in turn: first those of the program itself, then all of the process
+io    every open, read, write, sync, rename, stat, truncate, mmap and close of every command that writes fails in turn, once or from
+      then on
+kill  SIGKILL at every such call and at random times, then the same command again
+fuzz  damaged files of every format through comp info and comp convert, models through embed, checkpoints through train
+
+The rule is one: exit code 0 and the right files; or another one, one message, and every file as it was or complete. Cases are taken in an
+order that is the same every time and even over all commands. DIR/torture/NAME.json keeps how far it came: the next run goes on from there.
+Comparing .h5ad files object by object and damaging the layouts of anndata needs anndata; the rest needs only Python."""
+import argparse
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import mutate  # noqa: E402
+
+CALLS = ("open", "read", "write", "sync", "rename", "stat", "truncate", "map", "close")
+ERRORS = {"open": ("EACCES", "EIO"), "write": ("ENOSPC",), "rename": ("EACCES",), "truncate": ("ENOSPC",), "map": ("ENOMEM",)}
+STICKY = ("read", "write", "open")  # also: fails from then on
+LIMITS = {"memory": 500, "seconds": 10}
+
+TRAIN = "train -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2"
+
+
+class Command:
+    """A row of the table. again: a run that failed goes on, or starts anew, with this line. keeps: what a failed run may leave."""
+
+    def __init__(self, name, line, needs="", again=None, keeps="$^"):
+        self.name, self.words, self.needs = name, line.split() + ["-q", "--threads", "1"], needs.split()
+        self.again, self.keeps = again and again.split() + ["-q", "--threads", "1"], re.compile(keeps)
+        self.writes = bool(re.search(r" -o | --json (?!-)", line))
+
+
+COMMANDS = [
+    Command("version", "version"),
+    Command("help", "help --man train"),
+    Command("bench", "bench -s 0.01"),
+    Command("info", "info data.h5ad --json out.json", "data.h5ad"),
+    Command("info model", "info old.comp", "old.comp"),
+    Command("convert", "convert -i data.h5ad -o out.h5ad", "data.h5ad"),
+    Command("convert in place", "convert -i data.h5ad -o data.h5ad", "data.h5ad"),
+    Command("convert to csv", "convert -i cells.h5ad -o out.csv.gz", "cells.h5ad"),
+    Command("convert from csv", "convert -i cells.csv -o out.h5ad", "cells.csv"),
+    Command("convert from 10x", "convert -i tenx3.h5 -o out.h5ad", "tenx3.h5"),
+    Command("convert from mex", "convert -i mex -o out.npy", "mex"),
+    Command("prep", "prep -i cells.h5ad -o out.h5ad --min-cell-genes 1 --normalize-total 100 --log1p --hvg seurat:10", "cells.h5ad"),
+    Command("prep in place", "prep -i data.h5ad -o data.h5ad --drop-empty-genes", "data.h5ad"),
+    Command("de", "de -i ready.h5ad -g condition -t treated --json out.json", "ready.h5ad"),
+    Command("pca in place", "pca -i data.h5ad -o data.h5ad -n 3 --json out.json", "data.h5ad"),
+    Command("umap", "umap -i ready.h5ad -o out.h5ad -u X --epochs 5 -k 5", "ready.h5ad"),
+    Command("simulate", "simulate -o out.h5ad --cells 40 --genes 20"),
+    Command("train", TRAIN + " --epochs 3 --checkpoint-epochs 1 --log log.jsonl", "ready.h5ad",
+            TRAIN + " --epochs 3 --checkpoint-epochs 1 --log log.jsonl --resume", r"model\.comp\.checkpoint|log\.jsonl"),
+    Command("embed in place", "embed -i data.h5ad -m old.comp -o data.h5ad --scales", "data.h5ad old.comp"),
+    Command("counterfactual", "counterfactual -i data.h5ad -m old.comp -o out.h5ad --to treated --samples 3", "data.h5ad old.comp"),
+    Command("correct", "correct -i data.h5ad -m old.comp -o out.h5ad --to control", "data.h5ad old.comp"),
+    Command("combat", "baseline combat -i ready.h5ad -o out.h5ad -c condition --components 5", "ready.h5ad"),
+    Command("harmony in place", "baseline harmony -i data.h5ad -o data.h5ad -c condition --components 5", "data.h5ad"),
+    Command("diagnose", "diagnose -i ready.h5ad -m old.comp --label label --permutations 19 --json out.json", "ready.h5ad old.comp"),
+    Command("score", "score -i done.h5ad -u X_comp -c condition -l label -k 2 --json out.json", "done.h5ad"),
+    Command("figure", "figure umap -i done.h5ad --use X_comp -c condition -o out.svg", "done.h5ad"),
+    Command("figure of training", "figure history -m old.comp -o out.pdf", "old.comp"),
+    Command("report", "report -i done.h5ad -m old.comp -c condition -l label -o out.html", "done.h5ad old.comp"),
+    Command("run", "run -i cells.h5ad -o results -c condition -l label --hidden 8 --latent 2 --epochs 2", "cells.h5ad",
+            "run -i cells.h5ad -o results -c condition -l label --hidden 8 --latent 2 --epochs 2", "results/.*"),
+    Command("experiment", "experiment tumour -d tumours -o out --models comp --seeds 0 --epochs 1", "tumours",
+            "experiment tumour -d tumours -o out --models comp --seeds 0 --epochs 1", "out/.*"),
+]
+IN_KILL = ("train", "run", "embed in place", "convert", "convert in place")
+
+# What a damaged file goes through: the kind of file, its name in the folder, the commands.
+FUZZ = {
+    ".h5ad": ("x.h5ad", ("info x.h5ad", "convert -i x.h5ad -o y.h5ad")),
+    ".h5": ("x.h5", ("info x.h5", "convert -i x.h5 -o y.h5ad")),
+    ".csv": ("x.csv", ("info x.csv", "convert -i x.csv -o y.h5ad")),
+    ".tsv": ("x.tsv", ("info x.tsv", "convert -i x.tsv -o y.h5ad")),
+    ".gz": ("x.csv.gz", ("info x.csv.gz", "convert -i x.csv.gz -o y.h5ad")),
+    ".mex": ("mex", ("info mex", "convert -i mex -o y.h5ad")),
+    ".comp": ("x.comp", ("info x.comp", "embed -i ready.h5ad -m x.comp -o y.h5ad")),
+    ".checkpoint": ("model.comp.checkpoint", (TRAIN + " --epochs 200 --resume",)),
+}
+
+
+# ---- Files ----
+
+
+def snapshot(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def restore(folder, wanted, now):
+    """Makes the folder what it was."""
+    if now == wanted:
+        return
+    for name in now:
+        if wanted.get(name) != now[name]:
+            (folder / name).unlink()
+    for name, data in wanted.items():
+        if now.get(name) != data:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+    for p in sorted((p for p in folder.rglob("*") if p.is_dir()), reverse=True):
+        if not any(p.iterdir()):
+            p.rmdir()
+
+
+def same_values(a, b):
+    """Whether two things that anndata read are the same."""
+    import numpy as np
+    import pandas as pd
+    import scipy.sparse as sp
+
+    if isinstance(a, pd.DataFrame):
+        return isinstance(b, pd.DataFrame) and a.equals(b) and all(a.dtypes == b.dtypes)
+    if sp.issparse(a) or sp.issparse(b):
+        return sp.issparse(a) and sp.issparse(b) and a.shape == b.shape and a.dtype == b.dtype and (a != b).nnz == 0
+    if hasattr(a, "items"):
+        return hasattr(b, "items") and set(a) == set(b) and all(same_values(a[k], b[k]) for k in a)
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes() if a.dtype.kind in "fiub" else np.array_equal(a, b)
+
+
+def same_h5ad(a, b):
+    """The same objects: X, obs, var, uns, raw, layers, obsm, varm, obsp, varp. None: anndata is missing."""
+    try:
+        import anndata
+    except ImportError:
+        return None
+    parts = ("X", "obs", "var", "uns", "layers", "obsm", "varm", "obsp", "varp")
+    with tempfile.TemporaryDirectory() as folder:
+        read = []
+        for name, data in (("a.h5ad", a), ("b.h5ad", b)):
+            path = Path(folder) / name
+            path.write_bytes(data)
+            try:
+                read.append(anndata.read_h5ad(path))
+            except Exception as error:  # whatever h5py and anndata say of a broken file
+                return f"anndata cannot read it: {error}"
+    x, y = read
+    for part in parts:
+        if not same_values(getattr(x, part), getattr(y, part)):
+            return f"{part} differs"
+    if (x.raw is None) != (y.raw is None) or (x.raw is not None and not (same_values(x.raw.X, y.raw.X) and same_values(x.raw.var, y.raw.var))):
+        return "raw differs"
+    return ""
+
+
+def same_json(a, b, depth=0):
+    """The same keys, as far as they go: for documents that hold times."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return set(a) == set(b) and all(same_json(a[k], b[k], depth + 1) for k in a)
+    return type(a) is type(b)
+
+
+def without_date(pdf):
+    """A PDF without the second in which it was made."""
+    return re.sub(rb"/CreationDate \([^)]*\)", b"", pdf)
+
+
+class Expected:
+    """What a command makes when nothing fails. Files that two such runs do not make alike hold times: of those the structure counts."""
+
+    def __init__(self, before, first, second):
+        self.before, self.after = before, first
+        self.loose = {name for name in first if first[name] != second.get(name)}
+
+    def differs(self, name, data):
+        """Why a file is not the complete new one; "": it is."""
+        good = self.after.get(name)
+        if good is None:
+            return "should not be there"
+        if data == good:
+            return ""
+        if name.endswith(".pdf") and without_date(data) == without_date(good):
+            return ""
+        if name.endswith(".h5ad"):
+            return same_h5ad(good, data) or ("" if same_h5ad(good, data) == "" else "other bytes")
+        if name in self.loose and name.endswith(".json"):
+            try:
+                return "" if same_json(json.loads(good), json.loads(data)) else "other keys"
+            except ValueError:
+                return "no JSON"
+        if name in self.loose and abs(len(data) - len(good)) < len(good) / 10 + 100:
+            return ""
+        return "other bytes"
+
+
+def judge(expected, command, code, text, now):
+    """What is wrong with how a run ended; None: nothing."""
+    if code < 0:
+        return "took too long" if code in (-14, -24) else f"signal {-code}"
+    if any(".tmp-" in name for name in now):
+        return "left " + ", ".join(name for name in now if ".tmp-" in name)
+    if code == 0:
+        missing = [name for name in expected.after if name not in now]
+        wrong = [f"{name}: {why}" for name in now if (why := expected.differs(name, now[name]))]
+        return f"exit code 0, but no {missing[0]}" if missing else f"exit code 0, but {wrong[0]}" if wrong else None
+    if code != 1 and not (code == 2 and "memory" in text):
+        return f"exit code {code}"
+    if not text.startswith("comp"):
+        return "no message"
+    if text.count("\n") > 1:
+        return "more than one message: " + text.replace("\n", " | ")
+    for name in set(now) | set(expected.before):
+        if now.get(name) == expected.before.get(name) or command.keeps.fullmatch(name):
+            continue
+        if name not in now:
+            return f"{name} is lost"
+        why = expected.differs(name, now[name])
+        if why:
+            return f"{name}: neither the old one nor complete: {why}"
+    return None
+
+
+# ---- Running ----
+
+
+class Server:
+    """One command, loaded once and run many times (inject.c)."""
+
+    def __init__(self, run, words, folder, extra=None, space=None):
+        self.prefix = run.work / "said"
+        env = dict(os.environ, **run.env, LD_PRELOAD=str(run.inject), COMP_INJECT_SERVER=str(self.prefix),
+                   COMP_INJECT_COUNT=str(run.work / "count"), **(extra or {}))
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space))) if space else None
+        self.pipe = subprocess.Popen([str(run.comp), *words], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limit)
+
+    def run(self, rules=""):
+        """Exit code, peak memory in MB, seconds of CPU time, what it said on stderr."""
+        self.pipe.stdin.write(f"{rules}\n".encode())
+        self.pipe.stdin.flush()
+        code, kb, ms = (int(x) for x in self.pipe.stdout.readline().split())
+        return code, kb / 1024, ms / 1000, Path(f"{self.prefix}.err").read_text(errors="replace")
+
+    def close(self):
+        self.pipe.stdin.close()
+        self.pipe.wait()
+
+
+class Campaign:
+    def __init__(self, o):
+        self.o, self.build = o, o.build.resolve()
+        self.work = Path(tempfile.mkdtemp(prefix="comp-torture-"))
+        self.comp, self.inject = self.work / "comp", self.work / "inject.so"  # copies: the build may go on
+        shutil.copy(self.build / "comp", self.comp)
+        shutil.copy(o.inject or self.build / "tests/torture/inject.so", self.inject)
+        self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "MALLOC_PERTURB_": "165",
+                    "ASAN_OPTIONS": "verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0:exitcode=86", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=86"}
+        self.sanitized = b"__asan_init" in (self.build / "comp").read_bytes()  # takes address space without end
+        self.end = None  # --seconds after the first case
+        self.cases, self.failures, self.expected = 0, [], {}
+        self.state_path = None if o.short else self.build / "torture" / f"{o.mode}.json"
+        self.state = {"cases": 0, "failures": 0, "done": {}}
+        if self.state_path and self.state_path.exists() and not o.restart:
+            self.state = json.loads(self.state_path.read_text())
+
+    def late(self):
+        self.end = self.end or time.monotonic() + self.o.seconds
+        return time.monotonic() > self.end
+
+    def plain(self, words, folder):
+        p = subprocess.run([str(self.comp), *words], cwd=folder, env=dict(os.environ, **self.env), stdin=subprocess.DEVNULL, capture_output=True)
+        return p.returncode, p.stderr.decode(errors="replace")
+
+    def make(self, line, folder):
+        code, text = self.plain(line.split() + ["-q", "--threads", "1"], folder)
+        if code != 0:
+            sys.exit(f"torture: comp {line}: {text}")
+
+    def prepare(self):
+        """The inputs of all commands and the files to damage: made once for a build."""
+        self.inputs, self.corpus = self.work / "made" / "inputs", self.work / "made" / "corpus"
+        stamp = hashlib.sha256(repr((self.comp.stat().st_size, (self.build / "comp").stat().st_mtime_ns)).encode())
+        for script in HERE.glob("*.py"):
+            stamp.update(script.read_bytes())
+        kept = self.build / "torture" / f"made-{stamp.hexdigest()[:16]}"
+        if not kept.exists():
+            self.make_inputs()
+            for old in kept.parent.glob("made-*"):
+                shutil.rmtree(old, ignore_errors=True)
+            shutil.copytree(self.work / "made", f"{kept}.{os.getpid()}")
+            try:
+                os.rename(f"{kept}.{os.getpid()}", kept)
+            except OSError:  # another one was faster
+                shutil.rmtree(f"{kept}.{os.getpid()}")
+        else:
+            shutil.copytree(kept, self.work / "made")
+        self.rich = (self.corpus / "csr.h5ad").exists()
+        if not self.rich:
+            print("# no anndata: .h5ad files are compared byte by byte, and only files that comp made are damaged")
+
+    def make_inputs(self):
+        f = self.inputs
+        f.mkdir(parents=True)
+        self.corpus.mkdir()
+        self.make("simulate -o cells.h5ad --cells 40 --genes 20 --no-truth", f)
+        self.make("prep -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p", f)
+        self.make(TRAIN.replace("model.comp", "old.comp") + " --epochs 2", f)
+        self.make(TRAIN + " --epochs 200 --max-time 0.001", f)
+        (f / "model.comp.checkpoint").rename(f / "old.checkpoint")
+        self.make("embed -i ready.h5ad -m old.comp -o done.h5ad", f)
+        self.make("convert -i cells.h5ad -o cells.csv", f)
+        for folder, files in (("mex", mutate.mex()), ("tumours/celligner", mutate.celligner())):
+            (f / folder).mkdir(parents=True)
+            for name, text in files.items():
+                (f / folder / name).write_text(text)
+        shutil.copy(f / "ready.h5ad", f / "data.h5ad")
+        subprocess.run([sys.executable, str(HERE / "corpus.py"), str(self.corpus), str(f / "data.h5ad")], capture_output=True)
+        if (self.corpus / "tenx3.h5").exists():
+            shutil.copy(self.corpus / "tenx3.h5", f)
+
+    def setup(self, command):
+        """A folder with what the command needs, and what it makes of it; None: it cannot be run here."""
+        if any(not (self.inputs / need).exists() for need in command.needs):
+            return None, None
+        folder = self.work / command.name.replace(" ", "-")
+        if folder.exists():
+            return folder, self.expected[command.name]
+        folder.mkdir()
+        for need in command.needs:
+            (shutil.copytree if (self.inputs / need).is_dir() else shutil.copy)(self.inputs / need, folder / need)
+        before, made, counts = snapshot(folder), [], []
+        for extra in (None, {"COMP_INJECT_ALL": "1"})[: 2 if self.o.mode == "oom" and not self.o.own and not self.o.short else 1]:
+            server = Server(self, command.words, folder, extra)
+            for _ in range(2 if not extra else 1):
+                code, _, seconds, text = server.run()
+                if code != 0:
+                    sys.exit(f"torture: {' '.join(command.words)}: exit code {code}, {text}")
+                made.append(snapshot(folder))
+                restore(folder, before, made[-1])
+            server.close()
+            words = (self.work / "count").read_text().split()
+            counts.append(dict(zip(words[::2], (int(x) for x in words[1::2]))))
+        self.expected[command.name] = Expected(before, made[0], made[1])
+        self.expected[command.name].totals, self.expected[command.name].seconds = counts, seconds
+        return folder, self.expected[command.name]
+
+    def check(self, command, folder, expected, result, how):
+        """Judges one run, tries a failed one again where that goes on from what is there, and cleans up."""
+        code, _, _, text = result
+        now = snapshot(folder)
+        wrong = judge(expected, command, code, text, now)
+        if not wrong and code != 0 and command.again:
+            code, text = self.plain(command.again, folder)
+            now = snapshot(folder)
+            wrong = judge(expected, command, code, text, now) if code == 0 else f"again: exit code {code}, {text}"
+            if wrong and code == 0:
+                wrong = "again: " + wrong
+        restore(folder, expected.before, now)
+        self.count(command.name, how, wrong)
+
+    def count(self, name, how, wrong, keep=None):
+        self.cases += 1
+        if not wrong:
+            return
+        self.failures.append((name, how, wrong))
+        print(f"# {name}: {how}: {wrong}", flush=True)
+        if keep and self.state_path:
+            to = self.state_path.parent / "failed"
+            to.mkdir(parents=True, exist_ok=True)
+            shutil.copy(keep, to / f"{how.replace(' ', '-')}-{Path(keep).name}")
+
+    def take(self, key, total, most):
+        """The next numbers of 1..total for this key, evenly spread."""
+        at = self.state["done"].get(key, 0)
+        step = max(1, int(total * 0.6180339887))
+        while math.gcd(step, total) != 1:
+            step += 1
+        chosen = [i * step % total + 1 for i in range(at, min(at + most, total))]
+        self.state["done"][key] = at + len(chosen)
+        return chosen
+
+    def inject_all(self, jobs, most):
+        """jobs: (command, key, extra environment, function that gives the rules of call N, total of calls). In turns until time is up."""
+        while jobs and not self.late():
+            left = []
+            for job in jobs:
+                command, key, extra, rule, total = job
+                if self.late():
+                    break
+                folder, expected = self.setup(command)
+                numbers = self.take(key, total, most)
+                server = Server(self, command.words, folder, extra)
+                for i, n in enumerate(numbers):
+                    if self.late():
+                        self.state["done"][key] -= len(numbers) - i
+                        break
+                    self.check(command, folder, expected, server.run(rule(n)), f"{'all ' if extra else ''}{rule(n)}")
+                server.close()
+                if self.state["done"][key] < total:
+                    left.append(job)
+            jobs = left
+            self.save()
+            if self.o.short:
+                break
+        return not jobs
+
+    def totals(self, command, all_memory=False):
+        """How often the command makes each call."""
+        folder, expected = self.setup(command)
+        if not folder:
+            print(f"# {command.name}: left out, its input needs anndata")
+            return None
+        return expected.totals[all_memory]
+
+    def save(self):
+        if not self.state_path:
+            return
+        state = dict(self.state, cases=self.state["cases"] + self.cases, failures=self.state["failures"] + len(self.failures))
+        self.state_path.parent.mkdir(parents=True, exist_ok=True)
+        self.state_path.write_text(json.dumps(state))
+
+    def commands(self):
+        return [c for c in COMMANDS if not self.o.only or self.o.only == c.name]
+
+
+# ---- The four campaigns ----
+
+
+def oom(run):
+    jobs = []
+    for extra in (None, {"COMP_INJECT_ALL": "1"}):
+        for command in run.commands():
+            if extra and (run.o.own or run.o.short):
+                break
+            totals = run.totals(command, bool(extra))
+            if totals:
+                jobs.append((command, f"{command.name}{' all' if extra else ''}", extra, lambda n: f"memory:{n}", totals["memory"]))
+    print(f"# {sum(job[4] for job in jobs)} allocations of {len(jobs)} runs")
+    return run.inject_all(jobs, 1 if run.o.short else 40)
+
+
+def io(run):
+    jobs = []
+    for command in run.commands():
+        totals = run.totals(command) if command.writes else None
+        for call in CALLS if totals else ():
+            for error in ERRORS.get(call, ("EIO",)):
+                for on in ("", "-") if call in STICKY else ("",):
+                    if totals[call]:
+                        rule = lambda n, call=call, error=error, on=on: f"{call}:{n}{on}:{error}"
+                        jobs.append((command, f"{command.name} {call}{on} {error}", None, rule, totals[call]))
+    print(f"# {sum(job[4] for job in jobs)} failing calls of {len(jobs)} kinds")
+    return run.inject_all(jobs[:: 3] if run.o.short else jobs, 1 if run.o.short else 20)
+
+
+def kill(run):
+    rng = random.Random(run.o.seed + run.state["cases"])
+    commands = [c for c in COMMANDS if c.name in IN_KILL and (not run.o.only or run.o.only == c.name)]
+    calls = {}
+    for command in commands:
+        calls[command.name] = [(call, n) for call, total in run.totals(command).items() if call != "memory" for n in range(1, total + 1)]
+    rounds = 0
+    while not run.late() and not (run.o.short and rounds > 1):
+        command = commands[rounds // 2 % len(commands)] if not run.o.short else commands[rng.randrange(len(commands))]
+        folder, expected = run.setup(command)
+        env = dict(os.environ, **run.env)
+        if rounds % 2 == 0:
+            call, n = rng.choice(calls[command.name])
+            how, delay = f"{call}:{n}:KILL", 30
+            env.update(LD_PRELOAD=str(run.inject), COMP_INJECT=how)
+        else:
+            delay = rng.random() * (expected.seconds + 0.1)  # which was without the time to load
+            how = f"killed after {delay:.4f} s"
+        p = subprocess.Popen([str(run.comp), *command.words], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            p.wait(delay)
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+        now, wrong = snapshot(folder), None
+        for name, data in now.items():  # before the next run: what is there under its own name is whole
+            if ".tmp-" in name or data == expected.before.get(name) or command.keeps.fullmatch(name) or not expected.differs(name, data):
+                continue
+            wrong = f"{name}: neither the old one nor complete"
+        code, text = run.plain(command.again or command.words, folder)
+        after = snapshot(folder)
+        wrong = wrong or ("again: " + (judge(expected, command, code, text, after) or "") if code == 0 else f"again: exit code {code}, {text}")
+        restore(folder, expected.before, after)
+        run.count(command.name, how, None if wrong == "again: " else wrong)
+        rounds += 1
+    run.save()
+    return False
+
+
+def fuzz(run):
+    sources = mutate.sources(run.corpus, run.inputs, run.rich)
+    if run.o.only:
+        sources = [s for s in sources if s.name == run.o.only]
+    folder = run.work / "fuzz"
+    folder.mkdir()
+    shutil.copy(run.inputs / "ready.h5ad", folder / "ready.h5ad")
+    servers = {}
+    case, kinds = run.state["done"].get("next", 0), {}
+    most = case + (2 * len(sources) if run.o.short else 10**12)
+    while not run.late() and case < most:
+        source = sources[case % len(sources)]
+        name, lines = FUZZ[source.kind]
+        rng = random.Random(run.o.seed * 1000003 + case)
+        keep = source.write(folder / name, rng)
+        for line in lines:
+            if line not in servers:
+                servers[line] = Server(run, line.split() + ["-q", "--threads", "1"], folder, space=None if run.sanitized else 3 << 30)
+            code, memory, seconds, text = servers[line].run()
+            wrong = None
+            if code not in (0, 1):
+                wrong = f"exit code {code}"
+            elif memory > LIMITS["memory"] or seconds > LIMITS["seconds"]:
+                wrong = f"{memory:.0f} MB, {seconds:.1f} s"
+            elif code == 1 and not text.startswith("comp "):
+                wrong = "no message"
+            kinds[source.kind, code] = kinds.get((source.kind, code), 0) + 1
+            run.count(f"{source.name}, {line.split()[0]}", f"seed {run.o.seed} case {case}", wrong, keep)
+        for left in folder.iterdir():
+            if left.name.startswith(("y.", "model.comp")):
+                left.unlink()
+        case += 1
+        run.state["done"]["next"] = case
+        if case % 1000 == 0:
+            run.save()
+    for server in servers.values():
+        server.close()
+    print("# " + ", ".join(f"{kind} exit {code}: {n}" for (kind, code), n in sorted(kinds.items())))
+    print(f"# {case} files so far")
+    run.save()
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=("oom", "io", "kill", "fuzz"))
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--build", type=Path, default=HERE.parent.parent / "build")
+    parser.add_argument("--inject", type=Path, default=None, help="inject.so, when it is not in --build")
+    parser.add_argument("--only", default=None, help="one row of the table of commands, or one file of the corpus")
+    parser.add_argument("--own", action="store_true", help="oom: only the program's own allocations")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--restart", action="store_true", help="forget how far the last run came")
+    parser.add_argument("--short", action="store_true", help="a few cases of each kind, as one test of TAP")
+    o = parser.parse_args()
+    run = Campaign(o)
+    try:
+        if o.short:
+            print("1..1")
+        run.prepare()
+        complete = {"oom": oom, "io": io, "kill": kill, "fuzz": fuzz}[o.mode](run)
+    finally:
+        shutil.rmtree(run.work, ignore_errors=True)
+    failures = len(run.failures)
+    if o.short:
+        print(f"{'not ok' if failures or not run.cases else 'ok'} 1 - {o.mode}: {run.cases} cases")
+        return 0
+    print(f"{o.mode}: {run.cases} cases, {failures} failures{', all there are' if complete else ''}")
+    print(f"{o.mode}: {run.state['cases'] + run.cases} cases, {run.state['failures'] + failures} failures so far ({run.state_path})")
+    return 1 if failures else 0
+
+
+sys.exit(main())
