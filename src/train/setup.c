@@ -243,8 +243,8 @@ static void tell_unshared(const comp__training *t, const comp_groups *groups) {
     const double share = comp__shared_alone(t->shared, k);
     if (share < FEW) continue;
     comp__info(t->context,
-               "%.0f %% of the samples of '%s' belong to populations that the other conditions hardly have: these were "
-               "not aligned (--align all aligns all samples)",
+               "%.0f %% of the samples of '%s' belong to populations that are much rarer in the other conditions, or "
+               "absent there: these were not pulled towards other populations (--align all pulls all samples)",
                100.0 * share, groups->levels[k]);
   }
 }
