@@ -260,7 +260,7 @@ class Campaign:
         self.comp, self.inject = self.work / "comp", self.work / "inject.so"  # copies: the build may go on
         shutil.copy(self.build / "comp", self.comp)
         shutil.copy(o.inject or self.build / "tests/torture/inject.so", self.inject)
-        self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "MALLOC_PERTURB_": "165",
+        self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "MALLOC_PERTURB_": "165", "SOURCE_DATE_EPOCH": "1700000000",
                     "ASAN_OPTIONS": "verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0:exitcode=86", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=86"}
         self.sanitized = b"__asan_init" in (self.build / "comp").read_bytes()  # takes address space without end
         self.end = None  # --seconds after the first case
