@@ -172,6 +172,7 @@ static comp_status choose_change(comp__job *job) {
   job->to = o->to;
   for (size_t l = g->n_levels; l > 0 && !job->to; l--)
     if (strcmp(g->levels[l - 1], away) != 0) job->to = g->levels[l - 1];
+  if (!job->to) return comp__error(COMP_ERR_DATA, "all samples have the same condition: there is nothing to predict");
   job->from = o->from ? o->from : strcmp(job->reference, job->to) != 0 ? job->reference : NULL;
   for (size_t l = 0; l < g->n_levels && !job->from; l++)
     if (strcmp(g->levels[l], job->to) != 0) job->from = g->levels[l];
