@@ -8,6 +8,10 @@
 #include "comp/context.h"
 #include "model/options.h"
 
+/* A sample's weight falls with this power of how much rarer its population is in the other conditions (train/shared.c).
+ */
+#define COMP__WEIGHT_STEEPNESS 5.0f
+
 /* A batch as a penalty sees it, sorted by condition: block k holds the rows start[k] .. start[k + 1] - 1. */
 typedef struct comp__penalty_input {
   size_t rows, dims;
@@ -17,7 +21,8 @@ typedef struct comp__penalty_input {
   const float *mean;   /* [rows, dims] of the posteriors; only at z */
   const float *scale;  /* [rows, dims] standard deviations; NULL when they are all alike: */
   double fixed_scale;
-  const float *weight; /* [rows]: how much each sample counts; NULL: all the same. Only of penalties with the option */
+  const float *weight; /* [rows], 0 .. 1: how much a sample is pulled towards other conditions; NULL: all 1. Only for
+                          penalties with the option "align" */
 } comp__penalty_input;
 
 /* Gradients of weight * penalty, written (not added). NULL: not wanted; without `values` only the value is computed. */

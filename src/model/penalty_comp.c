@@ -25,12 +25,13 @@ static size_t stripes_of(size_t rows) {
 /* A sample of less weight stays in the mixtures with this one, so that no mixture is empty; its own row counts 0. */
 static const float LEAST_WEIGHT = 1e-6f;
 
-/* In the mixtures of the other conditions a sample counts with this power of its weight. A weight says how much a
- * sample is pulled, and falls faster than its population is rarer elsewhere; as a share of mixtures it would turn
- * compositions around, and draw the rare samples of one condition to the rare ones of the other, whatever they are. */
-static const float MIXTURE_POWER = 0.2f;
+/* In mixtures a sample counts with this power of its weight: it
+ * brings back the ratio of its population's shares. The weight itself says how much a sample is pulled, and is smaller.
+ * In mixtures it would reverse the compositions: rare populations of one condition would be pulled to rare ones of the
+ * other, of whatever type. */
+static const float MIXTURE_POWER = 1.0f / COMP__WEIGHT_STEEPNESS;
 
-/* A sample whose weight lacks less than this of 1 counts as a whole one. */
+/* A sample whose weight is nearer to 1 than this has no part in the second pass. */
 static const float LEAST_REST = 1e-3f;
 
 typedef struct comp_job {
@@ -283,9 +284,10 @@ static void add_rows(float *to, const float *from, const remainder_rows *r, size
     for (size_t d = 0; d < dims; d++) to[r->row[i] * dims + d] += from[i * dims + d];
 }
 
-/* A sample that counts less above counts as much more here: its population has no counterpart in other conditions, so
- * each half of it is the other half's. What holds shared populations together holds these, too; without it they would
- * lie far apart, and dense populations of other kinds would be among their neighbours. */
+/* The part of a sample's weight that the first pass left out. The population of such a sample has no counterpart in
+ * other conditions, so the two halves of the population are aligned with each other. This keeps its samples together,
+ * as the first pass does for shared populations. Without it they spread out, and their nearest neighbours are samples
+ * of denser populations. */
 static double run_remainder(comp_context *context, const comp__model_options *options, const comp__penalty_input *in,
                             const comp__penalty_gradient *gradient, float weight, void *scratch, bool contrast) {
   remainder_rows r = {0};

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/options.h"
+#include "model/penalty.h"
 #include "neighbors/options.h"
 #include "neighbors/overlap.h"
 #include "train/directions.h"
@@ -16,11 +17,11 @@
 /* Members are at most this many, and as many numbers of X (the rows are made dense once). */
 enum { MOST_MEMBERS = 8192, LEAST_MEMBERS = 1000, MOST_NUMBERS = 1 << 25, READ_ROWS = 256, ROUNDS = 3 };
 
-/* The weight is 1 up to a ratio of SLACK, which is within the noise of the estimate, and falls with the power STEEP of
- * what is beyond: faster than compositions ask for, so that a population without counterpart, once it is pulled less,
- * moves away and is soon not pulled at all. Not below LEAST: a population that is only rarer elsewhere must be found by
- * the few samples that are there. (Chosen on half A of the suite: docs/experiments.md.) */
-static const float SLACK = 0.5f, STEEP = 5.0f, LEAST = 0.0025f;
+/* The weight is 1 up to a log ratio of SLACK, which is within the noise of the estimate. Above, it decreases faster
+ * than compositions require (COMP__WEIGHT_STEEPNESS): a population without counterpart that is pulled less moves away,
+ * and is then not pulled at all. It stays at least LEAST: where a population is only rarer, its few samples in the
+ * other condition must find it. (Chosen on half A of the suite: docs/experiments.md.) */
+static const float SLACK = 0.5f, LEAST = 0.0025f;
 
 /* From the first share of the steps to the second, the ratios go over to those in z where these are larger. */
 static const double Z_FROM = 0.1, Z_ALONE = 0.4;
@@ -359,7 +360,7 @@ comp_status comp__shared_measure(comp__shared *s, comp_context *context, const c
 }
 
 static float weight_of(float ratio) {
-  return ratio > SLACK ? fmaxf(LEAST, expf(-STEEP * (ratio - SLACK))) : 1.0f;
+  return ratio > SLACK ? fmaxf(LEAST, expf(-COMP__WEIGHT_STEEPNESS * (ratio - SLACK))) : 1.0f;
 }
 
 const float *comp__shared_weights(comp__shared *s, const comp__batch *batch) {

@@ -39,7 +39,7 @@ TRAIN = "train -i ready.h5ad -o model.comp --condition condition --hidden 8 --la
 
 
 class Command:
-    """A row of the table. again: a run that failed goes on, or starts anew, with this line. keeps: what a failed run may leave."""
+    """A row of the table. again: this line continues or repeats a run that failed. keeps: what a failed run may leave."""
 
     def __init__(self, name, line, needs="", again=None, keeps="$^"):
         self.name, self.words, self.needs = name, line.split() + ["-q", "--threads", "1"], needs.split()

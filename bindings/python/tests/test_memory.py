@@ -76,7 +76,7 @@ def test_peak_of_embed(script):
 
 
 def test_peak_of_embed_float64(script):
-    """Only the values are made anew, as float32; there is no second copy on the way."""
+    """Only the values are converted, to float32, without a second copy."""
     size, results, grown, values = peak(script, "float64")
     print(f"data {size / 1e6:.0f} MB, results {results / 1e6:.0f} MB, peak above the data {grown / 1e6:.0f} MB")
     assert grown <= values / 2 + results + 0.1 * size

@@ -62,7 +62,7 @@ def test_values_of_every_type():
 
 
 def test_stubs_are_current():
-    """python3 bindings/python/stubs.py writes them anew."""
+    """python3 bindings/python/stubs.py rewrites them."""
     path = os.path.join(os.path.dirname(__file__), "..", "stubs.py")
     found = subprocess.run([sys.executable, path, "--check"], capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
