@@ -1,19 +1,8 @@
 #!/bin/sh
 # others.sh COMP INJECT: what goes wrong around a run: signals, pipes, full and protected folders, limits, two runs at once. In TAP.
 set -u
-COMP=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-INJECT=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-work=$(mktemp -d) || exit 1
+. "$(dirname "$0")/tap.sh"
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C
-number=0
-
-# check NAME CODE: one line of TAP.
-check() {
-  number=$((number + 1))
-  if [ "$2" -eq 0 ]; then echo "ok $number - $1"; else echo "not ok $number - $1"; fi
-}
 
 skip() {
   number=$((number + 1))
