@@ -53,9 +53,11 @@ static void put_interval(json_t *score) {
 static void put_metric(json_t *embeddings, const char *metric, const char *words) {
   size_t i;
   json_t *e;
-  bool known = false;
+  bool known = false, interval = false;
   json_array_foreach(embeddings, i, e) {
-    known = known || json_is_number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value"));
+    json_t *score = json_object_get(json_object_get(e, "scores"), metric);
+    known = known || json_is_number(json_object_get(score, "value"));
+    interval = interval || json_is_number(json_object_get(score, "low"));
   }
   if (!known) return;
   put_name(words, NAME);
@@ -63,6 +65,7 @@ static void put_metric(json_t *embeddings, const char *metric, const char *words
     put_value(number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value")), 3);
   }
   putchar('\n');
+  if (!interval) return;
   put_name("    95 % interval", NAME);
   json_array_foreach(embeddings, i, e) put_interval(json_object_get(json_object_get(e, "scores"), metric));
   putchar('\n');

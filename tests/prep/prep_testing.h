@@ -83,4 +83,14 @@ static inline void assert_same_datasets(const comp_dataset *a, const comp_datase
   if (comp_dataset_record(a)) assert_string_equal(comp_dataset_record(a), comp_dataset_record(b));
 }
 
+/* The first data set is kept; each further one must hold the same bytes, and is freed. */
+static inline void assert_same_as_first(comp_dataset **first, comp_dataset *d) {
+  if (!*first) {
+    *first = d;
+    return;
+  }
+  assert_same_datasets(d, *first);
+  comp_dataset_free(d);
+}
+
 #endif

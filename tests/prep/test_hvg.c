@@ -136,9 +136,7 @@ static void every_flavor_is_the_same_at_any_thread_count(void **state) {
       else
         assert_int_equal(comp_dataset_feature_count(d), 20);
       assert_int_equal(comp_dataset_find_var(d, "g3"), COMP_NOT_FOUND);
-      if (reference) assert_same_datasets(d, reference);
-      if (reference) comp_dataset_free(d);
-      if (!reference) reference = d;
+      assert_same_as_first(&reference, d);
       comp_context_free(context);
     }
     comp_dataset_free(reference);

@@ -205,11 +205,7 @@ static void all_genes_stay_in_raw(void **state) {
     assert_int_equal(comp_matrix_rows(comp_dataset_x(comp_dataset_raw(some))), 2);
     assert_true(test_at(comp_dataset_x(comp_dataset_raw(some)), 1, 9) == test_at(comp_dataset_x(raw), 1, 9));
     comp_dataset_free(some);
-    if (first) assert_same_datasets(d, first);
-    if (first)
-      comp_dataset_free(d);
-    else
-      first = d;
+    assert_same_as_first(&first, d);
     comp_context_free(context);
   }
   comp_dataset_free(first);

@@ -342,11 +342,7 @@ static void mixtures_are_prepared_as_counts_would_be(void **state) {
     const float *a = comp_matrix_values(comp_dataset_x(d)), *b = comp_matrix_values(comp_dataset_x(expected));
     assert_int_equal(comp_matrix_nnz(comp_dataset_x(d)), comp_matrix_nnz(comp_dataset_x(expected)));
     for (size_t k = 0; k < comp_matrix_nnz(comp_dataset_x(d)); k++) assert_true(fabsf(a[k] - b[k]) < 1e-4f);
-    if (first) assert_same_datasets(d, first);
-    if (first)
-      comp_dataset_free(d);
-    else
-      first = d;
+    assert_same_as_first(&first, d);
     comp_context_free(context);
   }
   comp_dataset_free(first);
