@@ -257,6 +257,10 @@ void comp_dataset_remove_matrix(comp_dataset *dataset, comp_slot slot, const cha
   s->count--;
 }
 
+comp_status comp__dataset_need_x(const comp_dataset *dataset) {
+  return dataset->x ? COMP_OK : comp__error(COMP_ERR_ARGUMENT, "the data set has no X: it was read without");
+}
+
 const char *comp_dataset_record(const comp_dataset *dataset) {
   return dataset->record;
 }

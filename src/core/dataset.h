@@ -30,6 +30,9 @@ struct comp_dataset {
   comp_dataset *raw;   /* the same samples with all features: X, var; NULL: none */
 };
 
+/* An error where the data was read without X. */
+comp_status comp__dataset_need_x(const comp_dataset *dataset);
+
 /* A data set without X and with empty tables; names are taken over (moved out of the lists) also when it fails. */
 comp_status comp__dataset_new(comp_dataset **out, comp__strings *obs_names, comp__strings *var_names);
 

@@ -241,5 +241,6 @@ comp_status comp_filter(comp_dataset **dataset, comp_context *context, const com
   COMP__NEED(dataset && *dataset, context);
   comp__prep_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
+  if (status == COMP_OK) status = comp__dataset_need_x(*dataset);
   return status == COMP_OK ? comp__filter(dataset, context, &plain.filter) : status;
 }

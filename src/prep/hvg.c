@@ -284,5 +284,6 @@ comp_status comp_hvg(comp_context *context, comp_dataset *dataset, const comp_op
   comp__prep_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__prep_kind, options);
   plain.hvg.force = plain.force;
+  if (status == COMP_OK) status = comp__dataset_need_x(dataset);
   return status == COMP_OK ? comp__hvg_run(context, dataset, &plain.hvg) : status;
 }

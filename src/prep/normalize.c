@@ -18,7 +18,8 @@ enum { ROW_CHUNK = 256, VALUE_CHUNK = 1 << 16 };
 comp_status comp_library_sizes(comp_context *context, comp_dataset *dataset) {
   COMP__NEED(context, dataset);
   double *totals;
-  comp_status status = comp__alloc(&totals, dataset->samples, sizeof *totals);
+  comp_status status = comp__dataset_need_x(dataset);
+  if (status == COMP_OK) status = comp__alloc(&totals, dataset->samples, sizeof *totals);
   if (status != COMP_OK) return status;
   comp__sample_sums(totals, NULL, context, dataset->x, NULL);
   bool whole = true;
@@ -93,6 +94,7 @@ comp_status comp_normalize_total(double *used, comp_context *context, comp_datas
   comp_status status;
   double *totals = NULL;
   size_t n = dataset->samples, empty = 0;
+  COMP__TRY(comp__dataset_need_x(dataset));
   COMP__TRY(check_counts(context, dataset, force));
   COMP__TRY(comp__alloc(&totals, n, sizeof *totals));
   comp__sample_sums(totals, NULL, context, dataset->x, NULL);
@@ -133,7 +135,8 @@ static void log_values(void *arg, size_t begin, size_t end, int thread) {
 
 comp_status comp_log1p(comp_context *context, comp_dataset *dataset, bool force) {
   COMP__NEED(context, dataset);
-  comp_status status = check_not_logged(context, dataset, force);
+  comp_status status = comp__dataset_need_x(dataset);
+  if (status == COMP_OK) status = check_not_logged(context, dataset, force);
   if (status == COMP_OK) status = comp__matrix_own(context, dataset->x);
   if (status != COMP_OK) return status;
   comp__parallel_for(context, comp_matrix_nnz(dataset->x), VALUE_CHUNK, log_values, dataset->x->values);

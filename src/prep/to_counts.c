@@ -81,6 +81,7 @@ comp_status comp_to_counts(comp_context *context, comp_dataset *dataset, const c
   comp_data_look all;
   comp__look_parts *parts = NULL;
   size_t column, row, col;
+  COMP__TRY(comp__dataset_need_x(dataset));
   if (condition) {
     COMP__TRY(comp_table_require(&column, dataset->obs, condition));
     COMP__TRY(comp_table_groups(&groups, dataset->obs, column));

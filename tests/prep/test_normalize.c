@@ -1,4 +1,5 @@
 /* test_normalize.c: the look of data, totals, logs, and refusing what is done already. */
+#include "core/dataset.h"
 #include "prep/options.h"
 #include "prep_testing.h"
 
@@ -151,11 +152,28 @@ static void what_is_done_is_not_done_again(void **state) {
   comp_context_free(context);
 }
 
+static void data_without_x(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = of_values((float[]){0, 1, 2, 7}, 2, 2);
+  comp_matrix_free(d->x);
+  d->x = NULL;
+  assert_error(comp_library_sizes(context, d), COMP_ERR_ARGUMENT, "no X");
+  assert_error(comp_normalize_total(NULL, context, d, 0.0, true), COMP_ERR_ARGUMENT, "no X");
+  assert_error(comp_log1p(context, d, true), COMP_ERR_ARGUMENT, "no X");
+  assert_error(comp_to_counts(context, d, NULL), COMP_ERR_ARGUMENT, "no X");
+  assert_error(comp_filter(&d, context, NULL), COMP_ERR_ARGUMENT, "no X");
+  assert_error(comp_hvg(context, d, NULL), COMP_ERR_ARGUMENT, "no X");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(look_tells_kinds_apart),   cmocka_unit_test(nan_goes_no_further),
       cmocka_unit_test(totals_become_the_median), cmocka_unit_test(sparse_and_dense_agree_at_any_thread_count),
       cmocka_unit_test(library_sizes_are_kept),   cmocka_unit_test(what_is_done_is_not_done_again),
+      cmocka_unit_test(data_without_x),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
