@@ -2,8 +2,8 @@
  * shared.h: which samples the penalty aligns: those whose population other conditions have, too.
  *
  * A cell type that one condition lacks has no counterpart: a penalty that aligns all samples would pull it onto another
- * type. So each sample has a weight: 1 where its population is as common in the other conditions, less where it is rarer
- * there, near 0 where it is absent. What the penalty makes of the weights is in docs/maths.md.
+ * type. So each sample has a weight: 1 where its population is as common in the other conditions, less where it is
+ * rarer there, near 0 where it is absent. What the penalty makes of the weights is in docs/maths.md.
  *
  * The ratio is first measured in directions of the data in which all conditions vary, before training; later in z, as
  * z aligns. Up to some thousand samples are measured, the members; any other sample follows the member of its condition
