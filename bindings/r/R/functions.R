@@ -142,6 +142,7 @@ is_embedding <- function(object) is.matrix(object) || is.data.frame(object) || (
 embeddings_alone <- function(object) {
   list <- if (is.matrix(object) || is.data.frame(object)) list(embedding = object) else object
   if (length(list) == 0L || is.null(names(list)) || any(names(list) == "")) throw("argument", "a list of embeddings needs names")
+  if (!all(vapply(list, function(z) length(dim(z)) == 2L, NA))) refuse("an embedding is a matrix of cells x dimensions")
   rows <- vapply(list, nrow, 1L)
   if (length(unique(rows)) > 1L) refuse("embeddings have different numbers of rows (cells): %s", paste(rows, collapse = ", "))
   new_data(matrix(0, 0L, rows[1L]), embeddings = lapply(list, as.matrix))

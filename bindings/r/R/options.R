@@ -19,12 +19,15 @@ OPTIONS <- list(
 # As R can write it: min-dist is min_dist.
 r_name <- function(name) gsub("-", "_", name, fixed = TRUE)
 
-# The rows of a kind of options, by their R names.
-kind_rows <- function(kind) {
-  kinds <- jsonlite::fromJSON(.Call(r_options_describe), simplifyVector = FALSE)$kinds
-  rows <- Filter(function(k) k$name == kind, kinds)[[1L]]$options
-  setNames(rows, r_name(vapply(rows, `[[`, "", "name")))
-}
+# The rows of a kind of options, by their R names. The tables are read once.
+kind_rows <- local({
+  kinds <- NULL
+  function(kind) {
+    if (is.null(kinds)) kinds <<- jsonlite::fromJSON(.Call(r_options_describe), simplifyVector = FALSE)$kinds
+    rows <- Filter(function(k) k$name == kind, kinds)[[1L]]$options
+    setNames(rows, r_name(vapply(rows, `[[`, "", "name")))
+  }
+})
 
 # Those that a function takes.
 option_rows <- function(fn) {

@@ -25,7 +25,7 @@ run_of <- function(texts) {
 # Embeddings go to the data when every cell has one.
 add_run <- function(object, result, assay) {
   z <- result$embeddings
-  if (nrow(z$X_comp) == ncol(source_of(object, assay = assay)$x)) {
+  if (nrow(z$X_comp) == ncol(object)) {
     object <- add_embedding(object, z$X_comp, "comp", assay = assay)
     if (!is.null(z$X_umap)) object <- add_embedding(object, z$X_umap, "comp_umap", assay = assay)
   } else message("cells were left out, so the embedding is in the folder of the run only: readComp(file.path(FOLDER, \"data.h5ad\"))")

@@ -9,8 +9,7 @@ test_that("the tour runs", {
   expect_gte(length(starts), 5)
   old <- setwd(tempdir())
   on.exit(setwd(old))
-  options <- options()
-  on.exit(options(options), add = TRUE)
+  on.exit(options(comp.verbose = NULL, comp.threads = 1, comp.progress = NULL), add = TRUE)
   names <- new.env()
   shown <- capture.output(suppressMessages(suppressWarnings(for (i in seq_along(starts)) {
     for (part in parse(text = lines[(starts[i] + 1):(ends[i] - 1)])) print(eval(part, names))

@@ -1,6 +1,7 @@
 # Everything at once, and the program's bytes.
 
 SHORT <- list(no_diagnose = TRUE, no_umap = TRUE)
+SHORTER <- c(SHORT, no_counterfactual = TRUE, no_correct = TRUE)
 
 test_that("runComp gives the bytes of comp run, from every kind of data", {
   skip_without_program()
@@ -24,7 +25,7 @@ test_that("runComp gives the bytes of comp run, from every kind of data", {
   expect_true(all(c("counterfactual_treated", "corrected") %in% names(result$data$layers)))
   expect_identical(findingsComp(result), result$findings)
 
-  object <- do.call(RunComp, c(list(seurat(data), "condition", "label"), SMALL, SHORT))
+  object <- do.call(RunComp, c(list(seurat(data), "condition", "label"), SMALL, SHORTER))
   expect_identical(floats(SeuratObject::Embeddings(object, "comp")), expected)
   expect_s3_class(modelComp(object), "comp_model")
   expect_true("mixing" %in% findingsComp(object)$id)
@@ -32,7 +33,7 @@ test_that("runComp gives the bytes of comp run, from every kind of data", {
   saveRDS(object, path)
   expect_equal(dim(SeuratObject::GetAssayData(correctComp(readRDS(path), "control", slot = "counts"), assay = "corrected")), c(40, 300))
 
-  cells <- do.call(runComp, c(list(experiment(data), "condition", "label"), SMALL, SHORT))
+  cells <- do.call(runComp, c(list(experiment(data), "condition", "label"), SMALL, SHORTER))
   expect_identical(floats(SingleCellExperiment::reducedDim(cells, "COMP")), expected)
 })
 
