@@ -94,7 +94,10 @@ scoreComp <- function(object, condition, label = NULL, ..., use = NULL, assay = 
   on.exit(free(context))
   dataset <- new_dataset(context, data, do.call(all_columns, c(list(data), named$columns)), with_x = needs_x)
   on.exit(free(dataset), add = TRUE, after = FALSE)
-  for (name in use) .Call(r_dataset_set_matrix, context, dataset, "obsm", known[[name]], as_values(t(data$embeddings[[name]]), sprintf("embedding '%s'", name)))
+  for (name in use) {
+    z <- as_values(data$embeddings[[name]], sprintf("embedding '%s'", name))
+    .Call(r_dataset_set_matrix, context, dataset, "obsm", known[[name]], t(as.matrix(z)))
+  }
   scores_of(.Call(r_scores, context, dataset, options), setNames(names(known), known))
 }
 

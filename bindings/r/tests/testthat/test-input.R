@@ -26,8 +26,8 @@ test_that("values that are missing, infinite or too large are named", {
   x <- matrix(1:720, 12)
   x[3, 5] <- NA
   expect_refused(tiny(x, pair()), "row 3, column 5: the value is NA")
-  z <- matrix(c(NaN, 1:119), 60)
-  expect_refused(scoreComp(z, pair(), k = 10), "embedding 'embedding': row 1, column 1")
+  z <- matrix(replace(1:120, 67, NA), 60)
+  expect_refused(scoreComp(z, pair(), k = 10), "embedding 'embedding': row 7, column 2: the value is NA")
 })
 
 test_that("conditions that cannot be used are refused", {
