@@ -1,7 +1,7 @@
 /*
  * comp.h: Contrastive Mixture of Posteriors.
  *
- * Includes the whole public interface. In the order in which a program meets it:
+ * Includes the whole public interface. In the order in which a program needs it:
  *
  *   status.h    how a function reports failure
  *   options.h   options of every kind, set by name
@@ -24,7 +24,7 @@
  *   metrics.h   how well embeddings mix conditions and keep labels apart
  *   score.h     all scores of a data set: metrics, classifiers, counterfactuals
  *   baseline.h  the methods that CoMP is set against
- *   classify.h  how well a column can be told from an embedding; fairness
+ *   classify.h  how well a column can be predicted from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
  *   verdict.h   what the numbers mean: findings and advice
  *   figure.h    figures for print

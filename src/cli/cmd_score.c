@@ -78,7 +78,7 @@ const cli_command cli_score = {
         "Scores embeddings of the samples. Families of metrics: paper (kBET and the local silhouette, over all samples "
         "and within labels), batch, bio and total (as in scib-metrics), other (MMD). Prints a table with a column for "
         "each embedding; the arrow says which way is better. -v adds what each metric means. With --predict and "
-        "--train-on, classifiers show what can be told from an embedding. With --counterfactual, predictions of "
+        "--train-on, classifiers show what can be predicted from an embedding. With --counterfactual, predictions of "
         "another condition are compared with real samples of it.",
     .examples = examples,
     .options = options,

@@ -85,7 +85,7 @@ static bool is_missing(const char *path) {
 }
 
 /* Trains and saves. A model that a stopped or diverged run left is saved too, unless an earlier one would be lost by
- * it, and the failure told all the same. */
+ * it; the failure is still reported. */
 static int train_and_save(cli_session *session, const train_options *o, const comp_dataset *dataset,
                           const train_files *files) {
   const char *output = files->output;

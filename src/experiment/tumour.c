@@ -1,4 +1,4 @@
-/* tumour.c: bulk samples of two kinds (tumours and normal tissue; tumours and cell lines): do the tissues meet? */
+/* tumour.c: bulk samples of two kinds (tumours and normal tissue; tumours and cell lines): are the tissues aligned? */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,9 +72,9 @@ static comp_status prepare(comp__lab *lab) {
   return comp__dataset_read(&lab->dataset, lab->context, path, &read);
 }
 
-/* Few samples of many tissues: posteriors hardly overlap, and a sample meets its nearest ones of the other condition,
- * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. Less the means of their
- * conditions, like organs are near one another from the beginning, which keeps them from being exchanged
+/* Few samples of many tissues: posteriors barely overlap, and a sample is aligned with its nearest ones of the other
+ * condition, often those of another tissue. So the blur decreases during training: tissues align before single samples.
+ * Without the means of their conditions, the same organs are close from the beginning, so they are not exchanged
  * (docs/experiments.md has what was tried). */
 static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");

@@ -3,7 +3,7 @@
  *
  * The kinds of the columns are guessed from the first rows, and all rows are read accordingly: a number in one go,
  * without looking for the end of its field first. What does not fit is noted, and then everything is read once more
- * with the right kinds, which hardly ever happens.
+ * with the right kinds, which is rare.
  */
 #include <math.h>
 #include <stdatomic.h>

@@ -173,7 +173,7 @@ static comp_status read_exactly(int fd, void *to, size_t size, const char *path)
 
 static comp_status changed(const comp__safetensors *file, const char *how) {
   return comp__error(COMP_ERR_FORMAT,
-                     "'%s' was changed or damaged since it was written: %s; take another copy, or make it anew",
+                     "'%s' was changed or damaged since it was written: %s; take another copy, or make it again",
                      file->path, how);
 }
 

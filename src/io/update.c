@@ -63,7 +63,7 @@ done:
   return status;
 }
 
-/* Reads the input, adds the results, writes it anew. `carry`: the input is an .h5ad of an old layout. */
+/* Reads the input, adds the results, and writes all of it. `carry`: the input is an .h5ad of an old layout. */
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
                            const char *out_path, const comp__read_options *options, bool carry) {
   comp__write_options write = comp__write_defaults();

@@ -12,7 +12,7 @@ typedef struct graph {
 
 /* Tarjan's strongly connected components, with a stack of its own in place of recursion. */
 typedef struct tarjan {
-  int32_t *number;  /* [n]: when a node was met, -1 before */
+  int32_t *number;  /* [n]: when a node was first visited, -1 before */
   int32_t *low;     /* [n] */
   int32_t *path;    /* [n]: nodes whose component is not known yet */
   int32_t *parents; /* [n]: the way down to the current node */

@@ -36,7 +36,7 @@ static const comp__metric table[] = {
       ZERO, -1, 1, true}, .run = comp__metric_s_label},
 
     {{"ilisi", "iLISI", NULL, "batch",
-      "effective number of conditions among neighbours, 1 when all are met equally", NULL,
+      "effective number of conditions among neighbours, scaled: 1 when all are equally common", NULL,
       HIGHER, 0, 1, false}, .k = COMP__LISI_NEIGHBORS, .in_total = true, .run = comp__metric_ilisi},
     {{"kbet_label", "kBET accepted, within labels", NULL, "batch",
       "share of samples whose neighbourhood within their label passes kBET's test", NULL,

@@ -224,7 +224,7 @@ static comp_status check_design(comp__job *job, const comp_table *obs) {
   COMP__TRY(comp__findings_write(&job->findings, &list));
   if (again && job->record) json_object_set(job->record, "findings", job->findings);
   if (hopeless && !job->o.force)
-    COMP__FAIL(COMP_ERR_DATA, "%s: %s %s --force runs it all the same.", job->source, list.items[0].text,
+    COMP__FAIL(COMP_ERR_DATA, "%s: %s %s --force runs it anyway.", job->source, list.items[0].text,
                list.items[0].advice);
   for (size_t i = 0; i < list.count && !again; i++)
     comp__warn(job->context, "%s: %s %s", comp_finding_level_name(list.items[i].level), list.items[i].text,
@@ -296,7 +296,7 @@ static comp_status check_file(comp__job *job) {
   comp__read_options read = job->o.read;
   comp_dataset *names = NULL;
   read.skip_slots = true;
-  read.skip_x = strcmp(job->format, "csv") != 0; /* a text table is told apart by its values */
+  read.skip_x = strcmp(job->format, "csv") != 0; /* a text table is recognised by its values */
   read.layer = NULL;
   comp_status status = comp__dataset_read(&names, job->context, job->o.input, &read);
   status = status == COMP_OK ? check_samples(job, names) : comp__error_in_data(job, status);

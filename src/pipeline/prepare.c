@@ -130,7 +130,7 @@ static comp_status plan_table(comp__plan *plan, comp__job *job) {
   comp_status status = comp__table_read(&job->columns, job->context, job->o.input, &job->o.read);
   if (status == COMP_OK) status = tabular_options(&plan->options, job, job->columns);
   if (status != COMP_OK) return comp__error_in_data(job, status);
-  comp__info(job->context, "a table: names become one feature each, and all features get mean 0 and variance 1");
+  comp__info(job->context, "a table: each category becomes a 0/1 column (one-hot), and all features get mean 0 and variance 1");
   return COMP_OK;
 }
 
@@ -202,8 +202,8 @@ static comp_status choose_genes(comp_options *p, comp__job *job, const comp_data
   if (!given && automatic)
     comp__info(
         job->context,
-        "%zu features: the %d that vary most within conditions are kept, and those that differ most between them; "
-        "raw holds all (--no-hvg keeps all)",
+        "%zu features: the %d most variable ones within conditions are kept, and the top DE features between conditions; "
+        "raw holds all features (--no-hvg keeps all)",
         features, VARIABLE_GENES);
 done:
   return status;
@@ -348,7 +348,7 @@ static bool read_prepared(comp__job *job) {
 }
 
 /* As an earlier run with the same request did it: the step is shown and recorded as it was, and the data is read from
- * data.h5ad. Not when data.h5ad holds results that this run does not make: they could not be told from the user's own.
+ * data.h5ad. Not when data.h5ad holds results that this run does not make: nobody could distinguish them from the user's own.
  */
 comp_status comp__prepare_take(bool *out, comp__job *job) {
   json_t *step = json_array_get(json_object_get(job->old, "steps"), 0);

@@ -155,7 +155,7 @@ done:
   return status;
 }
 
-/* The wrong kind of data gives numbers all the same, and useless genes. */
+/* The wrong kind of data gives numbers, too, and useless genes. */
 static comp_status check_data(comp_context *context, const comp_dataset *d, const comp__hvg_options *o) {
   if (d->samples < 2) return comp__error(COMP_ERR_DATA, "variable genes: a single sample has no variance");
   comp_data_look look;

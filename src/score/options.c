@@ -68,7 +68,7 @@ static const comp_option rows[] = {
     {"truth", .type = COMP_OPTION_TEXT, FIELD(counterfactual.truth), .metavar = "LAYER", .group = "Counterfactuals",
      .help = "the layer with what every sample would be under the condition", .unset = "truth_TO, if it is there"},
     {"n-de", .type = COMP_OPTION_INT, FIELD(counterfactual.n_de), .metavar = "N", .group = "Counterfactuals",
-     .value = "50", .min = 2, .max = 1e9, .help = "genes that differ most, for the measures that end in _de"},
+     .value = "50", .min = 2, .max = 1e9, .help = "top DE genes (Wilcoxon, up), for the measures that end in _de"},
     {"n-top", .type = COMP_OPTION_INT, FIELD(counterfactual.n_top), .metavar = "N", .group = "Counterfactuals",
      .value = "100", .min = 2, .max = 1e9,
      .help = "top DE genes (Wilcoxon, up or down), for r_change_top and common_de"},

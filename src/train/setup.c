@@ -223,7 +223,7 @@ static comp_status open_source(source *out, comp_context *context, const comp_da
   return comp__error(COMP_ERR_DATA, "'%s' is not the file of this data set", o->stream);
 }
 
-/* A failed run's model is handed out when it is worth keeping, and the failure told all the same. */
+/* A failed run's model is handed out when it is worth keeping; the failure is still reported. */
 static comp_status hand_out(comp_model **out, comp__training *t, comp_status status) {
   char message[1024];
   if (!keep_model(t, status)) return status;

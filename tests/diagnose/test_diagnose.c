@@ -625,7 +625,7 @@ static void odd_labels(void **state) {
   comp_context_free(context);
 }
 
-/* `comp run` asks for fewer permutations than alpha needs: a model without a penalty fails all the same. */
+/* `comp run` asks for fewer permutations than alpha needs: a model without a penalty still fails. */
 static void floors(void **state) {
   (void)state;
   comp_context *context = test_context(2);

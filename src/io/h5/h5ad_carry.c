@@ -67,7 +67,7 @@ static void encode_dataset(hid_t dataset) {
   comp__h5_close(&type);
 }
 
-/* A sparse matrix of old had its form and shape in attributes of other names. */
+/* In old files, a sparse matrix had its form and shape in attributes of other names. */
 static void encode_sparse(hid_t group) {
   size_t shape[2];
   bool found;
