@@ -16,7 +16,7 @@
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
- *   task.h      using a model: representations, counterfactuals, correction
+ *   task.h      using a model: embeddings, counterfactuals, correction
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
  *   umap.h      layouts in two dimensions

@@ -194,8 +194,8 @@ const cli_command cli_train = {
     .group = "Models",
     .summary = "fit a model to data",
     .description =
-        "Fits one of the five models: an encoder and a decoder, and a penalty that makes the representation forget the "
-        "condition. The same data, options and seed give the same bytes at any number of threads. Ctrl-C saves the "
+        "Fits one of the five models: an encoder and a decoder, and a penalty that makes the embedding independent of "
+        "the condition. The same data, options and seed give the same bytes at any number of threads. Ctrl-C saves the "
         "state "
         "of the run beside the model; --resume goes on from there.",
     .examples = examples,

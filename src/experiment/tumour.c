@@ -29,8 +29,8 @@ static const comp__column columns[] = {{"accuracy", "Accuracy", COMP_BETTER_HIGH
 
 static const comp__table tables[] = {
     {"models", "Tumours and the other condition",
-     "The paper's are tumours and cell lines (Celligner); beside other data its "
-     "figures are a guide. On the 2-D UMAP of the representation: k = 100, alpha = "
+     "The paper's are tumours and cell lines (Celligner); for other data its "
+     "numbers are a guide. On the 2-D UMAP of the representation: k = 100, alpha = "
      "0.01; s~ and m-kBET within tissues of 50 samples or more with k = min(100, n/4). Accuracy: a random "
      "forest that learned the tissues of tumours names those of the other condition. "
      "Error of pairs: root mean square over genes of the predicted normal sample of a "

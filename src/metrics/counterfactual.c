@@ -486,7 +486,7 @@ static comp_status find_level(int32_t *out, const comp_groups *groups, const cha
 static comp_status find_layer(const comp_matrix **out, const comp_dataset *d, const char *name) {
   *out = comp_dataset_matrix(d, COMP_SLOT_LAYERS, name);
   if (*out) return COMP_OK;
-  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s (comp counterfactual makes predictions)", name,
+  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s; make the predictions first (comp counterfactual)", name,
                      comp__entry_hint(d, COMP_SLOT_LAYERS, name).text);
 }
 

@@ -1,4 +1,4 @@
-/* graph.c: graph connectivity: how much of each label hangs together in the graph of nearest neighbours. */
+/* graph.c: graph connectivity: how much of each label is connected in the graph of nearest neighbours. */
 #include "core/alloc.h"
 #include "core/error.h"
 #include "metrics/score.h"

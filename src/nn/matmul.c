@@ -445,7 +445,7 @@ static void block_signals(sigset_t *old) {
   sigset_t all;
   sigfillset(&all);
   const int faults[] = {SIGSEGV, SIGBUS, SIGFPE,
-                        SIGILL}; /* these come from the code itself: whoever watches for them shall see them */
+                        SIGILL}; /* these come from the code itself: whoever watches for them must see them */
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
   pthread_sigmask(SIG_SETMASK, &all, old);
 }

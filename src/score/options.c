@@ -18,7 +18,7 @@ static const comp_option rows[] = {
     {"condition", 'c', COMP_OPTION_TEXT, .required = true, FIELD(score.condition), .metavar = "COL",
      .help = "the column that holds the condition or batch"},
     {"label", 'l', COMP_OPTION_TEXT, FIELD(score.label), .metavar = "COL",
-     .help = "the column of labels that should be kept apart, such as cell types",
+     .help = "the column of labels that should stay separate, such as cell types",
      .unset = "no metrics that need labels"},
     {"metrics", 'm', COMP_OPTION_NAMES, LIST(score.metrics, score.n_metrics), .metavar = "A,B,...", .unset = "paper",
      .help = "names of metrics or families (paper, batch, bio, total, other); scib: batch, bio and total; all"},

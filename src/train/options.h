@@ -31,9 +31,10 @@ typedef struct comp__train_options {
   const char *condition; /* obs column */
   uint64_t seed;
   size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
-  size_t steps;  /* fewer for little data, so that an epoch is not too small a part; without effect where `epochs` is not 0 */
-  size_t batch;  /* samples a step, at most */
-  double rate;   /* learning rate of Adam */
+  size_t steps; /* fewer for little data, so that an epoch is not too small a part; without effect where `epochs` is not
+                   0 */
+  size_t batch; /* samples a step, at most */
+  double rate;  /* learning rate of Adam */
   comp_schedule schedule;
   double warmup;       /* share of the steps with a rising rate (cosine) */
   double weight_decay; /* decoupled; 0: none */

@@ -71,7 +71,7 @@ def files(root):
             yield name
     for folder in FOLDERS:
         for path, folders, names in os.walk(os.path.join(root, folder)):
-            folders[:] = sorted(f for f in folders if f not in ("node_modules", "golden", "samples", "corpus", "data", "__pycache__", "images"))
+            folders[:] = sorted(f for f in folders if f not in ("node_modules", "samples", "corpus", "data", "__pycache__", "images"))
             for name in sorted(names):
                 yield os.path.relpath(os.path.join(path, name), root)
 

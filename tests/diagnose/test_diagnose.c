@@ -100,7 +100,7 @@ static void prediction_level(void **state) {
   comp_context_free(context);
 }
 
-/* Four labels in two conditions: A stays where it is; B and C swap places; D is in the first only, apart or upon A. */
+/* Four labels in two conditions: A stays where it is; B and C swap places; D is in the first only, apart or on A. */
 static void fates(void **state) {
   (void)state;
   enum { N = 1200 };

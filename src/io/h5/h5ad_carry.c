@@ -169,7 +169,7 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
     if (comp__h5_find(c->to, member) != COMP__H5_NONE) continue;
     if (strcmp(path, "uns") == 0 && is_old_categories(c, name)) continue;
     if (comp__h5_find(c->from, member) == COMP__H5_NONE) {
-      comp__warn(c->context, "%s leads nowhere: it is left out", member);
+      comp__warn(c->context, "%s is a link to something that is not in the file: it is left out", member);
       continue;
     }
     if (fits)
