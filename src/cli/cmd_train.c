@@ -152,7 +152,7 @@ static int stream_input(cli_session *session, const train_options *o) {
   const char *ending = strrchr(o->input, '.');
   if (!ending || strcmp(ending, ".h5ad") != 0)
     return cli_usage_error(
-        session, "--memory trains from an .h5ad, which %s is not by its name; comp convert makes one", o->input);
+        session, "--memory trains from a file whose name ends in .h5ad, not %s; make one with comp convert", o->input);
   comp_status status = comp_options_set(o->train, "stream", o->input);
   if (status == COMP_OK)
     status = comp_options_set(o->train, "stream-layer", comp_options_get(o->read, "layer", NULL, 0));
