@@ -22,7 +22,7 @@ OF_THE_RUN = re.compile(r"(^|_)(seconds|time|times|date|memory|threads|peak|rss|
 
 NET = "--condition stim --hidden 64 --latent 8"
 TABLE = (  # name, line (OUT: what it writes), what it writes is called so in lines below
-    ("prep", "prep -i kang.h5ad -o OUT --hvg seurat:400", "ready.h5ad"),
+    ("prep", "prep -i kang.h5ad -o OUT --normalize-total 10000 --log1p --hvg seurat:400", "ready.h5ad"),
     ("convert", "convert -i ready.h5ad -o OUT", "copy.h5ad"),
     ("convert to csv", "convert -i ready.h5ad -o OUT", "ready.csv.gz"),
     ("convert from csv", "convert -i ready.csv.gz -o OUT", "again.h5ad"),

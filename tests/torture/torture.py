@@ -591,7 +591,7 @@ def fuzz(run):
     readers, kinds = {}, run.state.setdefault("kinds", {})
     key = f"seed {run.o.seed} {run.o.only or ''}".strip()
     case = first = run.state["done"].get(key, 0)
-    most = case + (2 * len(sources) if run.o.short else 10**12)
+    most = case + (2 * len(sources) if run.o.short else run.o.files)
 
     def clean():
         for left in folder.iterdir():
@@ -628,6 +628,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=("oom", "io", "kill", "fuzz"))
     parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--files", type=int, default=10**12, help="fuzz: end after so many files")
     parser.add_argument("--build", type=Path, default=HERE.parent.parent / "build")
     parser.add_argument("--inject", type=Path, default=None, help="inject.so, when it is not in --build")
     parser.add_argument("--only", default=None, help="one row of the table of commands, or one file of the corpus")
