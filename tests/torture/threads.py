@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("COMP_DATA") or HERE.parent.parent.parent / "shared" / "data")
 THREADS = (1, 2, 7)
-OF_THE_RUN = re.compile(r"(^|_)(seconds|time|times|date|memory|threads|peak|rss|mb|per_second|path|output|command|started|ended|finished)($|_)")
+OF_THE_RUN = re.compile(r"(^|_)(seconds|time|times|date|memory|threads|peak|rss|mb|per_second|path|output|command|started|ended|finished|modified)($|_)")
 
 NET = "--condition stim --hidden 64 --latent 8"
 TABLE = (  # name, line (OUT: what it writes), what it writes is called so in lines below

@@ -38,7 +38,7 @@ LIMITS = {"memory": 500, "seconds": 10}
 
 # Libraries of others that end the process when an allocation of their own fails (docs/reliability.md). Such an end is counted under their
 # names when every file is sound; from any other call it is a failure.
-NOT_SURVIVED = {"libhdf5_serial", "libhdf5", "libdnnl"}
+NOT_SURVIVED = {"libhdf5_serial", "libhdf5", "libdnnl", "libfontconfig"}
 
 TRAIN = "train -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2"
 
