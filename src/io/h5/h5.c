@@ -79,10 +79,14 @@ static void silence(comp__h5_file *file) {
   file->quiet = true;
 }
 
+/* HDF5 1.10 crashes when memory runs out in its start or while it opens a file, which take less than this. */
+enum { HDF5_ROOM = 8 << 20 };
+
 /* STRONG: a handle lost on some error path must not keep the file open. */
 static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned flags) {
   comp_status status = COMP_OK;
-  if (flags != H5F_ACC_RDONLY) status = comp__calloc(&out->failed, 1, sizeof *out->failed);
+  status = comp__room(HDF5_ROOM);
+  if (status == COMP_OK && flags != H5F_ACC_RDONLY) status = comp__calloc(&out->failed, 1, sizeof *out->failed);
   if (status != COMP_OK) return status;
   pthread_once(&once, start_hdf5);
   silence(out);
