@@ -333,7 +333,7 @@ static bool judge_divergence_of_shared(judge *j, const char *measure) {
   if (weigh_divergence(j, n) != COMP_FINDING_OK) return false;
   find(j, INDEPENDENT, "divergence", COMP_FINDING_OK, n->excess, measure,
        "Where the condition must be hidden altogether: --align all, which lays these samples over others.",
-       "z depends on the condition by the %zu samples that have no counterpart in another condition, and hardly by "
+       "z depends on the condition by the %zu samples that have no counterpart in another condition, and barely by "
        "others: the distance of z between conditions is %.3g nats above that of %zu shuffles of the conditions, and "
        "%.3g nats with these samples.",
        r->unshared.count, n->excess, n->shuffles, r->null.excess);
