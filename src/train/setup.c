@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "model/penalty.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/config.h"
@@ -69,8 +70,10 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   for (size_t i = 0; i < out->rows; i++) missing += out->codes[i] < 0;
   if (missing > 0) comp__warn(context, "%zu samples have no value in '%s' and are left out", missing, name);
   if (out->n_levels > MOST_LEVELS) {
-    status =
-        comp__error(COMP_ERR_DATA, "column '%s' has %zu different values: that is no condition", name, out->n_levels);
+    status = comp__error(COMP_ERR_DATA,
+                         "column '%s' has %zu different values, and a condition has %d at most. Choose a column of "
+                         "groups, such as the batch or the treatment",
+                         name, out->n_levels, (int)MOST_LEVELS);
     comp_groups_release(out);
     return status;
   }
@@ -113,8 +116,10 @@ bool comp__losses_compare(const comp__train_options *options) {
 /* Decides what the options leave open. */
 static void resolve(comp__train_options *o, comp_context *context, size_t batches) {
   const comp__precision *precision = comp__precision_find(o->precision);
+  const comp__penalty *penalty = comp__penalty_find(o->model.penalty);
   if (precision->choose) o->precision = precision->choose(context, o);
   o->epochs = choose_epochs(o, batches);
+  if (o->model.gamma == 0 || !penalty || !penalty->needs_posteriors) o->blur_from = o->blur_to = 0.0; /* no mixtures */
   if (comp__losses_compare(o)) return;
   if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
     comp__info(context, "the last weights are kept: losses with different gammas cannot be compared");
@@ -223,7 +228,7 @@ static comp_status open_source(source *out, comp_context *context, const comp_da
   return comp__error(COMP_ERR_DATA, "'%s' is not the file of this data set", o->stream);
 }
 
-/* A failed run's model is handed out when it is worth keeping, and the failure told all the same. */
+/* A failed run's model is handed out when it is worth keeping; the failure is still reported. */
 static comp_status hand_out(comp_model **out, comp__training *t, comp_status status) {
   char message[1024];
   if (!keep_model(t, status)) return status;
@@ -243,8 +248,8 @@ static void tell_unshared(const comp__training *t, const comp_groups *groups) {
     const double share = comp__shared_alone(t->shared, k);
     if (share < FEW) continue;
     comp__info(t->context,
-               "%.0f %% of the samples of '%s' belong to populations that are much rarer in the other conditions, or "
-               "absent there: these were not pulled towards other populations (--align all pulls all samples)",
+               "%.0f %% of the samples of '%s' belong to populations that the other conditions lack, or that are at "
+               "least 10 times rarer there: these were not pulled towards other populations (--align all pulls all)",
                100.0 * share, groups->levels[k]);
   }
 }

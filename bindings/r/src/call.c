@@ -256,7 +256,7 @@ static void hold_jump(void *place, Rboolean jumping) {
   if (jumping) longjmp(*(jmp_buf *)place, 1);
 }
 
-/* Runs a function of R. A jump out of it ends here; the library is told to stop, and no other function is run. */
+/* Runs a function of R. A jump out of it ends here; the library stops, and no other function is run. */
 static void safely(relay *r, SEXP (*function)(void *)) {
   jmp_buf place;
   if (setjmp(place) != 0) {

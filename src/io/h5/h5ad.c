@@ -194,6 +194,22 @@ static void mark_from_file(comp_dataset *dataset, hid_t file, const comp__read_o
     for (size_t i = 0; i < dataset->slots[slot].count; i++) dataset->slots[slot].entries[i].from_file = true;
 }
 
+/* `*out` may be there also after a failure. */
+static comp_status read_parts(comp_dataset **out, comp_context *context, hid_t file, const comp__h5ad_paths *paths,
+                              const comp__read_options *options) {
+  comp_status status;
+  COMP__TRY(read_tables(out, context, file, paths->var));
+  if (!options->skip_x) COMP__TRY(read_x(*out, context, file, paths));
+  if (!options->skip_slots) {
+    /* The layers have the columns of X, not of raw. */
+    if (!options->raw) COMP__TRY(read_slot(*out, context, file, COMP_SLOT_LAYERS, options->layer));
+    COMP__TRY(read_slot(*out, context, file, COMP_SLOT_OBSM, NULL));
+  }
+  COMP__TRY(read_record(*out, context, file));
+done:
+  return status == COMP_ERR_ARGUMENT ? COMP_ERR_FORMAT : status; /* a name that is not UTF-8 is the file's fault */
+}
+
 static comp_status read_h5ad(comp_dataset **out, comp_context *context, const char *path,
                              const comp__read_options *options) {
   comp__h5_file file = COMP__H5_FILE_INIT;
@@ -204,14 +220,7 @@ static comp_status read_h5ad(comp_dataset **out, comp_context *context, const ch
   COMP__TRY(comp__h5_open(&file, path, false));
   COMP__TRY(check_is_h5ad(file.id));
   COMP__TRY(comp__h5ad_find_paths(&paths, file.id, options));
-  COMP__TRY(read_tables(&dataset, context, file.id, paths.var));
-  if (!options->skip_x) COMP__TRY(read_x(dataset, context, file.id, &paths));
-  if (!options->skip_slots) {
-    /* The layers have the columns of X, not of raw. */
-    if (!options->raw) COMP__TRY(read_slot(dataset, context, file.id, COMP_SLOT_LAYERS, options->layer));
-    COMP__TRY(read_slot(dataset, context, file.id, COMP_SLOT_OBSM, NULL));
-  }
-  COMP__TRY(read_record(dataset, context, file.id));
+  COMP__TRY(read_parts(&dataset, context, file.id, &paths, options));
   mark_from_file(dataset, file.id, options);
   COMP__TRY(comp__h5_certain(file.id));
   *out = dataset;
