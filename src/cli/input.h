@@ -1,5 +1,5 @@
 /*
- * input.h: how commands are told about the data file that they read.
+ * input.h: the options of commands for the data file that they read.
  *
  * A command's options struct has a member `cli_input input`, and its table the rows
  *

@@ -54,7 +54,7 @@ typedef struct primitive {
   size_t scratch_size;
 } primitive;
 
-/* A network has some hundred shapes; a program that meets more of them starts over with an empty table. */
+/* A network has some hundred shapes; a program that uses more of them starts over with an empty table. */
 enum { SLOTS = 1024, MOST_PRIMITIVES = 512, SEEN_BITS = 1 << 14 };
 
 /* What a thread keeps between products. */
@@ -246,8 +246,8 @@ static void cap_onednn(void) {
 }
 
 /* Besides making the key, lets oneDNN set up what all its primitives share, while no other thread uses it: its own
- * guard around that is one that the thread sanitizer cannot see. A failure here will come again, and be told, in the
- * product. */
+ * guard around that is one that the thread sanitizer cannot see. A failure here will come again, and be reported, in
+ * the product. */
 static void first_use(void) {
   cap_onednn();
   state_key_failed = pthread_key_create(&state_key, state_free);
@@ -468,7 +468,7 @@ static void block_signals(sigset_t *old) {
   sigset_t all;
   sigfillset(&all);
   const int faults[] = {SIGSEGV, SIGBUS, SIGFPE,
-                        SIGILL}; /* these come from the code itself: whoever watches for them shall see them */
+                        SIGILL}; /* these come from the code itself: whoever watches for them must see them */
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
   pthread_sigmask(SIG_SETMASK, &all, old);
 }

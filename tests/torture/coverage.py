@@ -64,7 +64,7 @@ def main():
     (out / "src" / "modules").symlink_to(build / "src" / "modules")
     shutil.copy(build / "tests" / "torture" / "inject.so", out / "tests" / "torture")
     env = dict(os.environ, LLVM_PROFILE_FILE=str(out / "%m.profraw"))
-    subprocess.run([sys.executable, str(HERE / "torture.py"), "fuzz", "--build", str(out), "--files", str(o.files), "--seconds", "1000000"], env=env)  # failures are told there
+    subprocess.run([sys.executable, str(HERE / "torture.py"), "fuzz", "--build", str(out), "--files", str(o.files), "--seconds", "1000000"], env=env)  # it reports failures itself
     profiles = [str(p) for p in out.glob("*.profraw")]
     subprocess.run(["llvm-profdata", "merge", "-sparse", "-o", str(out / "all.profdata"), *profiles], check=True)
     where = [str(out / "comp"), f"-instr-profile={out / 'all.profdata'}"]

@@ -23,7 +23,7 @@ sound_or_failed() {
   code=$1
   if [ "$code" -eq 0 ]; then
     cmp -s good.h5ad out.h5ad
-  else # options that cannot be kept for want of memory count as wrong usage
+  else # options that cannot be kept because memory ran out count as wrong usage
     [ "$(wc -l <err)" -eq 1 ] && [ ! -e out.h5ad ] && { [ "$code" -eq 1 ] || { [ "$code" -eq 2 ] && grep -q "out of memory" err; }; }
   fi
 }
@@ -98,7 +98,7 @@ check "score: every allocation that fails" $?
   timeout -s KILL 20 "$COMP" version >out 2>err
   [ $? -eq 1 ] && grep -q "address space" err
 )
-check "too little address space is told" $?
+check "too little address space is reported" $?
 
 # 6: signals.
 stopped_by() { # SIGNAL CODE COMMAND...

@@ -618,7 +618,7 @@ def fuzz(run):
             run.save()
     for reader in readers.values():
         reader.many.close()
-    print("# so far: " + ", ".join(f"{told}: {n}" for told, n in sorted(kinds.items())))
+    print("# so far: " + ", ".join(f"{kind}: {n}" for kind, n in sorted(kinds.items())))
     run.note = {"seed": run.o.seed, "only": run.o.only, "files": [first, case]}
     run.save()
     return False

@@ -114,7 +114,7 @@ static comp_status visit_all(const comp__h5_file *file) {
 #endif
   if (result >= 0 && !file->vet->broken) return COMP_OK;
   return comp__h5_error(COMP_ERR_FORMAT,
-                        "the file is damaged: not all of its objects can be read; get it again, or make it again");
+                        "the file is damaged: not all of its objects can be read; copy it again, or make it again");
 }
 
 comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write) {

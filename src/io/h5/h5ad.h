@@ -27,8 +27,8 @@ bool comp__h5ad_is_legacy(hid_t file, const char *table);
 /* The names of a table's rows: the index column. */
 comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid_t file, const char *table);
 
-/* Adds all columns that can be held to `out`, which has as many rows as the table has names; the others are told of in
- * an info message. */
+/* Adds all columns that can be held to `out`, which has as many rows as the table has names; an info
+ * message names the others. */
 comp_status comp__h5ad_read_table(comp_table *out, comp_context *context, hid_t file, const char *table);
 
 /* The name of the index column of a table that is a group. It should be freed via comp__free(). */
