@@ -16,7 +16,13 @@
 
 /* Asked in this order: a 10x .h5 is HDF5 too, and .csv takes any text. */
 static const comp__format *const formats[] = {
-    &comp__format_tenx_h5, &comp__format_h5ad, &comp__format_mex, &comp__format_npy, &comp__format_csv, NULL,
+    &comp__format_tenx_h5,
+    &comp__format_h5ad,
+    &comp__format_zarr,
+    &comp__format_mex,
+    &comp__format_npy,
+    &comp__format_csv,
+    NULL,
 };
 
 enum { HEAD_SIZE = 64 << 10 };
@@ -56,31 +62,6 @@ static comp_status look(comp__peek *peek, unsigned char *head, const char *path)
   return gunzip_head(&peek->head_size, head + HEAD_SIZE, HEAD_SIZE, head, peek->head_size);
 }
 
-comp_status comp__format_of_input(const comp__format **out, const char *path) {
-  unsigned char *head = NULL;
-  comp__peek peek;
-  comp_status status;
-  *out = NULL;
-  COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
-  COMP__TRY(look(&peek, head, path));
-  if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
-  for (size_t i = 0; formats[i] && !*out; i++) {
-    bool is = false;
-    if (formats[i]->probe) COMP__TRY(formats[i]->probe(&is, &peek));
-    if (is) *out = formats[i];
-  }
-  if (!*out)
-    COMP__FAIL(
-        COMP_ERR_FORMAT, "%s",
-        peek.folder ? "a folder without the files of a 10x matrix (matrix.mtx, barcodes.tsv, ...)"
-        : memchr(peek.head, 0, peek.head_size)
-            ? "it is not text (it has bytes of value 0), nor any other of the known formats (.h5ad, 10x .h5, MEX)"
-            : "it is none of the known formats (.h5ad, 10x .h5, MEX, .csv, .tsv)");
-done:
-  comp__free(head);
-  return status;
-}
-
 static bool ends_with(const char *name, const char *extension, size_t length) {
   size_t size = strlen(name);
   return size > length && strncasecmp(name + size - length, extension, length) == 0;
@@ -94,6 +75,49 @@ static bool has_extension(const char *name, const char *extensions) {
     extensions += length + (extensions[length] == ' ');
   }
   return false;
+}
+
+/* Files of R are known by their beginning, and by their name when they are packed by something else than gzip. */
+static comp_status refuse_r(const comp__peek *peek) {
+  static const char *const beginnings[] = {"X\n\0\0\0\2", "X\n\0\0\0\3", "RDX2\nX\n", "RDX3\nX\n"};
+  static const char names[] = ".rds .rda .RData";
+  bool of_r = !peek->folder && has_extension(peek->path, names) && memchr(peek->head, 0, peek->head_size);
+  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    of_r |= peek->head_size > 6 && memcmp(peek->head, beginnings[i], 6) == 0;
+  if (!of_r) return COMP_OK;
+  return comp__error(
+      COMP_ERR_FORMAT,
+      "it is a file of R, which only R can read. In R, x <- readRDS(\"cells.rds\"), then, for a SingleCellExperiment: "
+      "zellkonverter::writeH5AD(x, \"cells.h5ad\"); for a Seurat object: DropletUtils::write10xCounts(\"cells\", "
+      "Seurat::GetAssayData(x, slot = \"counts\"), version = \"3\") and write.csv(x[[]], \"cells.csv\"); then read the "
+      "folder cells with --metadata cells.csv");
+}
+
+comp_status comp__format_of_input(const comp__format **out, const char *path) {
+  unsigned char *head = NULL;
+  comp__peek peek;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
+  COMP__TRY(look(&peek, head, path));
+  if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
+  COMP__TRY(refuse_r(&peek));
+  for (size_t i = 0; formats[i] && !*out; i++) {
+    bool is = false;
+    if (formats[i]->probe) COMP__TRY(formats[i]->probe(&is, &peek));
+    if (is) *out = formats[i];
+  }
+  if (!*out)
+    COMP__FAIL(COMP_ERR_FORMAT, "%s",
+               peek.folder ? "a folder that is neither a zarr store nor holds the files of a 10x matrix (matrix.mtx, "
+                             "barcodes.tsv, ...)"
+               : memchr(peek.head, 0, peek.head_size)
+                   ? "it is not text (it has bytes of value 0), nor any other of the known formats (.h5ad, .zarr, 10x "
+                     ".h5, MEX)"
+                   : "it is none of the known formats (.h5ad, .zarr, 10x .h5, MEX, .csv, .tsv)");
+done:
+  comp__free(head);
+  return status;
 }
 
 comp_status comp__format_of_output(const comp__format **out, const char *name) {

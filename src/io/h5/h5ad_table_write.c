@@ -6,7 +6,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/table.h"
-#include "io/h5/h5ad.h"
+#include "io/anndata.h"
+#include "io/h5/h5_tree.h"
 #include "io/h5/h5ad_write.h"
 #include "io/h5/sink.h"
 
@@ -256,6 +257,7 @@ static bool contains(const comp__strings *list, const char *text) {
 
 comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char *path, const comp_table *table,
                                    int compression) {
+  const comp__h5_tree tree = comp__h5_tree_of(file);
   comp__strings order = {0};
   hid_t group = H5I_INVALID_HID;
   char *index = NULL;
@@ -263,7 +265,7 @@ comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char
   comp_status status = COMP_OK;
   if (comp_table_column_count(table) == 0) return COMP_OK;
   COMP__TRY(comp__h5_open_group(&group, file, path));
-  COMP__TRY(comp__h5ad_index_name(&index, group));
+  COMP__TRY(comp__anndata_index_name(&index, &tree.tree, path));
   COMP__TRY(comp__h5_get_texts(&order, &found, group, "column-order"));
   for (size_t i = 0; i < comp_table_column_count(table); i++) {
     const char *name = comp_table_column_name(table, i);
