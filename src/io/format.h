@@ -31,6 +31,9 @@ typedef struct comp__format {
    * NULL when it cannot be read so. */
   comp_status (*open_x)(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,
                         const comp__read_options *options);
+  /* Opens the file as a tree, which should be freed via comp__tree_free(). NULL when it is none. */
+  comp_status (*open_tree)(comp__tree **out, const char *path);
+  bool folder; /* what is written is a folder: `write` gets the name of an empty one */
 } comp__format;
 
 /* The format of a file, by its content. */

@@ -313,6 +313,118 @@ def zip_file_of_version_3():
     same(read(TMP / "v3.zip"), a)
 
 
+# ---- written
+
+def written(*args):
+    """Writes a sample of everything as zarr, and gives what was written from."""
+    a = sample(n=211, g=29)
+    a.write_h5ad(TMP / "w.h5ad")
+    shutil.rmtree(TMP / "w.zarr", ignore_errors=True)
+    run("--write", TMP / "w.zarr", *args, TMP / "w.h5ad")
+    return a
+
+
+@each("level", [0, 1, 9])
+def written_as_version_2(level):
+    a = written("--zarr", 2, "--level", level)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        b = anndata.read_zarr(TMP / "w.zarr")
+    np.testing.assert_array_equal(dense(a.X), dense(b.X))
+    assert list(a.obs_names) == list(b.obs_names) and list(a.var_names) == list(b.var_names)
+    assert list(a.obs.columns) == list(b.obs.columns)
+    for c in a.obs.columns:
+        x, y = a.obs[c], b.obs[c]
+        if isinstance(x.dtype, pd.CategoricalDtype):
+            assert x.cat.ordered == y.cat.ordered and list(x.cat.codes) == list(y.cat.codes)
+        elif x.dtype == object:
+            assert list(x) == list(y)
+        else:
+            np.testing.assert_array_equal(x.astype(float).to_numpy(), y.astype(float).to_numpy())
+    for k in ("counts", "scaled"):
+        np.testing.assert_array_equal(dense(a.layers[k]), dense(b.layers[k]))
+    np.testing.assert_array_equal(a.obsm["X_pca"].astype("f4"), b.obsm["X_pca"])
+    assert run(TMP / "w.zarr").stdout == run(TMP / "w.h5ad").stdout
+
+
+@each("shards", [False, True])
+def written_as_version_3(shards):
+    a = written("--zarr", 3, *(["--shards"] if shards else []))
+    p = TMP / "w.zarr"
+    assert run(p).stdout == run(TMP / "w.h5ad").stdout
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(zarr3.read_array(p / "X" / part)[0], getattr(a.X, part))
+    values, attributes = zarr3.read_array(p / "layers" / "scaled")
+    np.testing.assert_array_equal(values, a.layers["scaled"])
+    assert attributes == {"encoding-type": "array", "encoding-version": "0.2.0"}
+    assert list(zarr3.read_array(p / "obs" / "_index")[0]) == list(a.obs_names)
+    assert list(zarr3.read_array(p / "obs" / "text")[0]) == list(a.obs["text"])
+    np.testing.assert_array_equal(zarr3.read_array(p / "obs" / "cat" / "codes")[0], a.obs["cat"].cat.codes)
+    np.testing.assert_array_equal(zarr3.read_array(p / "obs" / "nullint" / "mask")[0], a.obs["nullint"].isna())
+    np.testing.assert_array_equal(zarr3.read_array(p / "obs" / "f64")[0], a.obs["f64"])
+    group = json.loads((p / "obs" / "zarr.json").read_text())
+    assert group["node_type"] == "group" and group["attributes"]["column-order"] == list(a.obs.columns)
+    used = json.loads((p / "X" / "data" / "zarr.json").read_text())["codecs"][0]["name"]
+    assert used == ("sharding_indexed" if shards else "bytes")
+
+
+@test
+def many_chunks_and_shards():
+    x = sp.random(30000, 300, 0.1, format="csr", random_state=1, dtype=np.float32)
+    anndata.AnnData(x, dtype="f4").write_h5ad(TMP / "m.h5ad")
+    for options in (["--zarr", 2], ["--zarr", 3], ["--shards"]):
+        shutil.rmtree(TMP / "m.zarr", ignore_errors=True)
+        run("--write", TMP / "m.zarr", *options, TMP / "m.h5ad")
+        files = sorted((p.relative_to(TMP / "m.zarr"), p.read_bytes()) for p in (TMP / "m.zarr").rglob("*") if p.is_file())
+        shutil.rmtree(TMP / "m.zarr")
+        run("--write", TMP / "m.zarr", *options, "--threads", 1, TMP / "m.h5ad")
+        assert files == sorted((p.relative_to(TMP / "m.zarr"), p.read_bytes()) for p in (TMP / "m.zarr").rglob("*") if p.is_file())
+        if options[-1] == 2:
+            np.testing.assert_array_equal(zarr.open(str(TMP / "m.zarr"))["X/data"][:], x.data)
+        else:
+            np.testing.assert_array_equal(zarr3.read_array(TMP / "m.zarr" / "X" / "data")[0], x.data)
+        stats = run("--stats", TMP / "m.zarr").stdout
+        assert "read" in stats
+    run("--write", TMP / "back.h5ad", TMP / "m.zarr")
+    b = anndata.read_h5ad(TMP / "back.h5ad")
+    assert (b.X != x).nnz == 0
+
+
+@test
+def the_record_is_a_text_of_zarr_python():
+    a = sample()
+    a.uns["comp"] = {"record": '{"did": "ü"}'}
+    a.write_h5ad(TMP / "r.h5ad")
+    shutil.rmtree(TMP / "r.zarr", ignore_errors=True)
+    run("--write", TMP / "r.zarr", TMP / "r.h5ad")
+    assert str(anndata.read_zarr(TMP / "r.zarr").uns["comp"]["record"]) == '{"did": "ü"}'
+    assert read(TMP / "r.zarr").record == '{"did": "ü"}'
+
+
+@test
+def what_is_left_behind_is_named():
+    written()
+    shutil.rmtree(TMP / "w2.zarr", ignore_errors=True)
+    r = run("--write", TMP / "w2.zarr", "--carry", TMP / "w.h5ad", TMP / "w.h5ad")
+    assert "left behind" in r.stderr and "obsp/connectivities" in r.stderr and "uns/neighbors" in r.stderr, r.stderr
+    b = write_v2(TMP / "a.zarr", sample())
+    r = run("--write", TMP / "back.h5ad", "--carry", TMP / "a.zarr", TMP / "a.zarr")
+    assert "varm/PCs" in r.stderr and "uns/text" in r.stderr, r.stderr
+    same(read(TMP / "back.h5ad"), b)
+    run("--update", TMP / "u.h5ad", TMP / "a.zarr")
+    assert "X_comp" in anndata.read_h5ad(TMP / "u.h5ad").obsm
+
+
+@test
+def what_is_there_is_not_overwritten():
+    written()
+    before = run(TMP / "w.zarr").stdout
+    r = run("--write", TMP / "w.zarr", TMP / "w.h5ad", ok=False)
+    assert r.returncode == 1 and "exists already" in r.stderr, r.stderr
+    assert run(TMP / "w.zarr").stdout == before
+    assert not [p for p in TMP.iterdir() if "tmp-comp" in p.name]
+
+
 # ---- what is wrong
 
 def refused(*needles):

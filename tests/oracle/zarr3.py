@@ -148,7 +148,7 @@ class Group:
         values = np.asarray(values)
         chunks = tuple(chunks or (max(1, n) for n in values.shape))
         if fill is None:
-            fill = "" if values.dtype.kind in "OUS" else values.dtype.type(0)
+            fill = b"" if values.dtype.kind == "S" else "" if values.dtype.kind in "OU" else values.dtype.type(0)
         codec_list = array_codecs(values, endian, order, codecs)
         if shards:
             codec_list = [{"name": "sharding_indexed", "configuration": {

@@ -65,4 +65,5 @@ static comp_status probe_h5ad(bool *is, const comp__peek *peek) {
   return COMP_OK;
 }
 
-const comp__format comp__format_h5ad = {"h5ad", "AnnData", ".h5ad", probe_h5ad, read_h5ad, comp__h5ad_write, open_x};
+const comp__format comp__format_h5ad = {"h5ad",    "AnnData",        ".h5ad",          probe_h5ad,
+                                        read_h5ad, comp__h5ad_write, .open_x = open_x, .open_tree = comp__h5_tree_open};

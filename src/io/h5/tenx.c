@@ -206,4 +206,4 @@ done:
   return status;
 }
 
-const comp__format comp__format_tenx_h5 = {"10x h5", "10x Genomics .h5", NULL, probe_tenx, read_tenx, NULL, open_x};
+const comp__format comp__format_tenx_h5 = {"10x h5", "10x Genomics .h5", NULL, probe_tenx, read_tenx, .open_x = open_x};

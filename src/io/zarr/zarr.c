@@ -5,6 +5,7 @@
 #include "io/anndata.h"
 #include "io/format.h"
 #include "io/zarr/tree.h"
+#include "io/zarr/zarr_write.h"
 
 static comp_status check_is_anndata(const comp__tree *tree) {
   char list[512];
@@ -45,4 +46,7 @@ static comp_status probe_zarr(bool *is, const comp__peek *peek) {
   return peek->folder || zip ? comp__zarr_is(is, peek->path) : COMP_OK;
 }
 
-const comp__format comp__format_zarr = {"zarr", "AnnData in zarr", NULL, probe_zarr, read_zarr, NULL, open_x};
+const comp__format comp__format_zarr = {
+    "zarr",        "AnnData in zarr", ".zarr",          probe_zarr,
+    read_zarr,     comp__zarr_write,  .open_x = open_x, .open_tree = comp__zarr_tree_open,
+    .folder = true};
