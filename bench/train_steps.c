@@ -83,6 +83,7 @@ int main(int argc, char **argv) {
   comp__train_options o;
   need(comp__train_options_init(&o, "comp", "default"));
   o.model.scale = 0.1; /* that of the paper and of the other program: wider posteriors leave less to skip */
+  o.model.centred = false;
   o.model.latent = s->latent;
   o.model.n_hidden = s->layers;
   for (size_t l = 0; l < s->layers; l++) o.model.hidden[l] = s->width;

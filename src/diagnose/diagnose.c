@@ -206,6 +206,37 @@ static size_t enough(const comp__diagnose_options *o, double tests, size_t least
   return n > least ? n : least;
 }
 
+/* The divergence without the samples that have no counterpart, where each condition has others. */
+static comp_status run_shared(comp__results *r, comp_context *context, const comp__latent *l) {
+  comp_status status = COMP_OK;
+  const comp__diagnose_options *o = &r->options;
+  comp__posteriors p = {0};
+  float *mean = NULL, *scale = NULL;
+  int32_t *codes = NULL;
+  size_t n = 0;
+  for (size_t k = 0; k < l->conditions; k++)
+    if (2 * r->unshared.alone[k] > r->counts[k] || r->counts[k] - r->unshared.alone[k] < 2) return COMP_OK;
+  if (r->unshared.count == 0) return COMP_OK;
+  COMP__TRY(comp__alloc(&mean, l->n * l->dims, sizeof *mean));
+  COMP__TRY(comp__alloc(&scale, l->n * l->dims, sizeof *scale));
+  COMP__TRY(comp__alloc(&codes, l->n, sizeof *codes));
+  for (size_t i = 0; i < l->n; i++) {
+    if (r->unshared.is[i]) continue;
+    memcpy(mean + n * l->dims, l->mean + i * l->dims, l->dims * sizeof *mean);
+    memcpy(scale + n * l->dims, l->scale + i * l->dims, l->dims * sizeof *scale);
+    codes[n++] = l->codes[i];
+  }
+  COMP__TRY(comp__posteriors_init(&p, mean, scale, codes, n, l->dims, l->conditions, o->seed));
+  COMP__TRY(comp__independence_shuffled(&r->null_shared, context, &p, at_most(o->samples, NULL_ROWS),
+                                        enough(o, 1, NULL_LEAST, NULL_MOST), o->seed));
+done:
+  comp__posteriors_release(&p);
+  comp__free(mean);
+  comp__free(scale);
+  comp__free(codes);
+  return status;
+}
+
 static comp_status run_independence(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
   const comp__diagnose_options *o = &r->options;
@@ -218,6 +249,7 @@ static comp_status run_independence(comp__results *r, comp_context *context, con
   r->batch = training_batch(r->model);
   if (r->batch > l->n) r->batch = l->n;
   COMP__TRY(comp__training_bound(&r->bound, context, &p, r->batch, BOUND_BATCHES, o->seed));
+  COMP__TRY(run_shared(r, context, l));
 done:
   comp__posteriors_release(&p);
   return status;
@@ -320,6 +352,8 @@ static comp_status run_checks(comp__results *r, comp_context *context, const com
   COMP__TRY(comp__identify_run(&r->identify, context, &latents[0], o->samples, o->alpha,
                                enough(o, 1, o->permutations, ENERGY_MOST), o->seed));
   comp__progress_update(context, 1, NULL);
+  COMP__TRY(comp__unshared_find(&r->unshared, context, &latents[0], r->counts,
+                                r->labels.n_levels ? r->labels.codes : NULL, r->labels.n_levels));
   COMP__TRY(run_independence(r, context, &latents[0]));
   comp__progress_update(context, 2, NULL);
   COMP__TRY(run_predictions(r, context, &latents[0]));
@@ -343,6 +377,7 @@ void comp__results_release(comp__results *r) {
   comp__stability_release(&r->stability);
   comp__fates_release(&r->fates);
   comp__strays_release(&r->strays);
+  comp__unshared_release(&r->unshared);
   comp_groups_release(&r->labels);
   comp__free(r->counts);
 }

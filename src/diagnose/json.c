@@ -87,6 +87,12 @@ static json_t *prediction(const comp__prediction_check *p) {
   return root;
 }
 
+static json_t *shuffled(const comp__null *n) {
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", integer(n->rows), "shuffles", integer(n->shuffles),
+                   "kl", number(n->kl), "mean", number(n->mean), "deviation", number(n->deviation), "excess",
+                   number(n->excess), "p", number(n->p));
+}
+
 static json_t *independence(const comp__results *r) {
   const comp__independence *i = &r->independence;
   json_t *by = json_object();
@@ -96,11 +102,8 @@ static json_t *independence(const comp__results *r) {
                            integer(i->draws), "kl", estimate(i->kl), "kl_without_self", estimate(i->kl_apart),
                            "kl_without_self_by_condition", by, "information_at_most", estimate(i->information),
                            "information_at_least", estimate(r->information), "entropy", number(i->entropy));
-  json_object_set_new(root, "shuffled",
-                      json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", integer(r->null.rows), "shuffles",
-                                integer(r->null.shuffles), "kl", number(r->null.kl), "mean", number(r->null.mean),
-                                "deviation", number(r->null.deviation), "excess", number(r->null.excess), "p",
-                                number(r->null.p)));
+  json_object_set_new(root, "shuffled", shuffled(&r->null));
+  json_object_set_new(root, "shuffled_shared", r->null_shared.rows ? shuffled(&r->null_shared) : json_null());
   json_t *bound = estimate(r->bound);
   json_object_set_new(bound, "batch", integer(r->batch));
   json_object_set_new(root, "training_bound", bound);
@@ -138,6 +141,21 @@ static json_t *stability(const comp__results *r) {
                    genes);
 }
 
+/* By condition: samples without counterpart, and their labels. */
+static json_t *unshared(const comp__results *r) {
+  json_t *list = json_array();
+  for (size_t k = 0; k < r->conditions; k++) {
+    json_t *labels = json_object();
+    for (size_t d = 0; r->unshared.by_label && d < r->labels.n_levels; d++)
+      if (r->unshared.by_label[d * r->conditions + k])
+        json_object_set_new(labels, r->labels.levels[d], integer(r->unshared.by_label[d * r->conditions + k]));
+    json_array_append_new(list,
+                          json_pack("{s:s, s:o, s:o, s:o}", "condition", comp_model_level_name(r->model, k), "samples",
+                                    integer(r->unshared.alone[k]), "of", integer(r->counts[k]), "labels", labels));
+  }
+  return list;
+}
+
 static json_t *kept(const comp__results *r) {
   json_t *labels = json_array();
   for (size_t d = 0; d < r->fates.n_labels; d++) {
@@ -156,9 +174,10 @@ static json_t *kept(const comp__results *r) {
     json_array_append_new(strays, json_pack("{s:s, s:I, s:o, s:o}", "sample", s->name, "row", (json_int_t)s->row,
                                             "distance", number(s->distance), "error", number(s->error)));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "stray_samples", strays, "labels", labels, "label_before",
-                   prediction(&r->label_before), "label_after", prediction(&r->label_after), "explained_variance",
-                   number(r->reconstruction), "explained_variance_without_penalty", number(r->reconstruction_against));
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "unshared", unshared(r), "stray_samples", strays, "labels",
+                   labels, "label_before", prediction(&r->label_before), "label_after", prediction(&r->label_after),
+                   "explained_variance", number(r->reconstruction), "explained_variance_without_penalty",
+                   number(r->reconstruction_against));
 }
 
 comp_status comp__results_json(char **out, const comp__results *r, json_t *findings, const char *worst) {

@@ -16,6 +16,7 @@
 #include "diagnose/predict.h"
 #include "diagnose/settings.h"
 #include "diagnose/stability.h"
+#include "diagnose/unshared.h"
 
 typedef struct comp__results {
   comp__diagnose_options options;
@@ -27,6 +28,7 @@ typedef struct comp__results {
   comp__identify identify;
   comp__independence independence;
   comp__null null;            /* the divergence against shuffled conditions */
+  comp__null null_shared;     /* without samples that have no counterpart; rows 0: there are none, or too many */
   comp__estimate information; /* at least */
   comp__estimate bound;       /* over batches as in training */
   size_t batch;               /* their size */
@@ -36,6 +38,7 @@ typedef struct comp__results {
   comp__stability stability;
   comp__fates fates;
   comp__strays strays;
+  comp__unshared unshared;
   comp__prediction_check label_before, label_after; /* from principal components of the data, and from z */
   double reconstruction, reconstruction_against;    /* explained variance without the strays; NaN: not asked for */
 } comp__results;

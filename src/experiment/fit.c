@@ -233,18 +233,21 @@ void comp__lab_gamma(comp__train_options *options, const comp__lab *lab, const c
 }
 
 /* The network of the paper's tables for all models, so that only the penalty differs between rows. */
-static void take_paper_network(comp__model_options *m) {
+static void take_paper_network(comp__train_options *o) {
+  comp__model_options *m = &o->model;
   m->n_hidden = 3;
   for (size_t l = 0; l < m->n_hidden; l++) m->hidden[l] = 512;
   m->latent = 40;
   m->scale = 0.1;
+  m->centred = false;
+  o->blur_from = o->blur_to = 0.0;
 }
 
 comp_status comp__lab_recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial,
                              const char *paper_preset) {
   bool paper = strcmp(lab->options->preset, "paper") == 0;
   comp_status status = comp__train_options_init(out, trial->model, paper ? paper_preset : "default");
-  if (status == COMP_OK && !paper) take_paper_network(&out->model);
+  if (status == COMP_OK && !paper) take_paper_network(out);
   if (status == COMP_OK) comp__lab_gamma(out, lab, trial);
   return status;
 }

@@ -12,7 +12,7 @@
 #include "core/threads.h"
 #include "nn/kernels.h"
 
-enum { NEAREST = 15, PART = 25, PASSES = 3, ROWS = 16 /* of a chunk */ };
+enum { NEAREST = 15, PART = 25, PASSES = 3, ROWS = 16 /* of a chunk */, MOST = 8192 /* points that are compared */ };
 
 typedef struct overlap_job {
   const comp__kernels *kernels;
@@ -161,5 +161,30 @@ done:
   comp__free(job.visits);
   comp__free(job.raw);
   comp__free(job.scratch);
+  return status;
+}
+
+comp_status comp__overlap_all(float *out, comp_context *context, const comp__crowd *crowd, const float *points,
+                              size_t dims) {
+  size_t *member = NULL, *start = NULL;
+  int32_t *follows = NULL;
+  float *chosen = NULL, *ratios = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&start, crowd->conditions + 1, sizeof *start));
+  COMP__TRY(comp__alloc(&follows, crowd->n, sizeof *follows));
+  COMP__TRY(comp__members_choose(&member, start, follows, crowd, MOST));
+  const size_t n = start[crowd->conditions];
+  COMP__TRY(comp__alloc(&chosen, n * dims, sizeof *chosen));
+  COMP__TRY(comp__alloc(&ratios, n, sizeof *ratios));
+  for (size_t m = 0; m < n; m++) memcpy(chosen + m * dims, points + member[m] * dims, dims * sizeof *chosen);
+  COMP__TRY(comp__overlap_ratios(ratios, context, chosen, start, crowd->conditions, dims));
+  COMP__TRY(comp__members_follow(follows, context, crowd, start, chosen, points, dims));
+  for (size_t i = 0; i < crowd->n; i++) out[i] = follows[i] < 0 ? 0.0f : ratios[follows[i]];
+done:
+  comp__free(member);
+  comp__free(start);
+  comp__free(follows);
+  comp__free(chosen);
+  comp__free(ratios);
   return status;
 }

@@ -5,6 +5,10 @@
 #include <stddef.h>
 
 #include "comp/context.h"
+#include "neighbors/members.h"
+
+/* From this ratio on, log 10, a population is called unshared. */
+#define COMP__UNSHARED 2.3025851f
 
 /*
  * For each of points [start[conditions], dims], sorted by condition (block k is start[k] .. start[k + 1] - 1): the log
@@ -22,5 +26,10 @@
  */
 comp_status comp__overlap_ratios(float *out, comp_context *context, const float *points, const size_t *start,
                                  size_t conditions, size_t dims);
+
+/* The same for any number of points [crowd->n, dims] in any order: at most 8192 of them are compared, and each other
+ * one takes the ratio of the nearest that is of its condition. 0 where a point has no condition. */
+comp_status comp__overlap_all(float *out, comp_context *context, const comp__crowd *crowd, const float *points,
+                              size_t dims);
 
 #endif

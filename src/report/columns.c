@@ -14,6 +14,7 @@
 #include "report/embedding.h"
 #include "report/gather.h"
 #include "report/pack.h"
+#include "task/unshared.h"
 
 enum { MAX_LEVELS = 200, MAX_COLUMNS = 60, MAX_MAPS = 6, MISSING = 65535 };
 
@@ -233,6 +234,39 @@ done:
   return status;
 }
 
+/* Whether the population of a sample is there in other conditions, in CoMP's embedding. */
+static comp_status gather_shared(json_t *list, const comp__subject *s) {
+  char *levels[] = {"shared", "in one condition only"};
+  size_t counts[2] = {0};
+  const comp_table *obs = comp_dataset_obs(s->dataset);
+  const comp_matrix *z = comp_dataset_matrix(s->dataset, COMP_SLOT_OBSM, "X_comp");
+  comp_groups conditions = {0}, groups = {.n_levels = 2, .levels = levels, .counts = counts};
+  uint16_t *values = NULL;
+  json_t *object = json_object();
+  comp_status status = COMP_OK;
+  if (!z || !s->condition || comp_matrix_get_kind(z) != COMP_DENSE) goto done;
+  COMP__TRY(comp_table_groups(&conditions, obs, comp_table_find(obs, s->condition)));
+  COMP__TRY(comp__alloc(&groups.codes, conditions.rows, sizeof *groups.codes));
+  COMP__TRY(comp__alloc(&values, s->n_rows, sizeof *values));
+  COMP__TRY(comp__unshared_codes(groups.codes, s->context, z, &conditions));
+  for (size_t i = 0; i < conditions.rows; i++)
+    if (groups.codes[i] >= 0) counts[groups.codes[i]]++;
+  if (counts[1] == 0) goto done;
+  COMP__TRY(comp__put(object, "name", json_string("shared populations")));
+  COMP__TRY(comp__put(object, "note",
+                      json_string("In one condition only: other conditions lack the population of the sample, or have "
+                                  "a tenth of it. CoMP does not align such samples with others.")));
+  COMP__TRY(gather_levels(object, s, &groups, values));
+  COMP__TRY(put_packed(object, "data", values, s->n_rows * sizeof *values));
+  COMP__TRY(comp__append(list, json_incref(object)));
+done:
+  comp_groups_release(&conditions);
+  comp__free(groups.codes);
+  comp__free(values);
+  json_decref(object);
+  return status;
+}
+
 comp_status comp__gather_columns(json_t **out, const comp__subject *s) {
   const comp_table *obs = comp_dataset_obs(s->dataset);
   json_t *list = json_array();
@@ -242,6 +276,7 @@ comp_status comp__gather_columns(json_t **out, const comp__subject *s) {
   for (int k = 0; k < 2; k++)
     if (first[k]) COMP__TRY(gather_column(list, s, comp_table_find(obs, first[k]), &left_out));
   for (size_t e = 0; e < s->n_effects; e++) COMP__TRY(gather_error(list, s, &s->effects[e]));
+  COMP__TRY(gather_shared(list, s));
   for (size_t c = 0; c < comp_table_column_count(obs); c++) {
     const char *name = comp_table_column_name(obs, c);
     if (same(name, s->condition) || same(name, s->label)) continue;

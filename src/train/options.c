@@ -47,9 +47,10 @@ static const comp_option rows[] = {
      .unset = "gamma stays as it is", .record = "training/kl_target",
      .help = "adjust gamma so that the penalty stays near L"},
     {"blur", .type = COMP_OPTION_REALS, .offset = offsetof(comp__train_options, blur_from), .size = 2 * sizeof(double),
-     .metavar = "FROM,TO", .group = "Objective", .min = 1e-12, .max = 1000, .unset = "none", .record = "training/blur",
-     .help = "add noise of this standard deviation to what the penalty compares. From the first step to the last it "
-             "decreases, as in 1,0.25, so that cell types align before single cells; one number: at all steps"},
+     .metavar = "FROM,TO", .group = "Objective", .max = 1000, BY_PRESET, .record = "training/blur",
+     .help =
+         "add noise of this standard deviation to what the penalty compares. From the first step to the last it "
+         "decreases, as in 1,0.25, so that cell types align before single cells; one number: at all steps; 0: none"},
 
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .group = "Training", .value = "0", .max = 9e15,
      .record = "training/seed", .help = "seed of all random numbers"},
@@ -143,6 +144,9 @@ static comp_status check_idle(const comp__train_options *t, const comp_options *
   if (!m->decoder_sees_condition && is_set(o, "encoder-without-condition"))
     return idle("encoder-without-condition", blind);
   if (!m->decoder_sees_condition && is_set(o, "centre")) return idle("centre", blind);
+  if (m->gamma == 0 && t->blur_from > 0 && is_set(o, "blur"))
+    return idle("blur", "gamma is 0: there is no penalty to blur");
+  if (is_set(o, "centre") && is_set(o, "no-centre")) return idle("no-centre", "centre is given, too");
   if (!comp__schedule_find(t->schedule)->warms_up && is_set(o, "warmup"))
     return idle("warmup", "the schedule is not cosine");
   return COMP_OK;
@@ -152,6 +156,8 @@ static comp_status finish(void *out, const comp_options *options) {
   comp__train_options *t = out;
   if (!options) return COMP_OK;
   if (is_set(options, "mmd-scale")) t->model.multi_scale = false;
+  if (!t->model.encoder_sees_condition && !is_set(options, "centre"))
+    t->model.centred = false; /* such a model embeds samples whose condition is not known */
   return check_idle(t, options);
 }
 
@@ -166,10 +172,6 @@ static comp_status check(const void *values) {
     return comp__error(COMP_ERR_ARGUMENT, "kl-target: the model %s has no penalty to adjust", o->model_name);
   if ((o->blur_from > 0) != (o->blur_to > 0))
     return comp__error(COMP_ERR_ARGUMENT, "blur: %g and %g; both are above 0, or both are 0", o->blur_from, o->blur_to);
-  if (o->blur_from > 0 && !(penalty && penalty->needs_posteriors))
-    return comp__error(COMP_ERR_ARGUMENT, "blur: the model %s has no mixture of posteriors", o->model_name);
-  if (o->blur_from > 0 && o->model.gamma == 0)
-    return comp__error(COMP_ERR_ARGUMENT, "blur: gamma is 0: there is no penalty to blur");
   if (o->stream && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");

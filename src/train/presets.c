@@ -101,6 +101,8 @@ static void follow_recipe(comp__train_options *o, const recipe *r) {
   o->schedule = COMP_SCHEDULE_CONSTANT;
   o->patience = 0;
   o->align = COMP_ALIGN_ALL;
+  o->blur_from = o->blur_to = 0.0;
+  m->centred = false;
   o->select = COMP_SELECT_BEST;
 }
 
@@ -121,6 +123,8 @@ static void follow_protect(comp__train_options *o) {
   o->batch = 2048;
   o->steps = 3000;
   o->align = COMP_ALIGN_ALL; /* what is hidden must be hidden for all rows */
+  o->blur_from = o->blur_to = 0.0;
+  m->centred = false;
   o->patience = 0;
   o->select = COMP_SELECT_BEST;
 }
@@ -128,13 +132,19 @@ static void follow_protect(comp__train_options *o) {
 /* CoMP's own network and posteriors, from half A of the suite (docs/experiments.md). Wider posteriors than the paper's
  * 0.1 align whole populations, not single samples. A smaller network learns less of the noise of a few thousand
  * samples, and a step takes a quarter of the time. Pairs run away only where the penalty is blind to them
- * (model/bound.h). */
-static void follow_measured(comp__model_options *m) {
+ * (model/bound.h). The pairing of populations that the first steps find stays: so samples are encoded less the mean of
+ * their condition, which puts like populations near each other, and the penalty starts with a blur under which whole
+ * populations overlap. */
+static void follow_measured(comp__train_options *o) {
+  comp__model_options *m = &o->model;
   m->n_hidden = 2;
   for (size_t l = 0; l < m->n_hidden; l++) m->hidden[l] = 256;
   m->latent = 20;
   m->scale = 0.5;
   m->bound = 2.0;
+  m->centred = true;
+  o->blur_from = 2.0;
+  o->blur_to = 0.25;
 }
 
 comp_status comp__train_options_init(comp__train_options *out, const char *model, const char *preset_name) {
@@ -153,7 +163,7 @@ comp_status comp__train_options_init(comp__train_options *out, const char *model
   if (status != COMP_OK) return status;
   if (comp__penalty_has_option(comp__penalty_find(out->model.penalty), "align")) out->align = COMP_ALIGN_SHARED;
   const comp__penalty *penalty = comp__penalty_find(out->model.penalty);
-  if (penalty && penalty->needs_posteriors) follow_measured(&out->model);
+  if (penalty && penalty->needs_posteriors) follow_measured(out);
   snprintf(out->model_name, sizeof out->model_name, "%s", model);
   snprintf(out->preset, sizeof out->preset, "%s", preset_name);
   if (strcmp(preset_name, "protect") == 0) follow_protect(out);

@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "model/penalty.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/config.h"
@@ -113,8 +114,10 @@ bool comp__losses_compare(const comp__train_options *options) {
 /* Decides what the options leave open. */
 static void resolve(comp__train_options *o, comp_context *context, size_t batches) {
   const comp__precision *precision = comp__precision_find(o->precision);
+  const comp__penalty *penalty = comp__penalty_find(o->model.penalty);
   if (precision->choose) o->precision = precision->choose(context, o);
   o->epochs = choose_epochs(o, batches);
+  if (o->model.gamma == 0 || !penalty || !penalty->needs_posteriors) o->blur_from = o->blur_to = 0.0; /* no mixtures */
   if (comp__losses_compare(o)) return;
   if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
     comp__info(context, "the last weights are kept: losses with different gammas cannot be compared");
@@ -243,8 +246,8 @@ static void tell_unshared(const comp__training *t, const comp_groups *groups) {
     const double share = comp__shared_alone(t->shared, k);
     if (share < FEW) continue;
     comp__info(t->context,
-               "%.0f %% of the samples of '%s' belong to populations that are much rarer in the other conditions, or "
-               "absent there: these were not pulled towards other populations (--align all pulls all samples)",
+               "%.0f %% of the samples of '%s' belong to populations that the other conditions lack, or that are at "
+               "least 10 times rarer there: these were not pulled towards other populations (--align all pulls all)",
                100.0 * share, groups->levels[k]);
   }
 }

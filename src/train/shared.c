@@ -4,13 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "comp/neighbors.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/options.h"
 #include "model/penalty.h"
-#include "neighbors/options.h"
+#include "neighbors/members.h"
 #include "neighbors/overlap.h"
 #include "train/directions.h"
 
@@ -25,9 +24,6 @@ static const float SLACK = 0.5f, LEAST = 0.0025f;
 
 /* From the first share of the steps to the second, the ratios go over to those in z where these are larger. */
 static const double Z_FROM = 0.1, Z_ALONE = 0.4;
-
-/* A sample of less weight counts as one without counterpart. */
-static const float ALONE = 0.2f;
 
 struct comp__shared {
   size_t samples, members, conditions, features, latent;
@@ -45,38 +41,20 @@ struct comp__shared {
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
 
-/* How many of a condition's samples are members: all, or their share of the most. */
-static size_t quota(const comp__shared *s, const comp_groups *groups, size_t k) {
-  size_t most = MOST_NUMBERS / s->features, known = 0;
-  most = most > MOST_MEMBERS ? MOST_MEMBERS : most < LEAST_MEMBERS ? LEAST_MEMBERS : most;
-  for (size_t l = 0; l < groups->n_levels; l++) known += groups->counts[l];
-  if (known <= most) return groups->counts[k];
-  const size_t part = most * groups->counts[k] / known, least = LEAST_MEMBERS / groups->n_levels + 1;
-  const size_t wanted = part > least ? part : least;
-  return wanted < groups->counts[k] ? wanted : groups->counts[k];
+static comp__crowd crowd_of(const comp_groups *groups) {
+  return (comp__crowd){
+      .n = groups->rows, .conditions = groups->n_levels, .codes = groups->codes, .counts = groups->counts};
 }
 
-/* Evenly along the file, which may be sorted by anything. */
 static comp_status choose_members(comp__shared *s, const comp_groups *groups) {
+  const comp__crowd crowd = crowd_of(groups);
+  size_t most = MOST_NUMBERS / s->features;
+  most = most > MOST_MEMBERS ? MOST_MEMBERS : most < LEAST_MEMBERS ? LEAST_MEMBERS : most;
   comp_status status;
   COMP__TRY(comp__calloc(&s->start, s->conditions + 1, sizeof *s->start));
-  for (size_t k = 0; k < s->conditions; k++) s->start[k + 1] = s->start[k] + quota(s, groups, k);
-  s->members = s->start[s->conditions];
-  COMP__TRY(comp__alloc(&s->member, s->members, sizeof *s->member));
   COMP__TRY(comp__alloc(&s->follows, s->samples, sizeof *s->follows));
-  for (size_t i = 0; i < s->samples; i++) s->follows[i] = -1;
-  for (size_t k = 0; k < s->conditions; k++) {
-    const size_t wanted = s->start[k + 1] - s->start[k], count = groups->counts[k];
-    size_t seen = 0, taken = 0;
-    for (size_t i = 0; i < s->samples; i++) {
-      if (groups->codes[i] != (int32_t)k) continue;
-      if (taken < wanted && seen * wanted / count >= taken) {
-        s->follows[i] = (int32_t)(s->start[k] + taken);
-        s->member[s->start[k] + taken++] = i;
-      }
-      seen++;
-    }
-  }
+  COMP__TRY(comp__members_choose(&s->member, s->start, s->follows, &crowd, most));
+  s->members = s->start[s->conditions];
 done:
   return status;
 }
@@ -208,46 +186,16 @@ static comp_status project_block(void *arg, const comp_matrix *x, size_t first) 
   return COMP_OK;
 }
 
-/* Of condition k: the nearest member of each other sample. */
-static comp_status follow_condition(comp__shared *s, comp_context *context, const reading *r, const float *members,
-                                    size_t k) {
-  const size_t count = r->directions->count, own = s->start[k + 1] - s->start[k];
-  comp__neighbors_options options = comp__neighbors_defaults();
-  comp_matrix *points = NULL, *queries = NULL;
-  comp_neighbors *found = NULL;
-  comp_status status;
-  size_t n = 0;
-  options.k = 1;
-  if (own == r->groups->counts[k]) return COMP_OK;
-  COMP__TRY(comp__matrix_new_dense_raw(&points, own, count));
-  COMP__TRY(comp__matrix_new_dense_raw(&queries, r->groups->counts[k], count));
-  memcpy(points->values, members + s->start[k] * count, own * count * sizeof(float));
-  for (size_t i = 0; i < s->samples; i++)
-    if (r->groups->codes[i] == (int32_t)k)
-      memcpy(queries->values + n++ * count, r->coordinates + i * count, count * sizeof(float));
-  COMP__TRY(comp__neighbors_query(&found, context, points, queries, &options));
-  n = 0;
-  for (size_t i = 0; i < s->samples; i++) {
-    if (r->groups->codes[i] != (int32_t)k) continue;
-    if (s->follows[i] < 0) s->follows[i] = (int32_t)s->start[k] + comp_neighbors_indices(found)[n];
-    n++;
-  }
-done:
-  comp_neighbors_free(found);
-  comp_matrix_free(points);
-  comp_matrix_free(queries);
-  return status;
-}
-
 static comp_status follow(comp__shared *s, comp_context *context, const comp_matrix *x, comp__stream *stream,
                           const comp_groups *groups, const comp__directions *d, const float *members) {
   reading r = {.shared = s, .context = context, .groups = groups, .directions = d};
+  const comp__crowd crowd = crowd_of(groups);
   comp_status status;
   COMP__TRY(comp__alloc(&r.coordinates, s->samples * d->count, sizeof *r.coordinates));
   COMP__TRY(comp__alloc(&r.dense, s->features, sizeof *r.dense));
   COMP__TRY(comp__alloc(&r.scratch, s->features, sizeof *r.scratch));
   COMP__TRY(comp__scan(context, x, stream, project_block, &r));
-  for (size_t k = 0; k < s->conditions; k++) COMP__TRY(follow_condition(s, context, &r, members, k));
+  COMP__TRY(comp__members_follow(s->follows, context, &crowd, s->start, members, r.coordinates, d->count));
 done:
   comp__free(r.coordinates);
   comp__free(r.dense);
@@ -386,6 +334,6 @@ float *comp__shared_ratios(size_t *n, comp__shared *s) {
 double comp__shared_alone(const comp__shared *s, size_t k) {
   const size_t members = s->start[k + 1] - s->start[k];
   size_t n = 0;
-  for (size_t m = s->start[k]; m < s->start[k + 1]; m++) n += weight_of(s->now[m]) < ALONE;
+  for (size_t m = s->start[k]; m < s->start[k + 1]; m++) n += s->now[m] >= COMP__UNSHARED;
   return members > 0 ? (double)n / (double)members : 0.0;
 }

@@ -34,6 +34,7 @@
 #define MIXING_PROBLEM 0.9
 #define LOST_CAUTION   0.1 /* share of what was known of the label, or of the explained variance, that is gone */
 #define LOST_PROBLEM   0.3
+#define UNSHARED_SAID  0.01 /* of the samples of a condition */
 /* Below these a test has no power: it is not made. */
 #define LEAST_OF_CONDITION 10
 #define LEAST_FOR_NORMAL   50
@@ -102,16 +103,20 @@ typedef struct name_list {
   size_t left_out;
 } name_list;
 
-static void append(name_list *list, const char *name, const char *format, double number) COMP_PRINTF(3, 0);
-static void append(name_list *list, const char *name, const char *format, double number) {
+static void append_text(name_list *list, const char *name, const char *shown) {
   enum { TAIL = 32 }; /* for ", and N more" */
-  char shown[32];
   size_t used = strlen(list->text);
-  snprintf(shown, sizeof shown, format, number);
   if (list->left_out || used + strlen(name) + strlen(shown) + 5 + TAIL > sizeof list->text)
     list->left_out++;
   else
     snprintf(list->text + used, sizeof list->text - used, "%s%s (%s)", used ? ", " : "", name, shown);
+}
+
+static void append(name_list *list, const char *name, const char *format, double number) COMP_PRINTF(3, 0);
+static void append(name_list *list, const char *name, const char *format, double number) {
+  char shown[32];
+  snprintf(shown, sizeof shown, format, number);
+  append_text(list, name, shown);
 }
 
 static const char *finish_list(name_list *list) {
@@ -316,19 +321,37 @@ static const char *weighed_advice(comp_finding_level level) {
   return level == COMP_FINDING_OK ? "" : level == COMP_FINDING_NOTE ? "Use more samples." : MORE_PENALTY;
 }
 
+static comp_finding_level weigh_divergence(const judge *j, const comp__null *n) {
+  return weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, 1 / (double)(n->shuffles + 1));
+}
+
+/* Populations that one condition lacks make z depend on the condition, unless they are laid over others. */
+static bool judge_divergence_of_shared(judge *j, const char *measure) {
+  const comp__results *r = j->r;
+  const comp__null *n = &r->null_shared;
+  if (n->rows == 0 || weigh_divergence(j, &r->null) < COMP_FINDING_CAUTION) return false;
+  if (weigh_divergence(j, n) != COMP_FINDING_OK) return false;
+  find(j, INDEPENDENT, "divergence", COMP_FINDING_OK, n->excess, measure,
+       "Where the condition must be hidden altogether: --align all, which lays these samples over others.",
+       "z depends on the condition by the %zu samples that have no counterpart in another condition, and hardly by "
+       "others: the distance of z between conditions is %.3g nats above that of %zu shuffles of the conditions, and "
+       "%.3g nats with these samples.",
+       r->unshared.count, n->excess, n->shuffles, r->null.excess);
+  return true;
+}
+
 static void judge_divergence(judge *j) {
   const comp__results *r = j->r;
   const comp__null *n = &r->null;
   const char *measure = "KL beyond that of shuffled conditions, nats";
   if (too_few(j, "divergence", measure)) return;
-  double least_p = 1 / (double)(n->shuffles + 1);
-  comp_finding_level level = weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, least_p);
+  if (judge_divergence_of_shared(j, measure)) return;
+  comp_finding_level level = weigh_divergence(j, n);
   find(j, INDEPENDENT, "divergence", level, n->excess, measure, weighed_advice(level),
        "%sThe distance of z between conditions, sum of p(c) KL[q(z | c) || q(z | not c)], is %.3g nats above that of "
-       "%zu "
-       "shuffles of the conditions (standard deviation %.2g, p %.2g%s). With all posteriors as mixture, which is too "
-       "high "
-       "on average: %.3g +- %.1g; the training bound at a batch of %zu: %.3g.",
+       "%zu shuffles of the conditions (standard deviation %.2g, p %.2g%s). With all posteriors as mixture, which is "
+       "too "
+       "high on average: %.3g +- %.1g; the training bound at a batch of %zu: %.3g.",
        level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", n->excess, n->shuffles, n->deviation,
        n->p,
        n->p > r->options.alpha && level >= COMP_FINDING_CAUTION ? ", the smallest that so many shuffles allow" : "",
@@ -581,6 +604,41 @@ static void judge_labels(judge *j) {
        "Without labels it cannot be checked whether different labels were mixed with each other.");
 }
 
+/* The labels that most unshared samples of condition k have, most first: "B cells (340 of 345)". */
+static void append_unshared(name_list *list, const comp__results *r, size_t k) {
+  enum { SHOWN = 3 };
+  size_t before = SIZE_MAX, last = SIZE_MAX; /* the count and label that were named last */
+  for (int i = 0; r->unshared.by_label && i < SHOWN; i++) {
+    size_t best = SIZE_MAX, most = 0;
+    for (size_t d = 0; d < r->labels.n_levels; d++) {
+      const size_t n = r->unshared.by_label[d * r->conditions + k];
+      if (n > most && (n < before || (n == before && d > last))) best = d, most = n;
+    }
+    if (best == SIZE_MAX) return;
+    char shown[64];
+    snprintf(shown, sizeof shown, "%zu of %zu", most, r->fates.labels[best].counts[k]);
+    append_text(list, r->labels.levels[best], shown);
+    before = most, last = best;
+  }
+}
+
+/* Samples without counterpart: said when a condition has more than a hundredth. */
+static void judge_unshared(judge *j) {
+  const comp__results *r = j->r;
+  for (size_t k = 0; r->unshared.alone && k < r->conditions; k++) {
+    const double share = (double)r->unshared.alone[k] / (double)r->counts[k];
+    name_list list = {0};
+    if (share < UNSHARED_SAID) continue;
+    append_unshared(&list, r, k);
+    find(j, KEPT, "unshared", COMP_FINDING_CAUTION, share, "share of samples without counterpart",
+         "Where another condition should have them, look at its cell types; --align all aligns every sample.",
+         "%zu of %zu samples of '%s' have no counterpart in z: other conditions lack their population, or have "
+         "a tenth of it%s%s. z shows the condition of these samples, and their counterfactuals have no support.",
+         r->unshared.alone[k], r->counts[k], comp_model_level_name(r->model, k), list.text[0] ? "; by label: " : "",
+         finish_list(&list));
+  }
+}
+
 /* A few samples that lie alone say something of themselves, and nothing of the model as a whole. */
 static void judge_strays(judge *j) {
   const comp__strays *s = &j->r->strays;
@@ -765,6 +823,7 @@ comp_status comp__judge_model(comp__findings *out, const comp__results *results)
   judge_prediction(&j);
   judge_stability(&j);
   judge_labels(&j);
+  judge_unshared(&j);
   judge_strays(&j);
   judge_reconstruction(&j);
   say_limits(&j);

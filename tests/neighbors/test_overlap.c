@@ -142,11 +142,46 @@ static void little_to_measure(void **state) {
   comp_context_free(context);
 }
 
+/* Any order of the points, and more than are compared with each other: the rest follows. */
+static void any_order_and_many(void **state) {
+  (void)state;
+  static float points[MOST * DIMS], found[MOST], many[24 * MOST * DIMS], ratios[24 * MOST];
+  static int32_t codes[24 * MOST];
+  static int population[MOST];
+  size_t start[3], n = make(points, population, start, (const size_t[2][3]){{150, 60, 100}, {150, 120, 0}});
+  comp_context *context = test_context(2);
+  assert_ok(comp__overlap_ratios(found, context, points, start, 2, DIMS));
+  for (size_t i = 0; i < n; i++) {
+    const size_t from = i * 7 % n; /* n is no multiple of 7 */
+    memcpy(many + i * DIMS, points + from * DIMS, DIMS * sizeof *many);
+    codes[i] = from >= start[1];
+  }
+  const size_t once[] = {start[1], n - start[1]};
+  assert_ok(comp__overlap_all(ratios, context, &(comp__crowd){n, 2, codes, once}, many, DIMS));
+  for (size_t i = 0; i < n; i++) assert_near((double)ratios[i], (double)found[i * 7 % n], 1e-5);
+
+  const size_t copies = 24, total = n * copies, counts[] = {copies * start[1], copies * (n - start[1])};
+  assert_true(total > 8192);
+  for (size_t i = 0; i < total; i++) {
+    const size_t from = i % n;
+    codes[i] = from >= start[1];
+    for (size_t d = 0; d < DIMS; d++)
+      many[i * DIMS + d] =
+          points[from * DIMS + d] + 0.3f * (float)comp__rng_normal(comp__rng_at(6, COMP__RNG_TEST, i, d), 0);
+  }
+  assert_ok(comp__overlap_all(ratios, context, &(comp__crowd){total, 2, codes, counts}, many, DIMS));
+  size_t wrong = 0;
+  for (size_t i = 0; i < total; i++) wrong += (ratios[i] >= COMP__UNSHARED) != (population[i % n] == 2);
+  assert_true(wrong < total / 100);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(restatement),
       cmocka_unit_test(known_shares),
       cmocka_unit_test(little_to_measure),
+      cmocka_unit_test(any_order_and_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

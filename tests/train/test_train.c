@@ -654,9 +654,6 @@ static void bad_input_is_named(void **state) {
   o = small_options("vae");
   o.kl_target = 1;
   assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no penalty");
-  o = small_options("vfae");
-  o.blur_from = o.blur_to = 1;
-  assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "has no mixture of posteriors");
   o = small_options("comp");
   o.blur_from = 1;
   assert_error(comp__train(&model, context, d, &o), COMP_ERR_ARGUMENT, "blur: 1 and 0");

@@ -116,6 +116,24 @@ def refused(name, path, options, words):
     return problems + (["a folder was made"] if os.path.exists(out) else [])
 
 
+def marked(name, path, label, condition):
+    """A label that one condition lacks: diagnose counts its samples as unshared and no others, and the page can colour by it."""
+    out, done = run(name, path, *as_omics())
+    if done.returncode:
+        return [done.stderr]
+    problems = [] if any(c["name"] == "shared populations" for c in page_data(out)["columns"]) else ["the page has no column of shared populations"]
+    done = subprocess.run([COMP, "diagnose", "-i", os.path.join(out, "data.h5ad"), "-m", os.path.join(out, "model.safetensors"), "-l", "label", "--json", "-"], capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    for found in report["kept"]["unshared"]:
+        samples, right = found["samples"], found["labels"].get(label, 0)
+        if found["condition"] == condition and right < 100 or samples - right > 5:
+            problems.append(f"unshared: {found}")
+    findings = [f for f in report["findings"] if f["id"] == "unshared"]
+    if [f["level"] for f in findings] != ["caution"] or f"{label} (" not in findings[0]["text"]:
+        problems.append(f"findings: {findings}")
+    return problems
+
+
 GOOD = {"mixing": "ok", "labels-lost": "ok", "hidden": "ok"}
 APART = {("control", "alpha"): 200, ("control", "beta"): 200, ("treated", "gamma"): 200, ("treated", "delta"): 200}
 PART = {**even(TWO, ["alpha", "beta"], 130), ("control", "gamma"): 130, ("treated", "delta"): 130}
@@ -133,6 +151,7 @@ cases = [
     ("fully confounded, with --force", lambda: judge("forced", cells("apart", APART), [*as_omics(), "--force"], {"confounded": "problem", "mixing": "caution|problem", "hidden": "caution|problem", "predictions": "caution"},
                                                      {"predictions": "no label is in two conditions"}, alone=2)),
     ("a type that one condition lacks", lambda: judge("absent", cells("absent", ABSENT), as_omics(), {"confounded": "caution"}, {"confounded": "1 of 4 labels is in one condition only: delta (treated)"})),
+    ("a type that one condition lacks, in z", lambda: marked("marked", cells("absent", ABSENT), "delta", "treated")),
     ("30 batches", lambda: judge("many", cells("many", even([f"batch{b:02}" for b in range(30)], LABELS[:2], 12), effect=0.3), as_omics(), {"predictions-some": "note"}, {"predictions-some": "8 of 30 conditions"},
                                  absent=["confounded"], said=["predictions are made for 8 of 30 conditions", "as if 'condition' were 'batch00', the first value"])),
     ("30 samples", lambda: judge("small", cells("small", {("control", "alpha"): 8, ("control", "beta"): 7, ("treated", "alpha"): 8, ("treated", "beta"): 7}), as_omics(),

@@ -8,7 +8,7 @@ for model in vae cvae vfae trvae comp centred protect; do
   "$COMP" info --json "$model.json" -q "$model.h5ad" | grep -c X_comp
 done
 echo "a checkpoint"
-set -- train -i samples.csv --condition group -o stopped.safetensors --scale 0.1 --hidden 4 --latent 2 --batch 16 --epochs 40
+set -- train -i samples.csv --condition group -o stopped.safetensors --scale 0.1 --no-centre --blur 0 --hidden 4 --latent 2 --batch 16 --epochs 40
 "$COMP" "$@" --resume -v 2>&1 | grep -o '^going on after.*'
 ls stopped*
 echo "a run folder"
