@@ -107,11 +107,12 @@ static bool is_sharded(const writing *w) {
 
 static json_t *sizes(const writing *w, const size_t *values, const size_t *times) {
   json_t *list = json_array();
-  for (int i = 0; i < w->rank; i++)
-    if (json_array_append_new(list, json_integer((json_int_t)(values[i] * (times ? times[i] : 1)))) != 0) {
-      json_decref(list);
-      return NULL;
-    }
+  for (int i = 0; i < w->rank; i++) {
+    size_t size = values[i] * (times ? times[i] : 1);
+    if (json_array_append_new(list, json_integer((json_int_t)size)) == 0) continue;
+    json_decref(list);
+    return NULL;
+  }
   return list;
 }
 
