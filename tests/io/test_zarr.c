@@ -119,7 +119,7 @@ static void zstd_without_a_size(void **state) {
     assert_ok(comp__zarr_buffer_reserve(&scratch.stored, size));
     memcpy(scratch.stored.data, packed, size);
     size_t expected = round == 0 ? N : round == 1 ? SIZE_MAX : N - 1, actual;
-    comp_status status = comp__zarr_decode(&to, &actual, &codecs, &scratch, expected);
+    comp_status status = comp__zarr_decode(&to, &actual, &codecs, &scratch, expected, NULL);
     assert_int_equal(status, round < 2 ? COMP_OK : COMP_ERR_FORMAT);
     if (round < 2) assert_true(actual == N && memcmp(to, from, N) == 0);
   }
@@ -141,7 +141,7 @@ static void claims_of_a_chunk(void **state) {
     for (size_t n = 0; n < 40; n += 13) {
       assert_ok(comp__zarr_buffer_reserve(&scratch.stored, n));
       memset(scratch.stored.data, 7, n);
-      assert_int_equal(comp__zarr_decode(&to, &size, &codecs, &scratch, (size_t)1 << 30), COMP_ERR_FORMAT);
+      assert_int_equal(comp__zarr_decode(&to, &size, &codecs, &scratch, (size_t)1 << 30, NULL), COMP_ERR_FORMAT);
       assert_true(scratch.buffers[0].capacity < 1 << 20 && scratch.buffers[1].capacity < 1 << 20);
     }
   }

@@ -134,15 +134,30 @@ static comp_status place(const reading *r, const part *p, const unsigned char *d
   }
 }
 
+/* Whether numbers are in memory as they are stored. */
+static bool same_type(comp__number number, comp__as as) {
+  bool is_float = as == COMP__AS_F32 || as == COMP__AS_F64;
+  return as != COMP__AS_RAW && !number.swap && number.size == comp__as_size(as) &&
+         number.kind == (is_float ? COMP__NUMBER_FLOAT : COMP__NUMBER_INT);
+}
+
+/* Where a chunk can be decoded to at once: all of it is asked for, as it is stored. NULL: it has to be placed. */
+static unsigned char *direct_target(const reading *r, const part *p) {
+  int rank = r->array->meta.rank;
+  if (rank == 0 || !same_type(r->array->meta.type.number, r->as) || !is_one_run(r, p)) return NULL;
+  bool whole = p->begin[0] == p->origin[0] && p->end[0] - p->begin[0] == r->grid.unit[0];
+  return whole ? (unsigned char *)place_of(r, p->begin) : NULL;
+}
+
 static comp_status read_unit(const reading *r, size_t number, comp__zarr_scratch *scratch) {
   comp__number type = r->array->meta.type.number;
   comp__zarr_unit unit = comp__zarr_grid_unit(&r->grid, number);
-  unsigned char *data;
-  size_t size;
-  comp_status status = comp__zarr_grid_load(&data, &size, &r->grid, &unit, scratch, r->grid.values * type.size);
-  if (status != COMP_OK) return status;
-  if (data && type.swap && r->as != COMP__AS_RAW) comp__numbers_swap(data, type.size, r->grid.values);
   part p = wanted_part(r, &unit);
+  unsigned char *data, *target = direct_target(r, &p);
+  size_t size;
+  comp_status status = comp__zarr_grid_load(&data, &size, &r->grid, &unit, scratch, r->grid.values * type.size, target);
+  if (status != COMP_OK || (data && data == target)) return status;
+  if (data && type.swap && r->as != COMP__AS_RAW) comp__numbers_swap(data, type.size, r->grid.values);
   return place(r, &p, data);
 }
 

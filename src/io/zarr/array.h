@@ -59,10 +59,11 @@ void comp__zarr_grid_release(comp__zarr_grid *grid);
 /* The place of a chunk by its number, 0 .. total - 1, the last dimension the fastest. */
 comp__zarr_unit comp__zarr_grid_unit(const comp__zarr_grid *grid, size_t number);
 
-/* Reads and decodes a chunk: *data is in the scratch, NULL when there is no such chunk. `expected`: its bytes, or
- * SIZE_MAX. The errors name array and chunk. */
+/* Reads and decodes a chunk: *data is in the scratch or the target (codec.h), NULL when there is no such chunk.
+ * `expected`: its bytes, or SIZE_MAX. The errors name array and chunk. */
 comp_status comp__zarr_grid_load(unsigned char **data, size_t *size, const comp__zarr_grid *grid,
-                                 const comp__zarr_unit *unit, comp__zarr_scratch *scratch, size_t expected);
+                                 const comp__zarr_unit *unit, comp__zarr_scratch *scratch, size_t expected,
+                                 unsigned char *target);
 
 /* The key of what is stored at that place of the grid of keys. */
 comp_status comp__zarr_array_key(char *out, size_t size, const comp__zarr_array *array, const size_t *place);

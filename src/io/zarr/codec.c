@@ -48,6 +48,7 @@ typedef struct decoding {
   size_t size;
   size_t expected; /* of this codec's result; SIZE_MAX: not known */
   comp__zarr_scratch *scratch;
+  unsigned char *target; /* where a result of the expected size may go; NULL: to the scratch */
 } decoding;
 
 static comp_status damaged(const char *what) {
@@ -55,33 +56,40 @@ static comp_status damaged(const char *what) {
 }
 
 /* The buffer that the data is not in, with room for `size` bytes, which the data can become. */
-static comp_status reserve(comp__zarr_buffer **out, const decoding *d, size_t size, size_t ratio) {
+static comp_status reserve_buffer(comp__zarr_buffer **out, const decoding *d, size_t size, size_t ratio) {
   comp__zarr_buffer *buffers = d->scratch->buffers;
   *out = &buffers[d->data == buffers[0].data];
   if (size > SLACK && (size - SLACK) / ratio > d->size)
     return comp__error(COMP_ERR_FORMAT, "its %zu bytes cannot become the %zu that it should hold: the store is damaged",
                        d->size, size);
-  return comp__zarr_buffer_reserve(*out, size);
+  return d->target && size == d->expected ? COMP_OK : comp__zarr_buffer_reserve(*out, size);
 }
 
-static void take(decoding *d, comp__zarr_buffer *to, size_t size) {
-  d->data = to->data;
+/* The same, or the target. */
+static comp_status reserve(unsigned char **out, const decoding *d, size_t size, size_t ratio) {
+  comp__zarr_buffer *buffer;
+  comp_status status = reserve_buffer(&buffer, d, size, ratio);
+  *out = d->target && size == d->expected ? d->target : buffer->data;
+  return status;
+}
+
+static void take(decoding *d, unsigned char *data, size_t size) {
+  d->data = data;
   d->size = size;
 }
 
 /* gzip and zlib do not say what they become: a guess, doubled while it is too little. */
 static comp_status inflate(decoding *d, bool gzip) {
   comp__zarr_scratch *s = d->scratch;
-  comp__zarr_buffer *to;
+  unsigned char *to;
   size_t size = d->expected != SIZE_MAX ? d->expected : d->size < SLACK ? SLACK : d->size * 4, actual = 0;
   if (!s->inflater) s->inflater = libdeflate_alloc_decompressor();
   if (!s->inflater) return comp__error(COMP_ERR_MEMORY, "out of memory");
   for (;; size *= 2) {
     comp_status status = reserve(&to, d, size, MOST_INFLATED * 2);
     if (status != COMP_OK) return status;
-    enum libdeflate_result result =
-        gzip ? libdeflate_gzip_decompress(s->inflater, d->data, d->size, to->data, size, &actual)
-             : libdeflate_zlib_decompress(s->inflater, d->data, d->size, to->data, size, &actual);
+    enum libdeflate_result result = gzip ? libdeflate_gzip_decompress(s->inflater, d->data, d->size, to, size, &actual)
+                                         : libdeflate_zlib_decompress(s->inflater, d->data, d->size, to, size, &actual);
     if (result == LIBDEFLATE_SUCCESS) break;
     if (result != LIBDEFLATE_INSUFFICIENT_SPACE || d->expected != SIZE_MAX || size > MOST_UNKNOWN)
       return damaged("cannot be decompressed");
@@ -97,7 +105,8 @@ static comp_status stream_zstd(decoding *d) {
   ZSTD_inBuffer in = {d->data, d->size, 0};
   size_t used = 0, left = 1;
   if (ZSTD_isError(ZSTD_DCtx_reset(s->zstd, ZSTD_reset_session_only))) return damaged("cannot be decompressed");
-  comp_status status = reserve(&to, d, SLACK, MOST_RATIO);
+  d->target = NULL;
+  comp_status status = reserve_buffer(&to, d, SLACK, MOST_RATIO);
   if (status != COMP_OK) return status;
   while (left != 0 || in.pos < in.size) {
     if (used == to->size) {
@@ -114,13 +123,13 @@ static comp_status stream_zstd(decoding *d) {
     used = out.pos;
     if (used > d->expected) return damaged("becomes too long");
   }
-  take(d, to, used);
+  take(d, to->data, used);
   return COMP_OK;
 }
 
 static comp_status undo_zstd(decoding *d) {
   comp__zarr_scratch *s = d->scratch;
-  comp__zarr_buffer *to;
+  unsigned char *to;
   if (!s->zstd) s->zstd = ZSTD_createDCtx();
   if (!s->zstd) return comp__error(COMP_ERR_MEMORY, "out of memory");
   unsigned long long size = ZSTD_getFrameContentSize(d->data, d->size);
@@ -130,20 +139,20 @@ static comp_status undo_zstd(decoding *d) {
   if (size > MOST_UNKNOWN && d->expected == SIZE_MAX) return damaged("becomes too long");
   comp_status status = reserve(&to, d, (size_t)size, MOST_RATIO);
   if (status != COMP_OK) return status;
-  size_t actual = ZSTD_decompressDCtx(s->zstd, to->data, (size_t)size, d->data, d->size);
+  size_t actual = ZSTD_decompressDCtx(s->zstd, to, (size_t)size, d->data, d->size);
   if (ZSTD_isError(actual)) return damaged("cannot be decompressed");
   take(d, to, actual);
   return COMP_OK;
 }
 
 static comp_status undo_blosc(decoding *d) {
-  comp__zarr_buffer *to;
+  unsigned char *to;
   size_t size;
   if (blosc_cbuffer_validate(d->data, d->size, &size) != 0) return damaged("is not of blosc");
   if (d->expected != SIZE_MAX && size != d->expected) return damaged("has the wrong length");
   comp_status status = reserve(&to, d, size, MOST_RATIO);
   if (status != COMP_OK) return status;
-  if (blosc_decompress_ctx(d->data, to->data, size, 1) != (int)size) return damaged("cannot be decompressed");
+  if (blosc_decompress_ctx(d->data, to, size, 1) != (int)size) return damaged("cannot be decompressed");
   take(d, to, size);
   return COMP_OK;
 }
@@ -200,12 +209,13 @@ static size_t checksums_before(const comp__zarr_codecs *codecs, int codec) {
 }
 
 comp_status comp__zarr_decode(unsigned char **out, size_t *size, const comp__zarr_codecs *codecs,
-                              comp__zarr_scratch *scratch, size_t expected) {
-  decoding d = {scratch->stored.data, scratch->stored.size, SIZE_MAX, scratch};
+                              comp__zarr_scratch *scratch, size_t expected, unsigned char *target) {
+  decoding d = {scratch->stored.data, scratch->stored.size, SIZE_MAX, scratch, NULL};
   comp_status status = COMP_OK;
   for (int i = codecs->count - 1; i >= 0 && status == COMP_OK; i--) {
     d.expected =
         expected == SIZE_MAX || !length_is_final(codecs, i) ? SIZE_MAX : expected + checksums_before(codecs, i);
+    d.target = i == 0 && d.expected != SIZE_MAX ? target : NULL;
     status = undo(&d, codecs->list[i]);
   }
   if (status == COMP_OK && expected != SIZE_MAX && d.size != expected)

@@ -36,11 +36,12 @@ typedef struct comp__zarr_scratch {
 
 void comp__zarr_scratch_release(comp__zarr_scratch *scratch);
 
-/* Decodes scratch->stored. The result is somewhere in the scratch, may be changed there, and lasts until its next use.
+/* Decodes scratch->stored. The result is somewhere in the scratch, may be changed there, and lasts until its next use;
+ * or, where that spares a copy, in `target`, which has room for `expected` bytes (NULL: none).
  * `expected`: how many bytes it must have; SIZE_MAX: not known (text). Nothing is allocated that the stored bytes could
  * not fill. The errors do not name the chunk. */
 comp_status comp__zarr_decode(unsigned char **out, size_t *size, const comp__zarr_codecs *codecs,
-                              comp__zarr_scratch *scratch, size_t expected);
+                              comp__zarr_scratch *scratch, size_t expected, unsigned char *target);
 
 /* The checksum of the codec crc32c. */
 uint32_t comp__crc32c(const unsigned char *data, size_t size);

@@ -99,14 +99,15 @@ static comp_status get_stored(bool *found, const comp__zarr_grid *grid, const co
 }
 
 comp_status comp__zarr_grid_load(unsigned char **data, size_t *size, const comp__zarr_grid *grid,
-                                 const comp__zarr_unit *unit, comp__zarr_scratch *scratch, size_t expected) {
+                                 const comp__zarr_unit *unit, comp__zarr_scratch *scratch, size_t expected,
+                                 unsigned char *target) {
   bool found;
   *data = NULL;
   *size = 0;
   comp_status status = grid->array->meta.sharded ? comp__zarr_shards_get(&found, grid, unit, scratch)
                                                  : get_stored(&found, grid, unit, scratch, expected);
   if (status == COMP_OK && found)
-    status = comp__zarr_decode(data, size, &grid->array->meta.encoding.codecs, scratch, expected);
+    status = comp__zarr_decode(data, size, &grid->array->meta.encoding.codecs, scratch, expected, target);
   return status == COMP_OK ? status : name_unit(status, grid, unit);
 }
 

@@ -54,7 +54,7 @@ static comp_status read_index(const index_reading *r, size_t number, comp__zarr_
   COMP__TRY(comp__zarr_store_get_part(&found, &scratch->stored, a->store, key,
                                       a->meta.index_first ? 0 : s->sizes[number] - stored, stored));
   if (!found) COMP__FAIL(COMP_ERR_IO, "%s went away while it was read", key);
-  status = comp__zarr_decode(&data, &size, &a->meta.index_codecs, scratch, bytes);
+  status = comp__zarr_decode(&data, &size, &a->meta.index_codecs, scratch, bytes, NULL);
   if (status != COMP_OK) {
     comp__error_context(status, "%s: its index", key);
     goto done;

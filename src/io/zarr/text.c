@@ -27,7 +27,7 @@ static comp_status load_units(void *arg, size_t begin, size_t end, int thread) {
     unsigned char *data;
     size_t size;
     comp_status status = comp__zarr_grid_load(&data, &size, &r->grid, &unit, &r->scratches[thread],
-                                              r->array->meta.encoding.vlen ? SIZE_MAX : r->grid.values * width);
+                                              r->array->meta.encoding.vlen ? SIZE_MAX : r->grid.values * width, NULL);
     if (status != COMP_OK) return status;
     r->found[i] = data != NULL;
     if (!data) continue;
