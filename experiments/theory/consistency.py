@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Theorem 3: the prior of the model is normal, the truth is not. With more data CoMP comes nearer to the truth all the
-same: the error of the map falls with n. A batch is all of the data, as in the theorem: at a batch of fixed size the
+"""Theorem 3: the prior of the model is normal, the truth is not. With more data CoMP still comes closer to the
+truth: the error of the map falls with n. A batch is all of the data, as in the theorem: at a batch of fixed size the
 penalty is a bound that stays loose, and the error comes to a floor (some 4 % at 2,000, however large n is)."""
 import os
 

@@ -1,7 +1,7 @@
 /*
- * classify.h: how well a column of obs can be told from an embedding: classifiers, and what is measured with them.
+ * classify.h: how well a column of obs can be predicted from an embedding: classifiers and their measures.
  *
- * Three classifiers stand behind one door: logistic regression, a random forest, and boosted trees. Upon them:
+ * Three classifiers have one interface: logistic regression, a random forest, and boosted trees. They are used by:
  *
  *   comp_predictability()  cross-validated accuracy of a column, beside the floor of always saying the commonest level,
  *                          with a permutation test on request                       "is the condition still in there?"

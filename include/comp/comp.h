@@ -1,7 +1,7 @@
 /*
  * comp.h: Contrastive Mixture of Posteriors.
  *
- * Includes the whole public interface. In the order in which a program meets it:
+ * Includes the whole public interface. In the order in which a program needs it:
  *
  *   status.h    how a function reports failure
  *   options.h   options of every kind, set by name
@@ -16,7 +16,7 @@
  *   prep.h      filters, normalisation, variable genes, tables of mixed columns, differential expression
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
- *   task.h      using a model: representations, counterfactuals, correction
+ *   task.h      using a model: embeddings, counterfactuals, correction
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
  *   umap.h      layouts in two dimensions
@@ -24,7 +24,7 @@
  *   metrics.h   how well embeddings mix conditions and keep labels apart
  *   score.h     all scores of a data set: metrics, classifiers, counterfactuals
  *   baseline.h  the methods that CoMP is set against
- *   classify.h  how well a column can be told from an embedding; fairness
+ *   classify.h  how well a column can be predicted from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
  *   verdict.h   what the numbers mean: findings and advice
  *   figure.h    figures for print

@@ -28,7 +28,7 @@
  *                 prediction of the other. With halves there is more noise than with all samples, so that a prediction
  *                 may get past it. Not defined for fewer than 4 target samples, nor for the errors of single samples
  *
- * Over all genes, and over the n_de genes that differ most (the highest scores of comp_de_run(), to against from,
+ * Over all genes, and over the top n_de DE genes (the highest scores of comp_de_run(), to against from,
  * within the label):
  *
  *     r         Pearson correlation of p and t

@@ -46,7 +46,7 @@ COMP_API comp_status comp_cpu_check(void);
 /* The kernel that multiplies bf16 here: "amx", "avx512_bf16" or "none". */
 COMP_API const char *comp_cpu_bf16(void);
 
-/* Whether training uses it unless told otherwise (precision "auto"). */
+/* Whether training uses it by default (precision "auto"). */
 COMP_API bool comp_cpu_prefers_bf16(void);
 
 /* The number of CPUs that this process may run on. */

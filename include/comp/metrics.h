@@ -68,7 +68,8 @@ COMP_API size_t comp_score_sample_count(const comp_score *score);
 COMP_API double comp_score_value(const comp_score *score, size_t metric, size_t embedding);
 COMP_API const char *comp_score_note(const comp_score *score, size_t metric, size_t embedding);
 
-/* The 95 % interval of a value: what other samples of the same kind would give, by this embedding. NaN for scores whose
+/* The 95 % interval of a value: what other samples of the same conditions and labels
+ * would give, by this embedding. NaN for scores whose
  * uncertainty is not known (those of graphs and of variance, and totals). docs/metrics.md says how it is found. */
 COMP_API void comp_score_interval(double *low, double *high, const comp_score *score, size_t metric, size_t embedding);
 

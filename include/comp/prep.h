@@ -151,8 +151,9 @@ COMP_API comp_status comp_align_features(comp_dataset **dataset, comp_context *c
  * of them are an error; strings and categories go together. It should be freed via comp_table_free(). */
 COMP_API comp_status comp_table_concat(comp_table **out, const comp_table *const *tables, size_t n_tables);
 
-/* Makes a data set of a table; options are of the kind "tabular". Numbers and bools become one feature each; strings
- * and categories one feature a level that occurs, named COLUMN_LEVEL, levels sorted by bytes. Features are standardised
+/* Makes a data set of a table; options are of the kind "tabular". A column of numbers or bools becomes
+ * one feature. Each level of strings and categories becomes a 0/1 feature (one-hot), named COLUMN_LEVEL, levels sorted
+ * by bytes. Features are standardised
  * to mean 0 and variance 1 (divided by n, as scikit-learn's StandardScaler); a constant one becomes 0, with a warning.
  * The encoding is kept in the record. It should be freed via comp_dataset_free(). */
 COMP_API comp_status comp_tabular_encode(comp_dataset **out, comp_context *context, const comp_table *table,

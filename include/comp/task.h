@@ -1,5 +1,5 @@
 /*
- * task.h: using a trained model: representations, counterfactuals, correction.
+ * task.h: using a trained model: embeddings, counterfactuals, correction.
  *
  *     comp_model *model;
  *     comp_matrix *z;
@@ -72,7 +72,7 @@ typedef struct comp_prediction {
 /* Encodes every sample under its own condition and decodes it under another (options of the kind "counterfactual"; "to"
  * must be set). The spread over the draws is that of the
  * expected values, given what the encoder says of z: not that of single measurements. With a model whose decoder does
- * not see the condition a warning says that nothing but a reconstruction is to be had. The result should be released
+ * not see the condition a warning says that the result is only a reconstruction. The result should be released
  * via comp_prediction_release(). */
 COMP_API comp_status comp_counterfactual(comp_prediction *out, comp_context *context, const comp_model *model,
                                          const comp_dataset *dataset, const comp_options *options);

@@ -30,7 +30,7 @@ COMP_API size_t comp_preset_count(void);
 COMP_API const char *comp_preset_name(size_t index);
 COMP_API const char *comp_preset_summary(size_t index);
 
-/* Fits a model. With COMP_ERR_INTERRUPTED and with COMP_ERR_NUMERIC a usable model may be there all the same: then *out
+/* Fits a model. With COMP_ERR_INTERRUPTED and with COMP_ERR_NUMERIC there may still be a usable model: then *out
  * is not NULL. It should be freed via comp_model_free(). */
 COMP_API comp_status comp_train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                                 const comp_options *options);

@@ -378,7 +378,7 @@ static comp_status score(comp__anchors *anchors, size_t first, const hoods *h) {
   }
   comp__sort_doubles(sorted, n);
   const double low = n ? quantile(sorted, n, 0.01) : 0.0, high = n ? quantile(sorted, n, 0.9) : 0.0;
-  for (size_t i = first; i < anchors->n; i++) { /* all the same: all are as good as any */
+  for (size_t i = first; i < anchors->n; i++) { /* all equal: each counts in full */
     const double scaled = high > low ? (anchors->list[i].score - low) / (high - low) : 1.0;
     anchors->list[i].score = fmin(fmax(scaled, 0.0), 1.0);
   }

@@ -196,11 +196,12 @@ comp_status comp__baseline_check_components(const comp__baseline_run *run, const
   if (run->components <= most) return COMP_OK;
   char note[64] = "";
   if (varying < x->cols) snprintf(note, sizeof note, ", of which %zu var%s", varying, varying == 1 ? "ies" : "y");
-  return comp__error(COMP_ERR_DATA,
-                     "%zu principal component%s cannot be had of %zu sample%s x %zu feature%s%s: ask for %zu or fewer "
-                     "(--components)",
-                     run->components, run->components == 1 ? "" : "s", x->rows, x->rows == 1 ? "" : "s", x->cols,
-                     x->cols == 1 ? "" : "s", note, most);
+  return comp__error(
+      COMP_ERR_DATA,
+      "%zu principal component%s cannot be computed from %zu sample%s x %zu feature%s%s: ask for %zu or fewer "
+      "(--components)",
+      run->components, run->components == 1 ? "" : "s", x->rows, x->rows == 1 ? "" : "s", x->cols,
+      x->cols == 1 ? "" : "s", note, most);
 }
 
 comp_status comp__baseline_scores(comp_matrix **out, comp__baseline_run *run, const comp_matrix *x) {

@@ -30,7 +30,7 @@ comp_status comp__baseline_groups(comp_groups *out, const comp_dataset *dataset,
 /* The level of that name, or an error that suggests the nearest. */
 comp_status comp__baseline_level(size_t *out, const comp_groups *groups, const char *value, const char *column);
 
-/* Whether so many principal components are to be had of x; else an error that says how many are. */
+/* Whether x has so many principal components; else an error that says how many it has. */
 comp_status comp__baseline_check_components(const comp__baseline_run *run, const comp_matrix *x);
 
 /* The first run->components principal components of x, [rows, components] dense. It should be freed via

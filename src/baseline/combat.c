@@ -113,8 +113,8 @@ static comp_status factor_design(combat *c) {
     double left = sqrt(dot(column, column, n));
     if (!(left > 1e-7 * before))
       COMP__FAIL(COMP_ERR_DATA,
-                 "--covariates are confounded with '%s' or with each other: what one says follows from the rest; "
-                 "leave one out",
+                 "--covariates are confounded with '%s' or with each other: one of them follows from the "
+                 "others; leave it out",
                  c->run->options->condition);
     c->factor[j * p + j] = left;
     for (size_t i = 0; i < n; i++) column[i] /= left;
@@ -270,7 +270,7 @@ static comp_status shrink_parametric(const combat *c, size_t b) {
   memcpy(d, delta, c->genes * sizeof *d);
   for (size_t count = 0; change > 1e-4; count++) {
     if (count == ITERATIONS)
-      return comp__error(COMP_ERR_NUMERIC, "combat: the effects of '%s' do not settle", c->run->batch.levels[b]);
+      return comp__error(COMP_ERR_NUMERIC, "combat: the effects of '%s' do not converge", c->run->batch.levels[b]);
     change = 0.0;
     for (size_t k = 0; k < c->genes; k++) {
       if (c->fixed[k]) continue;

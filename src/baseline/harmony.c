@@ -71,7 +71,7 @@ typedef struct harmony {
   double *part_terms;  /* [SEGMENT / CHUNK] */
   float *gathered;     /* [threads, CHUNK, d] */
   float *rows;         /* [threads, CHUNK, k] */
-  size_t first;        /* of the cells at hand */
+  size_t first;        /* of the current cells */
   const float *source; /* [n, d]: what accumulate() sums */
 } harmony;
 
@@ -194,7 +194,7 @@ static void place_centroids(harmony *h) {
 
 /* ---- Assignments ---- */
 
-/* Leaves the cells at hand out of `mass`: their old sums, a part for each chunk. */
+/* Leaves the current cells out of `mass`: their old sums, a part for each chunk. */
 static void sum_chunk(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const harmony *h = arg;

@@ -12,7 +12,7 @@ static const comp_option rows[] = {
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .group = "Method", .value = "0", .max = 9e15,
      .help = "seed of all random numbers"},
     {"covariates", .type = COMP_OPTION_NAMES, LIST(covariates, n_covariates), .metavar = "COL,COL", .group = "Method",
-     .help = "columns besides the condition: combat keeps their effect (of numbers it fits a slope), harmony removes "
+     .help = "further columns: combat keeps their effect (for numbers it fits a slope), harmony removes "
              "it"},
     {"rep", .type = COMP_OPTION_TEXT, FIELD(rep), .metavar = "NAME", .group = "Method",
      .unset = "principal components of X", .help = "start from this entry of obsm"},
@@ -25,8 +25,7 @@ static const comp_option rows[] = {
     {"label", 'l', COMP_OPTION_TEXT, FIELD(label), .metavar = "COL", .group = "Method", .unset = "all samples alike",
      .help = "a column, such as a cell type, whose values count the same for the shift between conditions"},
     {"to", .type = COMP_OPTION_TEXT, FIELD(to), .metavar = "VALUE", .group = "Method",
-     .unset = "of two, the one that is no reference",
-     .help = "the condition to predict in layers/scgen_counterfactual"},
+     .unset = "the other one of two conditions", .help = "the condition to predict in layers/scgen_counterfactual"},
     {"nonparametric", .type = COMP_OPTION_BOOL, FIELD(nonparametric), .group = "Method",
      .help = "take the effects on all other genes as the prior, in place of fitted distributions"},
     {"mean-only", .type = COMP_OPTION_BOOL, FIELD(mean_only), .group = "Method",

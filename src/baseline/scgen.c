@@ -1,6 +1,6 @@
 /*
  * scgen.c: scGen (Lotfollahi et al. 2019): arithmetic on the latent space of a variational autoencoder that does not
- * see the condition. The difference of the mean representations of two conditions is what a condition does; adding it
+ * see the condition. The difference of the mean embeddings of two conditions is the effect of the condition; adding it
  * to a sample and decoding predicts that sample under the other condition.
  */
 #include <string.h>

@@ -67,7 +67,7 @@ comp_status comp_classifier_kind_parse(comp_classifier_kind *out, const char *na
   return comp__error(COMP_ERR_ARGUMENT, "there is no classifier '%s'; there are %s", name, names);
 }
 
-/* Scores of binary problems become probabilities, in place of out[n, n_levels]. One of several levels must be it: the
+/* Scores of binary problems become probabilities, in place of out[n, n_levels]. One of several levels is right: the
  * scores are shares of their sum, as liblinear and scikit-learn have it. */
 static void to_probabilities(float *out, const float *scores, size_t n, size_t n_levels) {
   const size_t problems = comp__problems(n_levels);

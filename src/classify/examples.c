@@ -57,7 +57,7 @@ static comp_status count_levels(comp__labelled *out, const int32_t *codes, size_
   for (size_t level = 0; level < n_levels; level++) out->n_used += out->counts[level] > 0;
   if (out->all.n == 0) return comp__error(COMP_ERR_DATA, "no sample has a level: there is nothing to learn");
   if (out->n_used < 2)
-    return comp__error(COMP_ERR_DATA, "all %zu samples have the same level: there is nothing to tell apart",
+    return comp__error(COMP_ERR_DATA, "all %zu samples have the same level: a classifier needs two levels or more",
                        out->all.n);
   return COMP_OK;
 }

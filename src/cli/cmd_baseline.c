@@ -1,4 +1,4 @@
-/* cmd_baseline.c: `comp baseline`: methods of others that remove the effect of a condition, for comparison. */
+/* cmd_baseline.c: `comp baseline`: other integration methods that remove the effect of a condition, for comparison. */
 #include <stdio.h>
 #include <string.h>
 
@@ -105,7 +105,7 @@ static int run(cli_session *session, const void *values) {
 const cli_command cli_baseline = {
     .name = "baseline",
     .group = "Models",
-    .summary = "remove a condition by methods of others",
+    .summary = "remove a condition by other integration methods",
     .description = "Runs an established method that removes the effect of a condition, such as a batch, to compare a "
                    "model with. Adds an embedding, and a corrected matrix where the method makes one, to the data. "
                    "The data should be logged (comp prep).",

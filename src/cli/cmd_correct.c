@@ -29,7 +29,7 @@ const cli_command cli_correct = {
     .description =
         "Removes the effect of the condition (a batch, a protocol) in the space of the features: every sample is "
         "encoded under its own condition and decoded under one, the same for all, to layers/corrected. Samples of that "
-        "condition are decoded too, so that all are alike smooth; --residual keeps them as they are, and adds to the "
+        "condition are decoded too, so that all are equally smooth; --residual keeps them as they are, and adds to the "
         "others only the change that the model sees.",
     .examples = examples,
     .options = options,

@@ -29,7 +29,7 @@ static const opt_spec options[] = {
 
 static const cli_example examples[] = {
     {"comp de -i ready.h5ad -g stim -t STIM -r CTRL --label cell_type",
-     "the genes that stimulation raises most, in each cell type"},
+     "the top DE genes of stimulation (up), in each cell type"},
     {"comp de -i ready.h5ad -g cell_type -t B -n 0 > b.tsv", "all genes, one cell type against the rest"},
     {NULL, NULL},
 };

@@ -1,4 +1,4 @@
-/* cmd_embed.c: `comp embed`: the representation of every sample. */
+/* cmd_embed.c: `comp embed`: the embedding of every sample. */
 #include <string.h>
 
 #include "cli/command.h"
@@ -51,7 +51,7 @@ static int run(cli_session *session, const void *values) {
 const cli_command cli_embed = {
     .name = "embed",
     .group = "Models",
-    .summary = "compute the representation of every sample",
+    .summary = "compute the embedding of every sample",
     .description =
         "Writes the posterior means of a trained model to obsm. The data need not be what the model was trained on: it "
         "is prepared as the model's data was, unless its record says that it is; features are found by name, in any "

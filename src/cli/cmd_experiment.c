@@ -37,9 +37,8 @@ static const opt_spec options[] = {
      .help = "which models, separated by commas"},
     {"baselines", .kind = OPT_STRING, OPT_FIELD(experiment_options, baselines), .metavar = "LIST",
      .unset = "without --models those of the paper's table, with it none",
-     .help =
-         "which methods of comp baseline stand beside the models in table models, separated by commas, or none; they "
-         "come on top of what --models names"},
+     .help = "which methods of comp baseline are rows of table models, too, separated by commas, or none; they "
+             "come on top of what --models names"},
     {"seeds", .kind = OPT_STRING, OPT_FIELD(experiment_options, seeds), .metavar = "LIST",
      .help = "seeds, such as 0-9 or 1,5,7: each is a run of each model"},
     {"preset", .kind = OPT_CHOICE, OPT_FIELD(experiment_options, preset), .metavar = "NAME", .choices = presets,
@@ -47,7 +46,7 @@ static const opt_spec options[] = {
     {"epochs", .kind = OPT_INT, OPT_FIELD(experiment_options, epochs), .metavar = "N", .max = 1e9,
      .help = "passes over the data in place of the recipe's; 0: the recipe's"},
     {"jobs", .kind = OPT_INT, OPT_FIELD(experiment_options, jobs), .metavar = "N", .max = COMP_MAX_THREADS,
-     .help = "trainings side by side, each on its share of the threads; no figure depends on it; 0: by the size of the "
+     .help = "trainings side by side, each on its share of the threads; no number depends on it; 0: by the size of the "
              "data"},
     {"embedding", .kind = OPT_STRING, .repeat = true, OPT_FIELD(experiment_options, embeddings),
      .metavar = "NAME=FILE[:KEY]",
@@ -66,7 +65,7 @@ static const cli_example examples[] = {
     {"comp experiment kang --data data -o kang", "five models, three seeds each"},
     {"comp experiment kang --data data -o kang --tables gamma,holdout --seeds 0", "two more tables, one seed"},
     {"comp experiment pbmc --data data -o pbmc --models comp --embedding harmony=harmony.h5ad:X_harmony",
-     "CoMP beside the embedding of another program"},
+     "CoMP compared with the embedding of another program"},
     {"comp experiment adult --data data -o adult --preset paper --estimate", "what the paper's recipe would take here"},
     {NULL, NULL},
 };
@@ -108,7 +107,7 @@ static int run(cli_session *session, const void *values) {
 const cli_command cli_experiment = {
     .name = "experiment",
     .group = "Results",
-    .summary = "run an experiment of the paper, its figures beside ours",
+    .summary = "run an experiment of the paper, with the paper's numbers next to ours",
     .description = "Prepares the data of one of the paper's four experiments, fits every model with every seed, scores "
                    "them, and writes tables as text, "
                    "CSV, JSON and Markdown: mean and standard error over seeds, and what the paper reports. A run that "

@@ -138,7 +138,7 @@ static int run(cli_session *session, const void *values) {
 const cli_command cli_report = {
     .name = "report",
     .group = "Results",
-    .summary = "write one page that shows what came out",
+    .summary = "write an HTML report of the results",
     .description =
         "Writes one HTML page with everything in it, to be opened in a browser, also without a network: findings with "
         "advice, how many samples are in which condition, linked maps before and after by column, gene or prediction "

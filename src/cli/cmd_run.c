@@ -14,10 +14,10 @@ static const run_options defaults = {NULL};
 static const opt_spec options[] = {{.rows = "run", OPT_FIELD(run_options, run)}, {0}};
 
 static const cli_example examples[] = {
-    {"comp run -i cells.h5ad --condition stim --label cell_type -o out", "everything, with no choices made"},
-    {"comp run -i cells.h5ad -c batch -l cell_type --compare harmony,combat -o out", "beside two other methods"},
+    {"comp run -i cells.h5ad --condition stim --label cell_type -o out", "everything, with defaults"},
+    {"comp run -i cells.h5ad -c batch -l cell_type --compare harmony,combat -o out", "compared with two other methods"},
     {"comp run -i people.csv -c sex --protect --target income -o out",
-     "a table: how well sex is hidden, and what is left of the income"},
+     "a table: how well the sex is hidden, and how well the income can still be predicted"},
     {NULL, NULL},
 };
 

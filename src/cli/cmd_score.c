@@ -35,9 +35,9 @@ static const cli_example examples[] = {
     {"comp score -i cells.h5ad -c stim -l type --small-labels shrink --per-label",
      "labels of at least 150 cells, each by itself"},
     {"comp score -i adult.h5ad -c sex --predict sex --predict income --fairness",
-     "what a representation still tells of the sex, and of the income"},
+     "how well the sex and the income can be predicted from the embedding"},
     {"comp score -i out.h5ad -c stim --counterfactual cf --from CTRL --to STIM",
-     "how good predictions are, beside two simple ones"},
+     "how good predictions are, compared with two simple ones"},
     {NULL, NULL},
 };
 
@@ -78,7 +78,7 @@ const cli_command cli_score = {
         "Scores embeddings of the samples. Families of metrics: paper (kBET and the local silhouette, over all samples "
         "and within labels), batch, bio and total (as in scib-metrics), other (MMD). Prints a table with a column for "
         "each embedding; the arrow says which way is better. -v adds what each metric means. With --predict and "
-        "--train-on, classifiers show what can be told from an embedding. With --counterfactual, predictions of "
+        "--train-on, classifiers show what can be predicted from an embedding. With --counterfactual, predictions of "
         "another condition are compared with real samples of it.",
     .examples = examples,
     .options = options,

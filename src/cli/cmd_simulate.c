@@ -23,7 +23,7 @@ static const opt_spec options[] = {
 static const cli_example examples[] = {
     {"comp simulate -o cells.h5ad", "makes a small data set"},
     {"comp simulate -o big.h5ad --cells 1000000 --genes 2000 --labels 12", "makes a large one, in little memory"},
-    {"comp simulate -o hole.h5ad --absent type2:treated", "leaves out a group, to see what a model says of it"},
+    {"comp simulate -o hole.h5ad --absent type2:treated", "leaves out a group, to see what a model predicts for it"},
     {NULL, NULL},
 };
 
@@ -48,7 +48,7 @@ const cli_command cli_simulate = {
         "so that log1p of it compares with data that was normalised to that total and logged. The effect of a "
         "condition depends on the cell's type and on its own state, which is not Gaussian.\n\nThe file has the counts "
         "in X; condition, label and library_size in obs; response_<condition> in var, which marks the genes that "
-        "answer; the state of each cell in obsm/truth_state. It does not depend on the number of threads.",
+        "respond; the state of each cell in obsm/truth_state. It does not depend on the number of threads.",
     .examples = examples,
     .options = options,
     .defaults = &defaults,

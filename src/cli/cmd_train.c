@@ -162,7 +162,7 @@ static bool can_stream(const char *path) {
 static int stream_input(cli_session *session, const train_options *o) {
   if (!can_stream(o->input))
     return cli_usage_error(
-        session, "--memory trains from an .h5ad or .zarr, which %s is not by its name; comp convert makes an .h5ad",
+        session, "--memory trains from a file whose name ends in .h5ad or .zarr, not %s; make one with comp convert",
         o->input);
   comp_status status = comp_options_set(o->train, "stream", o->input);
   if (status == COMP_OK)

@@ -38,7 +38,7 @@ static const opt_spec options[] = {
 
 static const cli_example examples[] = {
     {"comp umap -i cells.h5ad -o cells.h5ad", "the layout of obsm/X_comp, added to the file as obsm/X_umap"},
-    {"comp umap -i people.h5ad -o people.h5ad -k 100 -a 0.1 -b 2", "a curve and neighbours of one's own"},
+    {"comp umap -i people.h5ad -o people.h5ad -k 100 -a 0.1 -b 2", "another curve and number of neighbours"},
     {"comp umap -i new.h5ad -o new.h5ad --reference cells.h5ad", "new samples among those that are laid out already"},
     {NULL, NULL},
 };
@@ -56,7 +56,7 @@ static const comp_matrix *find_matrix(cli_session *session, const comp_dataset *
               search.best);
   else if (count == 0)
     cli_error(session, EXIT_FAILED,
-              "%s: there is nothing in obsm; make a representation first (comp embed, comp pca), or take %s X", path,
+              "%s: there is nothing in obsm; make an embedding first (comp embed, comp pca), or take %s X", path,
               option);
   else
     cli_error(session, EXIT_FAILED, "%s: there is no '%s' in obsm; '%s' is there: choose with %s", path, name,
@@ -216,7 +216,8 @@ const cli_command cli_umap = {
     .group = "Data",
     .summary = "lay the samples out in two dimensions",
     .description =
-        "UMAP of a representation, as umap-learn has it, the same at any number of threads (unless --fast). The layout "
+        "UMAP of an embedding, as umap-learn computes it, the same at any number of threads (unless --fast). The "
+        "layout "
         "is added to "
         "obsm of the file; everything else stays as it is. Prints what was done; recall is the share of the true "
         "neighbours that were found, 1 when the search was exact.",

@@ -7,12 +7,12 @@
 #include "cli/command.h"
 
 /* What the program is, as one line. */
-#define CLI_SUMMARY "representations of data that do not depend on a condition"
+#define CLI_SUMMARY "embeddings of data that do not depend on a condition"
 
 /* What the program is, as a paragraph. */
 #define CLI_DESCRIPTION                                                                                                \
-  "comp learns, from samples that were taken under two or more conditions (batches, treatments, groups of people), a " \
-  "representation that holds what the samples are and not which condition they were under. The method is "             \
+  "comp learns an embedding of samples that were taken under two or more conditions (batches, treatments, groups of "  \
+  "people). The embedding keeps the biology, such as cell types, and removes the condition. The method is "            \
   "Contrastive Mixture of Posteriors (CoMP)."
 
 /* How a run ends. */

@@ -56,7 +56,7 @@ static int run_parsed(cli_session *session, const void *values) {
   return code;
 }
 
-/* A table without rows for want of memory would make every option unknown. */
+/* A table that has no rows because memory ran out would make every option unknown. */
 static bool lacks_rows(const opt_spec *table) {
   return table && (table->name || table->rows) && !cli_rows(table)->name;
 }
@@ -113,7 +113,7 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   cli_streams_guard();
-  signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a write that fails, and is told as one */
+  signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a write that fails, and is reported as one */
   signal(SIGPIPE, SIG_IGN); /* a reader that leaves must not keep result files from being completed */
   int code = cli_signal_code(cli_stdout_close(dispatch(argc, argv)));
 #ifndef __SANITIZE_ADDRESS__ /* which looks for leaks at the end */

@@ -2,7 +2,7 @@
  * start.c: before anything else of the program runs, also before the libraries that it is linked with start.
  *
  * OpenBLAS takes buffers when it is loaded, and under a limit of address space (ulimit -v, as batch systems set it) it
- * tries for ever to get them. That would be before main(): so the limit is looked at here, and told in words.
+ * tries for ever to get them. That would be before main(): so the limit is checked and reported here.
  */
 #include <link.h>
 #include <stdio.h>

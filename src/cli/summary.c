@@ -225,7 +225,7 @@ static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_o
   put_label_alone(scores, verdict);
   if (label) {
     puts("Are labels kept?");
-    put_metric(embeddings, "clisi", "  cLISI: neighbours have the same label, 1 is best");
+    put_metric(embeddings, "clisi", "  cLISI: neighbours share the label, 1 is best");
     put_metric(embeddings, "nmi_kmeans", "  NMI: k-means clusters match labels, 1 is best");
   }
   if (target) {

@@ -16,7 +16,7 @@ typedef struct kmeans {
   comp_context *context;
   const float *points;
   size_t n, dims, k, chunks;
-  double *centres;      /* [dims, k]: transposed, so that one point meets all centres side by side */
+  double *centres;      /* [dims, k]: transposed, so that one point is compared with all centres side by side */
   int32_t *assignment;  /* [n] */
   double *distance;     /* [n]: squared, to the own centre */
   double *partial;      /* [chunks, dims, k]: sums of points */
@@ -73,7 +73,7 @@ static void set_centre(kmeans *m, size_t c, size_t point) {
   for (size_t d = 0; d < m->dims; d++) m->centres[d * m->k + c] = (double)m->points[point * m->dims + d];
 }
 
-/* A cluster without points starts anew at the point that is worst off. */
+/* A cluster without points starts again at the point that is worst off. */
 static void refill(kmeans *m, size_t c) {
   size_t farthest = 0;
   for (size_t i = 1; i < m->n; i++)

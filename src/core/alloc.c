@@ -65,6 +65,14 @@ comp_status comp__calloc(void *out, size_t count, size_t size) {
   return status;
 }
 
+/* A mapping, not malloc(): the C library would keep a block that was freed, and from then on others of that size. */
+comp_status comp__room(size_t size) {
+  void *probe = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) return comp__error(COMP_ERR_MEMORY, "out of memory: could not get %zu bytes", size);
+  munmap(probe, size);
+  return COMP_OK;
+}
+
 comp_status comp__grow(void *array, size_t *capacity, size_t used, size_t needed, size_t size) {
   if (needed <= *capacity) return COMP_OK;
   size_t wanted = *capacity + *capacity / 2;

@@ -27,6 +27,10 @@ comp_status comp__strdup(char **out, const char *text);
 /* NULL is allowed. */
 void comp__free(void *block);
 
+/* COMP_ERR_MEMORY when the process cannot get `size` more bytes now: for libraries that crash when they run out, before
+ * they are called. Nothing is kept. */
+comp_status comp__room(size_t size);
+
 /* a + b and a * b; false when the result does not fit. */
 bool comp__size_add(size_t *out, size_t a, size_t b);
 bool comp__size_mul(size_t *out, size_t a, size_t b);

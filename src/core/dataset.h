@@ -18,7 +18,7 @@ typedef struct comp__slot {
 } comp__slot;
 
 struct comp_dataset {
-  comp_matrix *x; /* may be NULL while a reader was told not to load it */
+  comp_matrix *x; /* may be NULL where a reader was asked not to load it */
   size_t samples;
   size_t features;
   comp__strings obs_names;

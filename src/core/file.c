@@ -54,7 +54,7 @@ comp_status comp_file_check_writable(const char *path) {
   if (!exists && lstat(path, &info) == 0)
     return comp__error(COMP_ERR_IO, "cannot write '%s': it is a symbolic link to a file that does not exist", path);
   if (path[length - 1] == '/' || (exists && S_ISDIR(info.st_mode))) return refuse(path, EISDIR);
-  /* Renaming needs no right to the file itself; a write-protected file is protected all the same. */
+  /* Renaming needs no right to the file itself; a write-protected file is still protected. */
   if (exists && access(path, W_OK) != 0) return refuse(path, errno);
   if (is_special(path)) return COMP_OK;
   char *folder = NULL;

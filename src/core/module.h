@@ -1,5 +1,5 @@
 /*
- * module.h: parts of the library that need a large library of others. Each is a shared object of its own, which is
+ * module.h: parts of the library that need a large foreign library. Each is a shared object of its own, which is
  * loaded when it is first used, so that libcomp and its users do without that library.
  *
  * A module is a table of functions. The room that uses it defines the table's type in a header (report/pen.h,

@@ -18,7 +18,7 @@
 enum {
   STEP_PREDICT = 7000000,
   PREDICT_ROWS = 4000, /* samples for classifiers */
-  NULL_LEAST = 19,     /* shuffles of conditions, for the divergence, which is computed anew for each */
+  NULL_LEAST = 19,     /* shuffles of conditions, for the divergence, which is computed again for each */
   NULL_MOST = 199,
   ENERGY_MOST = 999, /* permutations of the test of symmetry beyond those that were asked for */
   PREDICT_MOST = 100000,
@@ -298,7 +298,7 @@ static comp_status run_predictions(comp__results *r, comp_context *context, cons
   const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = all_classifiers(context);
   int32_t *codes = NULL;
   comp_matrix *means = NULL, *draws = NULL, *before = NULL;
-  /* Nothing is trained anew for a permutation: they are cheap. */
+  /* Nothing is trained again for a permutation: they are cheap. */
   size_t permutations = enough(o, COMP_CLASSIFIER_KINDS, o->permutations, PREDICT_MOST);
   COMP__TRY(comp__random_order(&order, l->n, o->seed, STEP_PREDICT));
   COMP__TRY(comp__alloc(&codes, n, sizeof *codes));

@@ -7,7 +7,7 @@
  * Both are expectations over z drawn from the posteriors, estimated by such draws, with all posteriors of the data as
  * mixture: in tiles with a running log sum exp, nothing of size n x n.
  *
- * With a sample's own posterior in its own mixture they are those of the mixtures at hand, without bias; as statements
+ * With a sample's own posterior in its own mixture they are those of these mixtures, without bias; as statements
  * on the distribution that the samples come from they are upper bounds (Theorem 1 with a batch of all data), and loose
  * ones in many dimensions, where a draw lies nearer to its own posterior than to any other.
  *

@@ -12,7 +12,7 @@ static const comp_option rows[] = {
     {"permutations", .type = COMP_OPTION_INT, FIELD(permutations), .metavar = "N", .value = "99", .min = 19,
      .max = 100000,
      .help = "permutations for p-values; where alpha needs more (1 / alpha - 1, three times as many for predictions) "
-             "they are made, as far as time allows"},
+             "they are made, within a limit of time"},
     {"draws", .type = COMP_OPTION_INT, FIELD(draws), .metavar = "N", .value = "2", .min = 2, .max = 1000,
      .help = "draws from each posterior, for divergences"},
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .value = "0", .max = 9e15,

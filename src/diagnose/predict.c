@@ -11,7 +11,7 @@
 
 enum { LEAST = 10, STEP_SHUFFLE = 8000000 };
 
-/* Groups that are large enough, numbered anew: every other sample of each is for training, the rest for testing. */
+/* Groups that are large enough, renumbered: every other sample of each is for training, the rest for testing. */
 static comp_status divide(int32_t *train, int32_t *test, size_t *n_chosen, const int32_t *codes, size_t n,
                           size_t n_levels) {
   size_t *counts, *seen;

@@ -1,5 +1,5 @@
 /*
- * predict.h: how well can groups be told from points? Classifiers (comp/classify.h) are trained on one half of the
+ * predict.h: how well can groups be predicted from points? Classifiers (comp/classify.h) are trained on one half of the
  * samples and asked about the other.
  *
  * p is that of the permutation test of "predictions have nothing to do with the groups": the groups of the tested half

@@ -1,4 +1,4 @@
-/* adult.c: census rows: a representation that hides sex and keeps income. */
+/* adult.c: census rows: an embedding that hides sex and keeps income. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,7 +207,7 @@ done:
 
 const comp__experiment comp__experiment_adult = {
     .name = "adult",
-    .summary = "census rows: a representation that hides sex and keeps income",
+    .summary = "census rows: an embedding that hides sex and keeps income",
     .condition = "sex",
     .label = "income",
     .gammas = {.vfae = NAN, .trvae = NAN, .comp = 10},

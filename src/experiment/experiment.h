@@ -1,6 +1,6 @@
 /*
  * experiment.h: the paper's experiments: prepare the data, fit every model with every seed, score, and write tables
- * with the paper's own figures beside ours.
+ * with the paper's own numbers next to ours.
  *
  *     comp_experiment_options options = COMP_EXPERIMENT_OPTIONS_INIT;
  *     options.name = "kang";
@@ -47,7 +47,7 @@ typedef struct comp_experiment_options {
   const uint64_t *seeds;
   size_t n_seeds;
   size_t epochs;      /* in place of the recipe's; 0: the recipe's */
-  int jobs;           /* trainings side by side, each on its share of the threads; 0: by the size of the data. No figure
+  int jobs;           /* trainings side by side, each on its share of the threads; 0: by the size of the data. No number
                          depends on it */
   bool estimate_only; /* say what it would cost, and stop */
 } comp_experiment_options;

@@ -14,7 +14,7 @@ void comp__lab_path(char *out, size_t size, const comp__lab *lab, const comp__tr
                     const char *suffix);
 
 /* Whether the model that a trial left was fitted with other settings than its recipe has now, or is damaged: then its
- * figures do not count. Without a model nobody can tell: false. */
+ * numbers do not count. Without a model nobody can tell: false. */
 comp_status comp__lab_outdated(bool *out, const comp__lab *lab, const comp__trial *trial);
 
 /* The file of "FILE[:KEY]" is copied to `path`; the key is given, which lies behind it there, or NULL. */

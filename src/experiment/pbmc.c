@@ -1,4 +1,4 @@
-/* pbmc.c: blood cells by two protocols: does the protocol disappear from the representation, and nothing else? */
+/* pbmc.c: blood cells by two protocols: is the effect of the protocol removed from the embedding, and nothing else? */
 #include <math.h>
 
 #include "core/error.h"

@@ -1,4 +1,4 @@
-/* plan.c: which trials there are: models with seeds, methods of others, embeddings of other programs. */
+/* plan.c: which trials there are: models with seeds, other integration methods, embeddings of other programs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

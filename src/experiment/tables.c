@@ -1,4 +1,4 @@
-/* tables.c: mean and standard error over seeds, with the paper's figures beside them, in four forms. */
+/* tables.c: mean and standard error over seeds, with the paper's numbers next to them, in four forms. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

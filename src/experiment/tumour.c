@@ -1,4 +1,4 @@
-/* tumour.c: bulk samples of two kinds (tumours and normal tissue; tumours and cell lines): do the tissues meet? */
+/* tumour.c: bulk samples of two kinds (tumours and normal tissue; tumours and cell lines): are the tissues aligned? */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static const comp__column columns[] = {{"accuracy", "Accuracy", COMP_BETTER_HIGH
 
 static const comp__table tables[] = {
     {"models", "Tumours and the other condition",
-     "The paper's are tumours and cell lines (Celligner); beside other data its "
-     "figures are a guide. On the 2-D UMAP of the representation: k = 100, alpha = "
+     "The paper's are tumours and cell lines (Celligner); for other data its "
+     "numbers are a guide. On the 2-D UMAP of the representation: k = 100, alpha = "
      "0.01; s~ and m-kBET within tissues of 50 samples or more with k = min(100, n/4). Accuracy: a random "
      "forest that learned the tissues of tumours names those of the other condition. "
      "Error of pairs: root mean square over genes of the predicted normal sample of a "
@@ -72,9 +72,9 @@ static comp_status prepare(comp__lab *lab) {
   return comp__dataset_read(&lab->dataset, lab->context, path, &read);
 }
 
-/* Few samples of many tissues: posteriors hardly overlap, and a sample meets its nearest ones of the other condition,
- * often those of another tissue. Hence a blur that falls: tissues meet first, samples later. Less the means of their
- * conditions, like organs are near one another from the beginning, which keeps them from being exchanged
+/* Few samples of many tissues: posteriors barely overlap, and a sample is aligned with its nearest ones of the other
+ * condition, often those of another tissue. So the blur decreases during training: tissues align before single samples.
+ * Without the means of their conditions, the same organs are close from the beginning, so they are not exchanged
  * (docs/experiments.md has what was tried). */
 static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");

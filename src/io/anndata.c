@@ -170,6 +170,22 @@ static void mark_from_file(comp_dataset *dataset, const comp__tree *tree, const 
     for (size_t i = 0; i < dataset->slots[slot].count; i++) dataset->slots[slot].entries[i].from_file = true;
 }
 
+/* `*out` may be there also after a failure. */
+static comp_status read_parts(comp_dataset **out, comp_context *context, const comp__tree *tree,
+                              const comp__anndata_paths *paths, const comp__read_options *options) {
+  comp_status status;
+  COMP__TRY(read_tables(out, context, tree, paths->var));
+  if (!options->skip_x) COMP__TRY(read_x(*out, context, tree, paths));
+  if (!options->skip_slots) {
+    /* The layers have the columns of X, not of raw. */
+    if (!options->raw) COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer));
+    COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL));
+  }
+  COMP__TRY(read_record(*out, context, tree));
+done:
+  return status == COMP_ERR_ARGUMENT ? COMP_ERR_FORMAT : status; /* a name that is not UTF-8 is the file's fault */
+}
+
 comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const comp__tree *tree,
                                const comp__read_options *options) {
   comp__anndata_paths paths;
@@ -177,14 +193,7 @@ comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const 
   comp_status status;
   *out = NULL;
   COMP__TRY(comp__anndata_find_paths(&paths, tree, options));
-  COMP__TRY(read_tables(&dataset, context, tree, paths.var));
-  if (!options->skip_x) COMP__TRY(read_x(dataset, context, tree, &paths));
-  if (!options->skip_slots) {
-    /* The layers have the columns of X, not of raw. */
-    if (!options->raw) COMP__TRY(read_slot(dataset, context, tree, COMP_SLOT_LAYERS, options->layer));
-    COMP__TRY(read_slot(dataset, context, tree, COMP_SLOT_OBSM, NULL));
-  }
-  COMP__TRY(read_record(dataset, context, tree));
+  COMP__TRY(read_parts(&dataset, context, tree, &paths, options));
   mark_from_file(dataset, tree, options);
   COMP__TRY(tree->ops->certain(tree));
   *out = dataset;

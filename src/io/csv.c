@@ -195,7 +195,7 @@ static comp_status check_missing(const comp__csv *csv) {
     return comp__error(
         COMP_ERR_DATA,
         "%s, line %zu: the value of column '%s' is missing in row %zu, and X cannot have missing values; "
-        "drop such rows with: comp prep --drop-missing",
+        "remove such rows first (comp prep --drop-missing does it for a table of numbers and names)",
         csv->text->name, comp__text_line(csv->text, piece->missing),
         comp__strings_get(&csv->layout.names, piece->missing_col), piece->missing_row + 1);
   }

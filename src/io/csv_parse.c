@@ -3,7 +3,7 @@
  *
  * The kinds of the columns are guessed from the first rows, and all rows are read accordingly: a number in one go,
  * without looking for the end of its field first. What does not fit is noted, and then everything is read once more
- * with the right kinds, which hardly ever happens.
+ * with the right kinds, which is rare.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -82,8 +82,10 @@ static comp_status fail_ragged(const job *j, const char *row) {
   size_t found = 1;
   for (const char *p = row; (p = comp__csv_read_field(&field, &fault, &csv->layout, p, j->stop)); found++)
     if (*p++ != csv->layout.delimiter) break;
-  return comp__error(COMP_ERR_FORMAT, "%s, line %zu: %zu fields, but %zu are expected", csv->text->name,
-                     comp__text_line(csv->text, row), found, csv->layout.columns);
+  return comp__error(
+      COMP_ERR_FORMAT,
+      "%s, line %zu: the line has %zu field%s, and %zu are expected: is a separator or a quote missing or too many?",
+      csv->text->name, comp__text_line(csv->text, row), found, found == 1 ? "" : "s", csv->layout.columns);
 }
 
 static void store_number(const job *j, const comp__csv_column *column, size_t row, double value) {

@@ -133,8 +133,8 @@ comp_status comp__format_of_output(const comp__format **out, const char *name) {
     if (used < sizeof list)
       used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? " " : "", formats[i]->extensions);
   }
-  return comp__error(COMP_ERR_ARGUMENT, "cannot tell the format of %s by its name; it should end in one of: %s", name,
-                     list);
+  return comp__error(COMP_ERR_ARGUMENT,
+                     "the format of %s is not known from its name; give a name that ends in one of: %s", name, list);
 }
 
 comp_status comp_file_format(const char **out, const char *path) {

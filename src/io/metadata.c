@@ -39,10 +39,11 @@ static bool same_names(const comp__strings *a, const comp__strings *b) {
 /* Names that repeat cannot be looked up. Two lists that are alike from top to bottom can still be matched. */
 static comp_status join_by_position(join *j, comp_context *context, size_t duplicate) {
   if (!same_names(&j->dataset->obs_names, &j->keys))
-    return comp__error(COMP_ERR_DATA,
-                       "%s names '%s' twice (row %zu is the second), and its rows are not in the order of the samples; "
-                       "make the names different in both, or give one row a sample in their order",
-                       j->name, comp__strings_get(&j->keys, duplicate), duplicate + 1);
+    return comp__error(
+        COMP_ERR_DATA,
+        "%s: its first column must name the samples, but '%s' is there twice (row %zu is the second). Make the "
+        "names unique, or give one row for each sample, in the order of the samples",
+        j->name, comp__strings_get(&j->keys, duplicate), duplicate + 1);
   for (size_t i = 0; i < j->dataset->samples; i++) j->rows[i] = i;
   comp__info(context, "%s: names repeat, but are those of the samples in the same order: joined by position", j->name);
   return COMP_OK;

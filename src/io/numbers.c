@@ -25,7 +25,7 @@ static float half_to_float(uint16_t half) {
   return value;
 }
 
-/* One loop a pair of types, so that each vectorises. `from` has no alignment to rely on, hence the copies. */
+/* One loop a pair of types, so that each vectorises. `from` has no alignment to rely on, so it is copied. */
 #define CONVERT(from_type, to_type)                                                                                    \
   for (size_t i = 0; i < n; i++) {                                                                                     \
     from_type value;                                                                                                   \

@@ -173,7 +173,7 @@ static comp_status read_exactly(int fd, void *to, size_t size, const char *path)
 
 static comp_status changed(const comp__safetensors *file, const char *how) {
   return comp__error(COMP_ERR_FORMAT,
-                     "'%s' was changed or damaged since it was written: %s; take another copy, or make it anew",
+                     "'%s' was changed or damaged since it was written: %s; take another copy, or make it again",
                      file->path, how);
 }
 
@@ -229,7 +229,9 @@ static comp_status header_length(uint64_t *out, const comp__safetensors *file, c
   for (int b = 0; b < 8; b++) *out |= (uint64_t)(unsigned char)size[b] << (8 * b);
   if (*out <= MOST_HEADER && *out <= available) return COMP_OK;
   if (memcmp(size, "\x89HDF\r\n\x1a\n", 8) == 0)
-    return comp__error(COMP_ERR_FORMAT, "'%s' is an HDF5 file, such as an .h5ad, and not a model", file->path);
+    return comp__error(COMP_ERR_FORMAT,
+                       "'%s' is an HDF5 file, such as an .h5ad, and not a model; name a file that comp train wrote",
+                       file->path);
   return comp__error(COMP_ERR_FORMAT,
                      "'%s' is not a safetensors file, or it is cut short: its header should have %" PRIu64 " bytes",
                      file->path, *out);

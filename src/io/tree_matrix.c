@@ -23,7 +23,8 @@ static comp_status read_sparse_attributes(comp__tree_matrix *m, const comp__tree
   COMP__TRY(tree->ops->get_text(&format, tree, path, "encoding-type"));
   if (!format) COMP__TRY(tree->ops->get_text(&format, tree, path, "h5sparse_format"));
   if (!format)
-    COMP__FAIL(COMP_ERR_FORMAT, "%s is a group without an 'encoding-type': what kind of matrix it is cannot be told",
+    COMP__FAIL(COMP_ERR_FORMAT,
+               "%s is a group without an 'encoding-type': it is not known whether it is a csr_matrix or a csc_matrix",
                m->where);
   bool csr = strcmp(format, "csr_matrix") == 0 || strcmp(format, "csr") == 0;
   m->by_column = strcmp(format, "csc_matrix") == 0 || strcmp(format, "csc") == 0;

@@ -63,7 +63,7 @@ done:
   return status;
 }
 
-/* Reads the input, adds the results, writes it anew. `carry`: the input is an .h5ad of an old layout. */
+/* Reads the input, adds the results, and writes all of it. `carry`: the input is an .h5ad of an old layout. */
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
                            const char *out_path, const comp__read_options *options, bool carry, bool zarr) {
   comp__write_options write = comp__write_defaults();
@@ -96,7 +96,8 @@ done:
 static comp_status check_name(const char *out_path) {
   const comp__format *output;
   if (comp__format_of_output(&output, out_path) == COMP_OK && output == &comp__format_h5ad) return COMP_OK;
-  return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad, which %s is not by its name", out_path);
+  return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad: give an output whose name ends in .h5ad, not %s",
+                     out_path);
 }
 
 comp_status comp_dataset_check_update(const char *out_path) {

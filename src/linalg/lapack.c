@@ -22,7 +22,7 @@
 enum { MOST = 30000 };
 
 /* OpenBLAS takes a buffer of 128 MB for every call that runs beside others, keeps it, and tries for ever when there is
- * none to be had. Under a limit of address space (ulimit -v) one call runs at a time, and takes the buffer that
+ * none available. Under a limit of address space (ulimit -v) one call runs at a time, and takes the buffer that
  * take_buffer() has made OpenBLAS get while there was room. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 

@@ -340,7 +340,7 @@ static comp_status fit_iterated(double *loadings, double *variances, const view 
   if (!found.settled)
     comp__info(v->context,
                "principal components: the last of %zu are approximate after %zu products: their variances are too "
-               "close to those of the next ones to tell them apart",
+               "close to those of the next ones",
                k, found.products);
 done:
   comp__progress_end(v->context);

@@ -16,7 +16,7 @@
 typedef struct silhouette_job {
   const comp__sorted *sorted;
   const size_t *counts; /* [groups] */
-  double *sums;         /* [threads, COMP__VISIT_ROWS, groups]: of the distances from the rows at hand */
+  double *sums;         /* [threads, COMP__VISIT_ROWS, groups]: of the distances from the current rows */
   double *out;          /* [n], rows as the caller has them */
 } silhouette_job;
 

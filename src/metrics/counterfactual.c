@@ -69,22 +69,22 @@ static const measure_row measures[] = {
     {{"r_change_all", "r of the change, all genes", "r of the change, all", FAMILY,
       "Pearson correlation of predicted and real changes from control, all genes", CHANGE_HELP,
       HIGHER, -1, 1, false}, AT(r_change_all)},
-    {{"r_de", "r of means, genes that differ most", "r of means, most differing", FAMILY,
-      "as r_all, over the genes that differ most",
-      "Pearson's r over the genes that differ most between the conditions (the highest test statistics: genes that are "
-      "higher in the target condition): the harder test.",
+    {{"r_de", "r of means, top DE genes", "r of means, top DE", FAMILY,
+      "as r_all, over the top DE genes",
+      "Pearson's r over the top DE genes between the conditions (Wilcoxon; genes that are higher in the target condition): "
+      "the harder test.",
       HIGHER, -1, 1, false}, AT(r_de)},
-    {{"mse_de", "MSE, genes that differ most", "MSE, most differing", FAMILY,
-      "as mse_all, over the genes that differ most",
-      "Mean squared error of the predicted mean over the genes that differ most.",
+    {{"mse_de", "MSE, top DE genes", "MSE, top DE", FAMILY,
+      "as mse_all, over the top DE genes",
+      "Mean squared error of the predicted mean over the top DE genes.",
       LOWER, 0, INFINITY, false}, AT(mse_de)},
-    {{"r2_de", "R\u00b2, genes that differ most", "R\u00b2, most differing", FAMILY,
-      "as r2_all, over the genes that differ most", R2_HELP,
+    {{"r2_de", "R\u00b2, top DE genes", "R\u00b2, top DE", FAMILY,
+      "as r2_all, over the top DE genes", R2_HELP,
       HIGHER, -INFINITY, 1, false}, AT(r2_de)},
-    {{"r_change_de", "r of the change, genes that differ most", "r of the change, most differing", FAMILY,
-      "as r_change_all, over the genes that differ most", CHANGE_HELP,
+    {{"r_change_de", "r of the change, top DE genes", "r of the change, top DE", FAMILY,
+      "as r_change_all, over the top DE genes", CHANGE_HELP,
       HIGHER, -1, 1, false}, AT(r_change_de)},
-    {{"r_change_top", "r of the change, top DE genes", "r of the change, top DE", FAMILY,
+    {{"r_change_top", "r of the change, top DE genes up or down", "r of the change, DE up or down", FAMILY,
       "as r_change_all, over the top DE genes (Wilcoxon, up or down)", CHANGE_HELP,
       HIGHER, -1, 1, false}, AT(r_change_top)},
     {{"e_distance", "energy distance", NULL, FAMILY,
@@ -486,7 +486,7 @@ static comp_status find_level(int32_t *out, const comp_groups *groups, const cha
 static comp_status find_layer(const comp_matrix **out, const comp_dataset *d, const char *name) {
   *out = comp_dataset_matrix(d, COMP_SLOT_LAYERS, name);
   if (*out) return COMP_OK;
-  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s (comp counterfactual makes predictions)", name,
+  return comp__error(COMP_ERR_DATA, "there is no layer '%s'%s; make the predictions first (comp counterfactual)", name,
                      comp__entry_hint(d, COMP_SLOT_LAYERS, name).text);
 }
 

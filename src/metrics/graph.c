@@ -1,4 +1,4 @@
-/* graph.c: graph connectivity: how much of each label hangs together in the graph of nearest neighbours. */
+/* graph.c: graph connectivity: how much of each label is connected in the graph of nearest neighbours. */
 #include "core/alloc.h"
 #include "core/error.h"
 #include "metrics/score.h"
@@ -12,7 +12,7 @@ typedef struct graph {
 
 /* Tarjan's strongly connected components, with a stack of its own in place of recursion. */
 typedef struct tarjan {
-  int32_t *number;  /* [n]: when a node was met, -1 before */
+  int32_t *number;  /* [n]: when a node was first visited, -1 before */
   int32_t *low;     /* [n] */
   int32_t *path;    /* [n]: nodes whose component is not known yet */
   int32_t *parents; /* [n]: the way down to the current node */

@@ -17,6 +17,9 @@ typedef struct job {
   double *out;
   const comp__neighborhoods *hoods;
   double perplexity;
+  double *halves;       /* [splits, n_rows], or NULL */
+  const uint32_t *half; /* [n]: bit r is the half of a sample in split r */
+  size_t splits;
   char *scratch; /* [threads, scratch_size] */
   size_t scratch_size;
 } job;
@@ -159,6 +162,20 @@ static double take_squares(double *shares, const comp__neighborhoods *h, const i
   return sum;
 }
 
+/* As LISI, of the neighbours in the sample's own half only, with the weights that they have among all. */
+static double half_lisi(double *shares, const job *j, size_t sample, size_t split, const double *weights) {
+  const comp__neighborhoods *h = j->hoods;
+  const int32_t *row = h->indices + sample * h->stride;
+  double total = 0.0;
+  for (size_t n = 0; n < h->k; n++) {
+    if (((j->half[row[n]] ^ j->half[sample]) >> split) & 1) continue;
+    shares[h->group[row[n]]] += weights[n];
+    total += weights[n];
+  }
+  const double squares = take_squares(shares, h, row);
+  return squares > 0.0 ? total * total / squares : 1.0;
+}
+
 static void lisi_chunk(void *arg, size_t begin, size_t end, int thread) {
   job *j = arg;
   const comp__neighborhoods *h = j->hoods;
@@ -176,10 +193,21 @@ static void lisi_chunk(void *arg, size_t begin, size_t end, int thread) {
     find_weights(weights, distances, h->k, j->perplexity);
     for (size_t n = 0; n < h->k; n++) shares[h->group[row[n]]] += weights[n];
     j->out[i] = h->k > 0 ? 1.0 / take_squares(shares, h, row) : 1.0;
+    for (size_t r = 0; r < j->splits; r++) j->halves[r * h->n_rows + i] = half_lisi(shares, j, sample, r, weights);
   }
 }
 
 comp_status comp__lisi(double *out, comp_context *context, const comp__neighborhoods *hoods) {
-  job j = {.out = out, .hoods = hoods, .perplexity = fmax(1.0, floor((double)(hoods->k + 1) / 3.0))};
+  return comp__lisi_halves(out, NULL, NULL, 0, context, hoods);
+}
+
+comp_status comp__lisi_halves(double *out, double *halves, const uint32_t *half, size_t splits, comp_context *context,
+                              const comp__neighborhoods *hoods) {
+  job j = {.out = out,
+           .hoods = hoods,
+           .perplexity = fmax(1.0, floor((double)(hoods->k + 1) / 3.0)),
+           .halves = halves,
+           .half = half,
+           .splits = splits};
   return run(&j, context, lisi_chunk, (2 * hoods->k + hoods->groups) * sizeof(double));
 }

@@ -42,4 +42,10 @@ comp_status comp__local_silhouettes(double *out, comp_context *context, const co
  * is one of the k + 1 whose third is wanted. */
 comp_status comp__lisi(double *out, comp_context *context, const comp__neighborhoods *hoods);
 
+/* As comp__lisi(), and halves [splits, n_rows]: the same of each random split of the samples, with only those
+ * neighbours that are in the same half. Bit r of half [n] is the half of a sample in split r; there are at most 32
+ * splits. */
+comp_status comp__lisi_halves(double *out, double *halves, const uint32_t *half, size_t splits, comp_context *context,
+                              const comp__neighborhoods *hoods);
+
 #endif

@@ -66,7 +66,7 @@ typedef struct comp__counterfactual_score_options {
   const char *to;
   const char *pair;   /* a column of obs; NULL: no pairs */
   const char *truth;  /* a layer; NULL: truth_TO if it is there */
-  size_t n_de;        /* genes that differ most */
+  size_t n_de;        /* top DE genes */
   size_t min_samples; /* labels with fewer samples on either side are left out, with a warning */
   size_t n_top;       /* genes whose scores are farthest from 0: r_change_top, common_de */
   size_t max_cells;   /* on a side, for e_distance, wasserstein and common_de; 0: no limit */

@@ -102,7 +102,7 @@ comp_status comp__metric_pcr(comp__score_cell *out, comp__scoring *s) {
   status = explained(&after, s, s->points, &s->all);
   if (status != COMP_OK) return status;
   if (!(before > 0.0))
-    return comp__cell_fail(out, "conditions explain nothing of the variance of '%s'", s->options->before);
+    return comp__cell_fail(out, "conditions explain none of the variance of '%s'", s->options->before);
   out->value = fmax(0.0, (before - after) / before);
   return COMP_OK;
 }

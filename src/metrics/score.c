@@ -369,7 +369,7 @@ static comp_status check_groups(const comp_groups *g, const char *column, const 
   const size_t known = count_known(g);
   if (g->n_levels <= 2 || g->n_levels <= known / 2) return COMP_OK;
   return comp__error(COMP_ERR_DATA,
-                     "column '%s' has %zu different values in %zu samples: that is no %s, but rather an identifier; "
+                     "column '%s' has %zu different values in %zu samples: too many for a %s; "
                      "name a column whose values many samples share",
                      column, g->n_levels, known, what);
 }

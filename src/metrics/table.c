@@ -10,15 +10,16 @@
 #define HIGHER COMP_BETTER_HIGHER
 #define ZERO   COMP_BETTER_ZERO
 
-static const char ARI_HELP[] = "How well clusters agree with the labels, by pairs; 0 by chance, 1 exactly.";
-static const char NMI_HELP[] = "How much clusters tell of the labels; 0 nothing, 1 everything.";
+static const char ARI_HELP[] = "How well clusters agree with the labels, by pairs of samples; 0: chance, 1: exactly.";
+static const char NMI_HELP[] =
+    "Mutual information of clusters and labels, normalised; 0: none, 1: clusters equal labels.";
 
 /* clang-format off */
 static const comp__metric table[] = {
     {{"kbet", "kBET", NULL, "paper",
       "share of samples whose neighbourhood has other shares of conditions than all samples (kBET)",
       "Share of samples whose neighbours do not have the conditions in the proportions of the whole data. 0: perfectly "
-      "mixed; 1: apart.",
+      "mixed; 1: not mixed.",
       LOWER, 0, 1, false}, .k = COMP__K_OPTION, .run = comp__metric_kbet},
     {{"m_kbet", "m-kBET", NULL, "paper",
       "the same within each label, mean over labels (m-kBET)",
@@ -27,7 +28,7 @@ static const comp__metric table[] = {
     {{"s", "s, local silhouette", NULL, "paper",
       "local silhouette: whether neighbours of the own condition are nearer than the others (s_k)",
       "Local silhouette of the condition. 0: neighbours of both conditions are equally near; above 0: conditions are "
-      "apart; below 0: neighbours are of the other condition more than they should be.",
+      "not mixed; below 0: neighbours are of the other condition more than they should be.",
       ZERO, -1, 1, false}, .k = COMP__K_OPTION, .run = comp__metric_s},
     {{"s_label", "s~, local silhouette within labels", NULL, "paper",
       "the same within each label, mean over labels (s~_k)",
@@ -36,7 +37,7 @@ static const comp__metric table[] = {
       ZERO, -1, 1, true}, .run = comp__metric_s_label},
 
     {{"ilisi", "iLISI", NULL, "batch",
-      "effective number of conditions among neighbours, 1 when all are met equally", NULL,
+      "effective number of conditions among neighbours, scaled: 1 when all are equally common", NULL,
       HIGHER, 0, 1, false}, .k = COMP__LISI_NEIGHBORS, .in_total = true, .run = comp__metric_ilisi},
     {{"kbet_label", "kBET accepted, within labels", NULL, "batch",
       "share of samples whose neighbourhood within their label passes kBET's test", NULL,
@@ -45,15 +46,15 @@ static const comp__metric table[] = {
       "1 - |silhouette| of the conditions within each label, mean over labels", NULL,
       HIGHER, 0, 1, true}, .in_total = true, .run = comp__metric_asw_batch},
     {{"graph_connectivity", "graph connectivity", NULL, "batch",
-      "share of a label's samples that hang together among nearest neighbours", NULL,
+      "share of a label's samples in its largest connected part of the kNN graph", NULL,
       HIGHER, 0, 1, true}, .k = COMP__GRAPH_NEIGHBORS, .in_total = true, .run = comp__metric_graph_connectivity},
     {{"pcr", "PC regression", NULL, "batch",
       "how much of the variance that conditions explained is gone (principal component regression)", NULL,
       HIGHER, 0, 1, false}, .in_total = true, .before = true, .run = comp__metric_pcr},
 
     {{"clisi", "cLISI", NULL, "bio",
-      "how pure in labels neighbourhoods are, 1 when neighbours share the label",
-      "How pure in labels neighbourhoods are. 1: neighbours share the label.",
+      "purity of labels among neighbours, 1 when all neighbours have the same label",
+      "Purity of labels among neighbours. 1: all neighbours have the same label.",
       HIGHER, 0, 1, true}, .k = COMP__LISI_NEIGHBORS, .in_total = true, .run = comp__metric_clisi},
     {{"label_knn", "neighbours share the label (kNN)", NULL, "bio",
       "share of samples whose 15 nearest neighbours mostly have their label (kNN)",
@@ -100,7 +101,7 @@ static const comp__metric table[] = {
 static const comp__metric_family families[] = {
     {"paper", "Mixing of conditions", false},
     {"batch", "Mixing of conditions, after scib-metrics", true},
-    {"bio", "Labels kept apart, after scib-metrics", true},
+    {"bio", "Labels kept separate, after scib-metrics", true},
     {"total", "Totals, after scib-metrics", true},
     {"other", "Other", false},
 };

@@ -109,7 +109,7 @@ static inline float running_result(const running *run) {
 }
 
 /* Adds posteriors begin .. end - 1 to the running sums of ROWS rows. `self`: the index of each row, or a place that is
- * never met. */
+ * never reached. */
 static void add_range(running *runs, const comp__pairs *pairs, const float *const *z, const size_t *self, size_t begin,
                       size_t end) {
   for (size_t j = begin / SIMD_WIDTH * SIMD_WIDTH; j < end; j += SIMD_WIDTH) {

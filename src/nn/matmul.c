@@ -54,8 +54,8 @@ typedef struct primitive {
   size_t scratch_size;
 } primitive;
 
-/* A network has some hundred shapes; a program that meets more of them starts over with an empty table. */
-enum { SLOTS = 1024, MOST_PRIMITIVES = 512 };
+/* A network has some hundred shapes; a program that uses more of them starts over with an empty table. */
+enum { SLOTS = 1024, MOST_PRIMITIVES = 512, SEEN_BITS = 1 << 14 };
 
 /* What a thread keeps between products. */
 typedef struct thread_state {
@@ -63,6 +63,7 @@ typedef struct thread_state {
   dnnl_stream_t stream;
   size_t count;
   primitive slots[SLOTS];
+  uint64_t seen[SEEN_BITS / 64]; /* hashes of shapes that dnnl_sgemm() has multiplied */
 } thread_state;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -85,6 +86,13 @@ static comp_status dnnl_failed(dnnl_status_t code, const char *what) {
       goto done;                                                                                                       \
     }                                                                                                                  \
   } while (0)
+
+/* oneDNN generates code into mappings of up to 320 kB and does not look whether it got them: without one it writes to
+ * address 0. Its first product needs 24 of them, 6 MB. So room for more than that is asked for before each call in
+ * which it may generate code. */
+static comp_status code_room(void) {
+  return comp__room((size_t)16 << 20);
+}
 
 static void primitive_release(primitive *p) {
   if (p->run) dnnl_primitive_destroy(p->run);
@@ -187,6 +195,7 @@ static comp_status primitive_init(primitive *p, const thread_state *state, const
   dnnl_primitive_desc_t product = NULL;
   comp_status status = COMP_OK;
 
+  COMP__TRY(code_room());
   TRY_DNNL(operand_desc_init(&a, s->m, s->k, s->lda, s->flags & COMP__TRANS_A), "descriptor");
   TRY_DNNL(operand_desc_init(&b, s->k, s->n, s->ldb, s->flags & COMP__TRANS_B), "descriptor");
   TRY_DNNL(operand_desc_init(&c, s->m, s->n, s->ldc, false), "descriptor");
@@ -237,8 +246,8 @@ static void cap_onednn(void) {
 }
 
 /* Besides making the key, lets oneDNN set up what all its primitives share, while no other thread uses it: its own
- * guard around that is one that the thread sanitizer cannot see. A failure here will come again, and be told, in the
- * product. */
+ * guard around that is one that the thread sanitizer cannot see. A failure here will come again, and be reported, in
+ * the product. */
 static void first_use(void) {
   cap_onednn();
   state_key_failed = pthread_key_create(&state_key, state_free);
@@ -333,7 +342,21 @@ static bool primitive_wins(const shape *s) {
 
 #else
 
+/* code_room(), for the first product of a shape on this thread. */
+static comp_status sgemm_room(const shape *s) {
+  thread_state *state;
+  const size_t bit = shape_hash(s) % SEEN_BITS;
+  comp_status status = state_get(&state);
+  if (status == COMP_OK && !(state->seen[bit / 64] >> bit % 64 & 1)) {
+    status = code_room();
+    if (status == COMP_OK) state->seen[bit / 64] |= (uint64_t)1 << bit % 64;
+  }
+  return status;
+}
+
 static comp_status run_sgemm(const shape *s, const operands *at) {
+  comp_status status = sgemm_room(s);
+  if (status != COMP_OK) return status;
   const char trans_a = s->flags & COMP__TRANS_A ? 'T' : 'N', trans_b = s->flags & COMP__TRANS_B ? 'T' : 'N';
   const float beta = s->flags & COMP__ACCUMULATE ? 1.0f : 0.0f;
   dnnl_status_t code =
@@ -445,7 +468,7 @@ static void block_signals(sigset_t *old) {
   sigset_t all;
   sigfillset(&all);
   const int faults[] = {SIGSEGV, SIGBUS, SIGFPE,
-                        SIGILL}; /* these come from the code itself: whoever watches for them shall see them */
+                        SIGILL}; /* these come from the code itself: whoever watches for them must see them */
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
   pthread_sigmask(SIG_SETMASK, &all, old);
 }

@@ -11,7 +11,7 @@
  *     dw = x^T dy     comp__matmul_f32(context, dw, ldw,  x,  ldx,  dy, ldy,  in, out, batch, COMP__TRANS_A)
  *
  * The result is the same bytes at any number of threads: C is cut into tiles by shape alone, and each tile is computed
- * by one thread. A shape met for the first time on a thread costs some 0.3 ms, and memory may be allocated; after that
+ * by one thread. A shape that is new to a thread costs some 0.3 ms, and memory may be allocated; after that
  * nothing is. The memory belongs to the threads and goes with them.
  */
 #ifndef COMP_NN_MATMUL_H

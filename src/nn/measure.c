@@ -1,4 +1,5 @@
-/* measure.c: how fast this machine is, through our own kernels: the limits that other figures are set against. */
+/* measure.c: how fast this machine is, through our own kernels: the limits that other measurements are compared with.
+ */
 #include "comp/machine.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* nb.c: negative binomial rows. The logarithms and gammas are scalar: count models spend their time in matrix products
- * all the same. */
+/* nb.c: negative binomial rows. The logarithms and gammas are scalar: count models still spend their time in matrix
+ * products. */
 #include "nn/nb.h"
 
 #include <math.h>

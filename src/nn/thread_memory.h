@@ -8,7 +8,7 @@
 #include "comp/status.h"
 
 typedef enum comp__memory_use {
-  COMP__MEMORY_TILE,    /* of the tile at hand */
+  COMP__MEMORY_TILE,    /* of the current tile */
   COMP__MEMORY_PRODUCT, /* of a whole product: held by the thread that started it, used by all */
   COMP__MEMORY_USES
 } comp__memory_use;

@@ -17,7 +17,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* Vectors are worked on in blocks of this many elements: one AVX-512 register. The end of a vector is copied into a
- * block of its own, so that each element meets the same instructions wherever it stands. */
+ * block of its own, so that the same instructions run on each element wherever it stands. */
 enum { LANES = 16 };
 
 INLINE uint32_t bits_of(float x) {

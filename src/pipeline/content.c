@@ -3,8 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comp/version.h"
 #include "core/sha256.h"
 #include "pipeline/job.h"
+#include "pipeline/sources.h"
+
+const char comp__program[] = COMP_VERSION " " COMP__SOURCES;
+const char comp__program_sources[] = COMP__SOURCES;
 
 static const char *const slots[] = {[COMP_SLOT_OBSM] = "obsm", [COMP_SLOT_LAYERS] = "layers"};
 enum { SLOTS = sizeof slots / sizeof *slots };

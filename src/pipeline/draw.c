@@ -84,8 +84,8 @@ comp_status comp__figure_step(comp__job *job, const comp__plan *plan) {
 
 /* ---- The page -------------------------------------------------------------------------------------------------- */
 
-/* The command line of the run, as far as it decides on the result. Folders of absolute paths are left out: they say
- * nothing on another machine. */
+/* The options of the command line of the run that decide on the result. Folders of absolute paths are left out: they
+ * say nothing on another machine. */
 static comp_status put_command(comp_options *page, const comp_options *options) {
   comp_options *own = NULL;
   comp__words words = {0};

@@ -42,7 +42,7 @@ static void tell_recipe(comp__job *job, const comp_options *t) {
   comp__info(
       job->context,
       "--protect: posteriors of standard deviation %s, steps of %s rows, gamma %s, and no stop before the end: "
-      "narrow posteriors hardly overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
+      "narrow posteriors barely overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
       "not part of its mixture (--preset default: none of this)",
       comp_options_get(t, "scale", scale, sizeof scale), comp_options_get(t, "batch", batch, sizeof batch),
       comp_options_get(t, "gamma", gamma, sizeof gamma), job->o.train.condition);

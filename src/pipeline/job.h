@@ -8,7 +8,7 @@
  *
  * Work is done in DIR/.unfinished, and what is complete there takes its place in DIR at the end: a run that fails
  * leaves an earlier one as it was, and the same call goes on where it stopped. Every step has a fingerprint: of its
- * options and of the steps that it builds upon. A step whose fingerprint is in the record of the last run is not done
+ * options and of the steps that it depends on. A step whose fingerprint is in the record of the last run is not done
  * again, if what it made is there with the same content. From data.h5ad on, all steps read what commands that are run
  * alone would read: so both give the same bytes.
  */
@@ -89,7 +89,7 @@ typedef struct comp__job {
   const char *from, *to;                        /* the change that is shown first; NULL: none */
   const char *predicted[COMP__MOST_CONDITIONS]; /* conditions that samples are predicted under */
   size_t n_predicted;
-  double layer_bytes;    /* of one prediction, as far as is known before the preparation */
+  double layer_bytes;    /* of one prediction, as estimated before the preparation */
   const char *reference; /* the condition that others are compared with */
   bool reference_named;  /* chosen because its name is that of a control */
   int clips;             /* whether values below 0 become 0: 1 or -1; 0: not looked at yet */
@@ -150,7 +150,7 @@ struct comp__step {
   /* The files of the command line in their order, "-i data.h5ad ... -o @": words and options go in place of "...", the
    * first output in place of "@". "?FILE" is left out, with the option before it, unless this run made the file. */
   const char *files;
-  comp__step_id after; /* what it builds upon: that step, or all steps up to it */
+  comp__step_id after; /* what it depends on: that step, or all steps up to it */
   bool after_all;
   /* How often it is done, by the options and the conditions. NULL: once. */
   size_t (*count)(comp__job *job);
@@ -223,6 +223,11 @@ bool comp__record_lists(json_t *record, const char *output);
 bool comp__run_made(const comp__job *job, const char *name);
 
 /* ---- content.c: fingerprints ---- */
+
+/* The program, the part that results depend on: its version and a digest of the sources of the library (sources.py), so
+ * that another build of the same version repeats its steps. */
+extern const char comp__program[];
+extern const char comp__program_sources[];
 
 /* Mixes a text (NULL is one, too) into a fingerprint, as comp__mix() does bytes. */
 uint64_t comp__mix_text(uint64_t seed, const char *text);

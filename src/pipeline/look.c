@@ -64,20 +64,26 @@ static comp_status check_condition(comp__job *job, const comp_table *obs) {
   if (status != COMP_OK) return comp__error_in_data(job, status);
   if (g->rows == 0 && o->prep.filter.n_keep) return comp__error(COMP_ERR_DATA, "%s: --keep leaves no sample", path);
   if (g->n_levels < 2)
-    return comp__error(COMP_ERR_DATA, "%s: column '%s' has %s%s: a condition needs two values at least", path,
-                       o->train.condition, g->n_levels ? "one value only" : "no values",
-                       o->prep.filter.n_keep ? " in the samples that --keep leaves" : "");
+    return comp__error(
+        COMP_ERR_DATA,
+        "%s: column '%s' has %s%s: a condition needs two or more values. Name another column with --condition", path,
+        o->train.condition, g->n_levels ? "one value only" : "no values",
+        o->prep.filter.n_keep ? " in the samples that --keep leaves" : "");
   if (g->n_levels > MOST_CONDITIONS)
-    return comp__error(COMP_ERR_DATA, "%s: column '%s' has %zu different values: that is no condition", path,
-                       o->train.condition, g->n_levels);
+    return comp__error(COMP_ERR_DATA,
+                       "%s: column '%s' has %zu different values, and a condition has %d at most. Choose a column of "
+                       "groups, such as the batch or the treatment (--condition)",
+                       path, o->train.condition, g->n_levels, (int)MOST_CONDITIONS);
   size_t known = 0;
   for (size_t l = 0; l < g->n_levels; l++) {
     known += g->counts[l];
     if (g->counts[l] < FEWEST_SAMPLES)
-      return comp__error(
-          COMP_ERR_DATA,
-          "%s: too few samples have '%s' in column '%s': %zu, where %d are needed; leave it out or merge it", path,
-          g->levels[l], o->train.condition, g->counts[l], FEWEST_SAMPLES);
+      return comp__error(COMP_ERR_DATA,
+                         "%s: condition '%s' (column '%s') has %zu sample%s, and each condition needs %d or more. "
+                         "Leave it out (--keep "
+                         "%s=VALUE,...) or merge it with another one",
+                         path, g->levels[l], o->train.condition, g->counts[l], g->counts[l] == 1 ? "" : "s",
+                         FEWEST_SAMPLES, o->train.condition);
   }
   if (known < g->rows && !job->table) return keep_known(job, g->rows - known);
   return COMP_OK;
@@ -96,8 +102,10 @@ static comp_status check_groups(comp__job *job, const comp_table *obs, const cha
   if (g.n_levels == 0)
     status = comp__error(COMP_ERR_DATA, "%s: column '%s' has no values", job->source, name);
   else if (g.n_levels > 2 && g.n_levels > g.rows / 4)
-    status = comp__error(COMP_ERR_DATA, "%s: column '%s' has %zu different values in %zu samples: that is no %s",
-                         job->source, name, g.n_levels, g.rows, option + 2);
+    status = comp__error(COMP_ERR_DATA,
+                         "%s: column '%s' has %zu different values in %zu samples, too many for a %s. Choose a column "
+                         "whose values many samples share (%s)",
+                         job->source, name, g.n_levels, g.rows, option + 2, option);
   comp_groups_release(&g);
   return status;
 }
@@ -224,7 +232,7 @@ static comp_status check_design(comp__job *job, const comp_table *obs) {
   COMP__TRY(comp__findings_write(&job->findings, &list));
   if (again && job->record) json_object_set(job->record, "findings", job->findings);
   if (hopeless && !job->o.force)
-    COMP__FAIL(COMP_ERR_DATA, "%s: %s %s --force runs it all the same.", job->source, list.items[0].text,
+    COMP__FAIL(COMP_ERR_DATA, "%s: %s %s --force runs it anyway.", job->source, list.items[0].text,
                list.items[0].advice);
   for (size_t i = 0; i < list.count && !again; i++)
     comp__warn(job->context, "%s: %s %s", comp_finding_level_name(list.items[i].level), list.items[i].text,
@@ -240,8 +248,8 @@ comp_status comp__check_obs(comp__job *job, const comp_table *obs) {
   if (status == COMP_OK) status = check_groups(job, obs, "--label", o->label);
   if (status == COMP_OK) status = check_groups(job, obs, "--target", o->target);
   if (status == COMP_OK && o->k >= job->conditions.rows)
-    status = comp__error(COMP_ERR_DATA, "%s: %zu neighbours (--k) cannot be had of %zu samples", job->source, o->k,
-                         job->conditions.rows);
+    status = comp__error(COMP_ERR_DATA, "%s: %zu neighbours (--k) are too many for %zu samples: give a smaller --k",
+                         job->source, o->k, job->conditions.rows);
   if (status == COMP_OK) status = check_design(job, obs);
   return status == COMP_OK ? choose_change(job) : status;
 }
@@ -296,7 +304,7 @@ static comp_status check_file(comp__job *job) {
   comp__read_options read = job->o.read;
   comp_dataset *names = NULL;
   read.skip_slots = true;
-  read.skip_x = strcmp(job->format, "csv") != 0; /* a text table is told apart by its values */
+  read.skip_x = strcmp(job->format, "csv") != 0; /* a text table is recognised by its values */
   read.layer = NULL;
   comp_status status = comp__dataset_read(&names, job->context, job->o.input, &read);
   status = status == COMP_OK ? check_samples(job, names) : comp__error_in_data(job, status);

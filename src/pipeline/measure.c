@@ -144,6 +144,7 @@ comp_status comp__diagnose_step(comp__job *job, const comp__plan *plan) {
 /* Figures come next. */
 comp_status comp__diagnose_finish(comp__job *job) {
   comp_status status = comp__folder_save(job, false);
-  if (status == COMP_OK) comp__has_module(job, "figures", "there are no figures; the page has its own");
+  if (status == COMP_OK)
+    comp__has_module(job, "figures", "the run makes no figure files; the charts of report.html are there");
   return status;
 }

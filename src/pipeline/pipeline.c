@@ -38,9 +38,9 @@ static comp_status start_record(comp__job *job) {
     return status;
   }
   for (const char *const *l = comp_build_libraries(); *l; l++) json_array_append_new(libraries, json_string(*l));
-  job->record =
-      json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o, s:[]}", "version", comp_version(), "libraries", libraries, "input",
-                "path", job->source, "format", job->format, "sha256", job->digest, "options", options, "steps");
+  job->record = json_pack("{s:s, s:s, s:o, s:{s:s, s:s, s:s}, s:o, s:[]}", "version", comp_version(), "sources",
+                          comp__program_sources, "libraries", libraries, "input", "path", job->source, "format",
+                          job->format, "sha256", job->digest, "options", options, "steps");
   if (!job->record || json_object_set(job->record, "findings", job->findings) != 0)
     return comp__error(COMP_ERR_MEMORY, "out of memory");
   return COMP_OK;
@@ -51,7 +51,7 @@ static comp_status take_identity(uint64_t *out, const comp__job *job) {
   char *text = NULL;
   comp_status status = comp__run_options_text(&text, job->options, NULL);
   if (status != COMP_OK) return status;
-  *out = comp__mix_text(comp__mix_text(comp__mix_text(1, comp_version()), job->digest), text);
+  *out = comp__mix_text(comp__mix_text(comp__mix_text(1, comp__program), job->digest), text);
   comp_free(text);
   return COMP_OK;
 }
@@ -68,7 +68,8 @@ static comp_status run_all(comp__job *job) {
   COMP__TRY(comp__folder_open(job));
   COMP__TRY(take_identity(&identity, job));
   if (comp__folder_is_complete(job, identity)) {
-    comp__info(job->context, "nothing to do: %s holds this very run (--fresh repeats it)", job->folder);
+    comp__info(job->context, "nothing to do: %s already holds the results of this run (--fresh repeats it)",
+               job->folder);
     return COMP_OK;
   }
   COMP__TRY(comp__steps_run(job));

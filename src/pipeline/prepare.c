@@ -29,7 +29,7 @@ static comp_status take_request(comp__job *job) {
   char *options = NULL;
   comp_status status = comp__run_options_text(&options, job->options, groups);
   if (status != COMP_OK) return status;
-  const char *texts[] = {comp_version(),
+  const char *texts[] = {comp__program,
                          job->digest,
                          job->format,
                          job->table ? "table" : "omics",
@@ -113,37 +113,20 @@ static comp_status tabular_options(comp_options **out, comp__job *job, const com
   return status == COMP_OK ? drop_identifiers(*out, job, table) : status;
 }
 
-/* Whether a column that is not left out has a missing value, where such rows are not left out. */
-static bool has_missing(const comp_table *table, const comp_options *t) {
-  char buffer[256];
-  bool leaves_out = false;
-  size_t n;
-  const char *const *drop = comp_options_get_list(&n, t, "drop");
-  if (comp_options_get_bool(&leaves_out, t, "drop-missing") != COMP_OK || leaves_out) return false;
-  for (size_t c = 0; c < comp_table_column_count(table); c++)
-    for (size_t i = 0; i < comp_table_row_count(table) && !is_in(drop, n, comp_table_column_name(table, c)); i++)
-      if (comp_table_format(table, c, i, buffer, sizeof buffer)[0] == '\0') return true;
-  return false;
-}
-
 static comp_status plan_table(comp__plan *plan, comp__job *job) {
   comp_status status = comp__table_read(&job->columns, job->context, job->o.input, &job->o.read);
   if (status == COMP_OK) status = tabular_options(&plan->options, job, job->columns);
   if (status != COMP_OK) return comp__error_in_data(job, status);
-  comp__info(job->context, "a table: names become one feature each, and all features get mean 0 and variance 1");
+  comp__info(job->context,
+             "a table: each category becomes a 0/1 column (one-hot), and all features get mean 0 and variance 1");
   return COMP_OK;
 }
 
 static comp_status encode_table(comp__job *job, const comp_options *options) {
-  char message[1024];
   comp_status status = comp_tabular_encode(&job->dataset, job->context, job->columns, options);
-  bool lacking = status == COMP_ERR_DATA && has_missing(job->columns, options);
   comp_table_free(job->columns);
   job->columns = NULL;
-  status = comp__error_in_data(job, status);
-  if (!lacking) return status;
-  snprintf(message, sizeof message, "%s", comp_error_message());
-  return comp__error(status, "%s (--drop-missing, --drop COL)", message);
+  return comp__error_in_data(job, status);
 }
 
 /* ---- Measurements ---------------------------------------------------------------------------------------------- */
@@ -200,11 +183,11 @@ static comp_status choose_genes(comp_options *p, comp__job *job, const comp_data
   if (automatic && o->label) COMP__TRY(comp_options_set(p, "label", o->label));
   if (given || automatic) COMP__TRY(comp_options_set_bool(p, "keep-raw", true));
   if (!given && automatic)
-    comp__info(
-        job->context,
-        "%zu features: the %d that vary most within conditions are kept, and those that differ most between them; "
-        "raw holds all (--no-hvg keeps all)",
-        features, VARIABLE_GENES);
+    comp__info(job->context,
+               "%zu features: the %d most variable ones within conditions are kept, and the top DE features between "
+               "conditions; "
+               "raw holds all features (--no-hvg keeps all)",
+               features, VARIABLE_GENES);
 done:
   return status;
 }
@@ -348,7 +331,8 @@ static bool read_prepared(comp__job *job) {
 }
 
 /* As an earlier run with the same request did it: the step is shown and recorded as it was, and the data is read from
- * data.h5ad. Not when data.h5ad holds results that this run does not make: they could not be told from the user's own.
+ * data.h5ad. Not when data.h5ad holds results that this run does not make: nobody could distinguish them from the
+ * user's own.
  */
 comp_status comp__prepare_take(bool *out, comp__job *job) {
   json_t *step = json_array_get(json_object_get(job->old, "steps"), 0);

@@ -76,7 +76,7 @@ static bool take_over(comp__job *job, const char *output) {
 
 static void take_fingerprint(comp__job *job, const comp__plan *plan) {
   const comp__step *step = plan->step;
-  uint64_t upstream = step == comp__steps ? comp__mix_text(comp__mix_text(0, comp_version()), job->digest)
+  uint64_t upstream = step == comp__steps ? comp__mix_text(comp__mix_text(0, comp__program), job->digest)
                       : step->after_all   ? job->done[step->after].all
                                           : job->done[step->after].alone;
   job->fingerprint = comp__mix_text(comp__mix_text(upstream, plan->id), plan->line.key_text);

@@ -155,7 +155,7 @@ done:
   return status;
 }
 
-/* The wrong kind of data gives numbers all the same, and useless genes. */
+/* The wrong kind of data gives numbers, too, and useless genes. */
 static comp_status check_data(comp_context *context, const comp_dataset *d, const comp__hvg_options *o) {
   if (d->samples < 2) return comp__error(COMP_ERR_DATA, "variable genes: a single sample has no variance");
   comp_data_look look;
@@ -164,13 +164,13 @@ static comp_status check_data(comp_context *context, const comp_dataset *d, cons
   const char *name = flavors[o->flavor].name;
   if (flavors[o->flavor].wants_counts && look.kind != COMP_DATA_COUNTS && look.kind != COMP_DATA_ESTIMATED)
     return comp__error(COMP_ERR_DATA,
-                       "variable genes: flavor %s needs counts, and X does not look like it (%s); --force does "
-                       "it nevertheless",
+                       "variable genes: flavor %s needs counts, and X does not look like counts (%s). Read the counts "
+                       "(--layer), choose another flavor, or do it anyway (--force)",
                        name, look.reason);
   if (o->flavor == COMP_HVG_SEURAT && look.kind != COMP_DATA_LOG)
     return comp__error(COMP_ERR_DATA,
-                       "variable genes: flavor %s needs log data, and X does not look like it (%s); use normalize "
-                       "and log1p first, or force to do it nevertheless",
+                       "variable genes: flavor %s needs logged data, and X does not look logged (%s). Add "
+                       "--normalize-total median --log1p, or do it anyway (--force)",
                        name, look.reason);
   if (o->flavor == COMP_HVG_AUTO && look.negatives > 0)
     return comp__error(COMP_ERR_DATA, "variable genes: flavor %s needs counts, normalised values or logarithms (%s)",

@@ -321,10 +321,10 @@ static comp_status read_groups(comp_groups *out, const comp_dataset *d, const ch
 static void tell(comp_context *context, const comp__hvg_options *o, size_t genes, const size_t numbers[3]) {
   char more[160];
   if (numbers[2] == 0)
-    snprintf(more, sizeof more, "no gene differs between them beyond chance");
+    snprintf(more, sizeof more, "no gene differs significantly between conditions");
   else
-    snprintf(more, sizeof more, "%zu more of the %zu that differ most between them", numbers[1], numbers[2]);
-  comp__info(context, "%zu of %zu genes are kept: %zu that vary most within each '%s' (vst); %s, %s%s%s%s",
+    snprintf(more, sizeof more, "%zu more of the top %zu DE genes between conditions", numbers[1], numbers[2]);
+  comp__info(context, "%zu of %zu genes are kept: the %zu most variable ones within each '%s' (vst); %s, %s%s%s%s",
              numbers[0] + numbers[1], genes, numbers[0], o->condition, more, "over all samples",
              o->label ? " or within one '" : "", o->label ? o->label : "", o->label ? "'" : "");
 }

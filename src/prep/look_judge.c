@@ -4,7 +4,7 @@
  * In this order: signs, whole numbers, steps (proof by arithmetic), a common total (a second proof), shape. Only what
  * has no proof is judged by its shape, and there several observations must agree:
  *   - values of 30 or more are no logarithms: e^30 is 10^13, more than any count;
- *   - logarithms are hardly ever whole numbers, while many estimated counts are;
+ *   - logarithms are rarely whole numbers, while many estimated counts are;
  *   - counts have many zeros, and their largest value is many times the median.
  */
 #include <math.h>

@@ -78,10 +78,13 @@ static comp_status check_counts(comp_context *context, const comp_dataset *datas
     return comp__error(COMP_ERR_DATA, "cannot normalise totals: X is not counts (%s)", look.reason);
   if (force || comp__record_last_is(dataset, "to_counts")) return COMP_OK;
   if (comp__record_has(dataset, "normalize_total"))
-    return comp__error(COMP_ERR_DATA, "X has been normalised already, as its record says; --force does it again");
+    return comp__error(
+        COMP_ERR_DATA,
+        "X is already normalised, as its record says. Leave out --normalize-total; --force does it again");
   if (!can_normalize(&look))
     return comp__error(COMP_ERR_DATA,
-                       "cannot normalise totals: X does not look like counts (%s); --force does it nevertheless",
+                       "cannot normalise totals: X does not look like counts (%s). Read the counts (--layer), or do it "
+                       "anyway (--force)",
                        look.reason);
   return COMP_OK;
 }
@@ -119,11 +122,13 @@ static comp_status check_not_logged(comp_context *context, const comp_dataset *d
   if (look.min <= -1.0) return comp__error(COMP_ERR_DATA, "cannot take log(1 + x): X holds %g", look.min);
   if (force) return COMP_OK;
   if (comp__record_has(dataset, "log1p"))
-    return comp__error(COMP_ERR_DATA, "X has been logged already, as its record says; --force does it again");
+    return comp__error(COMP_ERR_DATA,
+                       "X is already logged, as its record says. Leave out --log1p; --force does it again");
   /* Counts normalised to a small total look like logs: what we normalised ourselves is known not to be. */
   bool ours = comp__record_has(dataset, "normalize_total");
   if (look.negatives > 0 || (look.kind == COMP_DATA_LOG && !ours))
-    return comp__error(COMP_ERR_DATA, "X looks logged already (%s); --force logs it nevertheless", look.reason);
+    return comp__error(COMP_ERR_DATA, "X looks already logged (%s). Leave out --log1p, or do it anyway (--force)",
+                       look.reason);
   return COMP_OK;
 }
 

@@ -29,7 +29,7 @@ static comp_status store_hvg(void *values, const char *text) {
 #define LIST(member, n_member) COMP__LIST(comp__prep_options, member, n_member)
 static const comp_option prep_rows[] = {
     {"force", .type = COMP_OPTION_BOOL, FIELD(force),
-     .help = "normalise, log or choose genes even when the data does not look right for it"},
+     .help = "normalise, log or choose genes even when the data does not look suitable"},
     {"condition", .type = COMP_OPTION_TEXT, FIELD(condition), .metavar = "COL",
      .help = "the column of the conditions: --to-counts looks at each by itself, and --hvg auto compares them"},
     {"label", .type = COMP_OPTION_TEXT, FIELD(label), .metavar = "COL",
@@ -184,7 +184,7 @@ static const comp_option de_rows[] = {
     {"min-samples", .type = COMP_OPTION_INT, FIELD(min_samples), .metavar = "N", .value = "2", .min = 1, .max = 1e15,
      .help = "leave out labels with fewer samples on either side"},
     {"tie-correct", .type = COMP_OPTION_BOOL, FIELD(tie_correct),
-     .help = "correct the variance of the scores for ties; scanpy does not, unless told to"},
+     .help = "correct the variance of the scores for ties; scanpy does it only with tie_correct=True"},
     {0},
 };
 

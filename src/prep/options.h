@@ -33,7 +33,7 @@ typedef struct comp__hvg_options {
   const char *label;     /* COMP_HVG_AUTO: obs column within whose values they are compared, too; NULL: none */
   size_t bins;           /* COMP_HVG_SEURAT: bins of the mean */
   double span;           /* COMP_HVG_VST: share of the genes in a loess neighbourhood */
-  bool force;            /* also on data that does not look right for the flavor */
+  bool force;            /* also on data that does not look suitable for the flavor */
 } comp__hvg_options;
 
 typedef struct comp__prep_options {
@@ -47,7 +47,7 @@ typedef struct comp__prep_options {
   bool keep_all_genes; /* mark the variable genes, but leave the others in */
   bool keep_counts;    /* keep the counts of the genes that are left in layers/counts */
   bool keep_raw;       /* keep all genes in raw when variable ones are chosen */
-  bool force;          /* do as told, whatever the data looks like */
+  bool force;          /* do what the options say, whatever the data looks like */
 } comp__prep_options;
 
 typedef enum comp_missing {

@@ -58,7 +58,7 @@ static bool is_used(const comp__tabular *plan, const char *name) {
 
 static comp_status refuse_row(const comp_table *table, size_t column, size_t row, size_t first_row) {
   return comp__error(COMP_ERR_DATA,
-                     "row %zu has no value in column '%s'; drop rows with missing values, or drop the column",
+                     "row %zu has no value in column '%s'; leave out such rows (--drop-missing) or the column (--drop)",
                      row + first_row, comp_table_column_name(table, column));
 }
 

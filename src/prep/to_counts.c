@@ -18,8 +18,8 @@ typedef struct undoing {
   const comp__look_parts *parts; /* by level; the last: samples of no condition */
 } undoing;
 
-/* Divides by the step where there is one, to whole numbers. A sample whose values are all the same was counted once in
- * each feature, as far as anybody can know. */
+/* Divides by the step where there is one, to whole numbers. A sample whose values are all the same is taken as
+ * counted once in each feature. */
 static void undo_row(float *values, size_t stored, const comp_data_look *look) {
   comp__scale scale = look->kind == COMP_DATA_LOG ? comp__scale_of(look->log_base) : COMP__LINEAR;
   double step = look->counts ? comp__row_step(values, stored, scale) : 0.0;

@@ -54,7 +54,7 @@ comp_status comp__coloring_init(comp__coloring *out, const comp_table *table, co
   }
   COMP__TRY(comp_table_groups(&out->groups, table, index));
   if (out->groups.n_levels > 500)
-    COMP__FAIL(COMP_ERR_DATA, "obs column '%s' has %zu different values: too many to tell apart by colour", column,
+    COMP__FAIL(COMP_ERR_DATA, "obs column '%s' has %zu different values: too many to distinguish by colour", column,
                out->groups.n_levels);
   COMP__TRY(comp__palette(&out->levels, out->groups.n_levels, COMP__ON_LIGHT));
   for (size_t i = 0; i < comp_table_row_count(table); i++)

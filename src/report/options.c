@@ -125,7 +125,7 @@ static const comp_option report_rows[] = {
 
 const comp__options_kind comp__report_kind = {
     .name = "report",
-    .summary = "the page that shows what came out",
+    .summary = "the HTML report of the results",
     .size = sizeof(comp__report_options),
     .rows = report_rows,
 };

@@ -267,7 +267,7 @@ comp_status comp__align(comp__aligned *out, comp_context *context, const comp_mo
   if (out->samples == 0) COMP__FAIL(COMP_ERR_DATA, "the data has no samples");
   if (conditions != COMP__CONDITIONS_NONE) COMP__TRY(read_conditions(out, dataset, conditions));
   COMP__TRY(check_values(out, context));
-  COMP__TRY(find_features(out, context)); /* first: data of another kind should be told so, not prepared */
+  COMP__TRY(find_features(out, context)); /* first: other data is refused before it is prepared */
   COMP__TRY(prepare(out, context));
   if (out->prepared && comp_dataset_feature_count(out->prepared) != comp_dataset_feature_count(dataset)) {
     /* Genes were dropped by name: the columns have moved. */

@@ -306,7 +306,7 @@ comp_status comp__counterfactual(comp_prediction *out, comp_context *context, co
   COMP__TRY(comp__model_find_level(&to, model, options->to, COMP_ERR_ARGUMENT, "to:"));
   if (options->from) COMP__TRY(comp__model_find_level(&from, model, options->from, COMP_ERR_ARGUMENT, "from:"));
   if (from == to)
-    COMP__FAIL(COMP_ERR_ARGUMENT, "from: '%s' is also what the samples are to become: nothing would change",
+    COMP__FAIL(COMP_ERR_ARGUMENT, "from: '%s' is also the condition to predict (to): nothing would change",
                options->from);
   COMP__TRY(comp__align(&aligned, context, model, dataset, conditions_of(model, options)));
   if (!model->network.options.decoder_sees_condition)

@@ -1,4 +1,4 @@
-/* decode.c: from representations to expected features. */
+/* decode.c: from embeddings to expected features. */
 #include "comp/task.h"
 
 #include "core/error.h"
@@ -18,7 +18,8 @@ comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_mod
   if (z->kind != COMP_DENSE || z->cols != o->latent)
     COMP__FAIL(COMP_ERR_ARGUMENT, "z: a dense matrix of %zu columns is needed", o->latent);
   if (model->network.likelihood->counts)
-    COMP__FAIL(COMP_ERR_ARGUMENT, "a model of counts decodes to a library size, which representations do not have");
+    COMP__FAIL(COMP_ERR_ARGUMENT,
+               "z: a model of counts also needs the library size of each sample to decode, and an embedding has none");
   if (o->decoder_sees_condition && !condition)
     COMP__FAIL(COMP_ERR_ARGUMENT, "condition: the decoder of this model needs one");
   if (condition) COMP__TRY(comp__model_find_level(&code, model, condition, COMP_ERR_ARGUMENT, "condition:"));

@@ -1,4 +1,4 @@
-/* embed.c: representations. */
+/* embed.c: embeddings. */
 #include "comp/task.h"
 
 #include "core/error.h"

@@ -201,7 +201,8 @@ typedef struct files {
 static comp_status check_output(const char *path) {
   size_t length = strlen(path);
   if (length < 6 || strcmp(path + length - 5, ".h5ad") != 0)
-    return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad, which %s is not by its name", path);
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "results are written as .h5ad: give an output whose name ends in .h5ad, not %s", path);
   return comp_file_check_writable(path);
 }
 

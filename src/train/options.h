@@ -31,9 +31,10 @@ typedef struct comp__train_options {
   const char *condition; /* obs column */
   uint64_t seed;
   size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
-  size_t steps;  /* of little data fewer, lest an epoch is too small a part; without effect where `epochs` is not 0 */
-  size_t batch;  /* samples a step, at most */
-  double rate;   /* learning rate of Adam */
+  size_t steps; /* fewer for little data, so that an epoch is not too small a part; without effect where `epochs` is not
+                   0 */
+  size_t batch; /* samples a step, at most */
+  double rate;  /* learning rate of Adam */
   comp_schedule schedule;
   double warmup;       /* share of the steps with a rising rate (cosine) */
   double weight_decay; /* decoupled; 0: none */
@@ -46,7 +47,7 @@ typedef struct comp__train_options {
   comp_align align;
   double kl_target;          /* > 0: gamma is adjusted so that the penalty stays near this value */
   double blur_from, blur_to; /* > 0: noise of this standard deviation in CoMP's penalty, from the first step to the
-                              * last: mixtures meet roughly before they meet exactly */
+                              * last: cell types align before single cells */
   const char *checkpoint;    /* file for the state of an unfinished run; NULL: none is kept */
   size_t checkpoint_epochs;  /* how often it is written; 0: not by epochs */
   double checkpoint_minutes; /* 0: not by time */

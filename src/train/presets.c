@@ -107,7 +107,7 @@ static void follow_recipe(comp__train_options *o, const recipe *r) {
 }
 
 /* For tables of people and the like, from runs on census data (docs/experiments.md). Where posteriors are narrow, those
- * of two rows hardly overlap, and the penalty draws all rows together without mixing the conditions; where they are
+ * of two rows barely overlap, and the penalty draws all rows together without mixing the conditions; where they are
  * wide, it is stable without a row's own posterior in its mixture, and free of the bias of that term. Where batches are
  * small, it sees too few rows of the other condition. A better validation loss says little of what is hidden: the
  * likelihood is most of it. */

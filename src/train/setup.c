@@ -70,8 +70,10 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   for (size_t i = 0; i < out->rows; i++) missing += out->codes[i] < 0;
   if (missing > 0) comp__warn(context, "%zu samples have no value in '%s' and are left out", missing, name);
   if (out->n_levels > MOST_LEVELS) {
-    status =
-        comp__error(COMP_ERR_DATA, "column '%s' has %zu different values: that is no condition", name, out->n_levels);
+    status = comp__error(COMP_ERR_DATA,
+                         "column '%s' has %zu different values, and a condition has %d at most. Choose a column of "
+                         "groups, such as the batch or the treatment",
+                         name, out->n_levels, (int)MOST_LEVELS);
     comp_groups_release(out);
     return status;
   }
@@ -226,7 +228,7 @@ static comp_status open_source(source *out, comp_context *context, const comp_da
   return comp__error(COMP_ERR_DATA, "'%s' is not the file of this data set", o->stream);
 }
 
-/* A failed run's model is handed out when it is worth keeping, and the failure told all the same. */
+/* A failed run's model is handed out when it is worth keeping; the failure is still reported. */
 static comp_status hand_out(comp_model **out, comp__training *t, comp_status status) {
   char message[1024];
   if (!keep_model(t, status)) return status;

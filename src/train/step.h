@@ -7,7 +7,7 @@
 /* Adds weighted losses. */
 void comp__losses_add(comp__losses *sums, const comp__losses *losses, double weight);
 
-/* The blur of the step at hand. */
+/* The blur of the current step. */
 double comp__blur_now(const comp__training *t);
 
 /* The error of a training whose numbers are not finite or have exploded: which, where, and what is left. */

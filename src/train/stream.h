@@ -1,6 +1,6 @@
 /*
  * stream.h: a data file larger than memory, a window at a time: blocks of neighbouring rows in an order that is drawn
- * anew each epoch, as many at once as the memory allows. What a window holds is a pure function of the seed and the
+ * again each epoch, as many at once as the memory allows. What a window holds is a pure function of the seed and the
  * epoch.
  */
 #ifndef COMP_TRAIN_STREAM_H

@@ -43,9 +43,14 @@ static comp_status check_values(survey *s, const comp_matrix *x, size_t first) {
         (double)largest);
   for (size_t i = 0; s->likelihood->counts && i < n; i++) {
     if (x->values[i] < 0.0f)
-      return comp__error(COMP_ERR_DATA, "X holds negative values: the %s is for counts", s->likelihood->title);
+      return comp__error(
+          COMP_ERR_DATA,
+          "X holds negative values, and the %s needs counts. Read the counts (--layer), or use --likelihood gaussian",
+          s->likelihood->title);
     if (x->values[i] != floorf(x->values[i]))
-      return comp__error(COMP_ERR_DATA, "X holds %g, which is not a whole number: the %s is for counts",
+      return comp__error(COMP_ERR_DATA,
+                         "X holds %g, which is not a whole number, and the %s needs counts. Read the counts (--layer), "
+                         "or use --likelihood gaussian",
                          (double)x->values[i], s->likelihood->title);
   }
   return COMP_OK;

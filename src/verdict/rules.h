@@ -13,7 +13,7 @@ typedef struct comp__rule comp__rule;
 /* A verdict in the making. After a failure nothing more is added. */
 typedef struct comp__judge {
   const comp__evidence *evidence;
-  const comp__rule *rule; /* at hand */
+  const comp__rule *rule; /* the current one */
   comp__findings *out;
   comp_status status;
 } comp__judge;
@@ -39,7 +39,7 @@ comp_finding_level comp__level_above(double value, double caution, double proble
  * 95 % interval of its number reaches above a limit (`high` NaN: not known). */
 bool comp__is_uncertain(const comp__judge *judge, double high, double limit);
 
-/* Adds a finding of the rule at hand. `advice` "": nothing is to be done. */
+/* Adds a finding of the current rule. `advice` "": nothing is to be done. */
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);
 

@@ -39,7 +39,7 @@ static bool is_within_labels(const comp__judge *j, double *gap) {
 
 static const char MORE_SAMPLES[] = "Add samples before you rely on it.";
 
-/* "kBET 0.100 (95 % interval 0.080 to 0.130; before: 0.930), local silhouette 0.010", as far as they are known. */
+/* "kBET 0.100 (95 % interval 0.080 to 0.130; before: 0.930), local silhouette 0.010": those that are known. */
 static const char *put_measures(char *out, size_t size, const char *a, double x, comp__interval i, double before,
                                 const char *b, double y) {
   size_t used = 0;
@@ -72,7 +72,10 @@ void comp__rule_mixing(comp__judge *j) {
   comp_finding_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
   comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
   char text[256], name[160] = "";
-  if (embedding) snprintf(name, sizeof name, " in %.100s", comp_embedding_title(embedding, NULL));
+  if (embedding && strcmp(embedding, "X_comp") == 0) /* of whatever model */
+    snprintf(name, sizeof name, " in the embedding");
+  else if (embedding)
+    snprintf(name, sizeof name, " in %.100s", comp_embedding_title(embedding, NULL));
   const comp__interval of_kbet = comp__scores_interval(&j->evidence->scores, kbet_name, embedding);
   const comp__interval of_s = comp__scores_interval(&j->evidence->scores, s_name, embedding);
   const bool unsure = level == COMP_FINDING_OK && (comp__is_uncertain(j, of_kbet.high, j->rule->caution) ||
@@ -90,7 +93,7 @@ void comp__rule_mixing(comp__judge *j) {
              : unsure                 ? MORE_SAMPLES
                                       : "Train longer (--epochs) or raise --gamma.",
              "%s'%s' is %s%s%s: %s; 0 is best.%s", within ? "Within labels, " : "", condition, words, name,
-             unsure ? ", as far as so few samples show" : "", text,
+             unsure ? ", but with so few samples this is uncertain" : "", text,
              confounded ? " This is no success: each label is in one condition only, so different labels were mixed."
                         : "");
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
@@ -175,8 +178,8 @@ static void find_losses(losses *out, const comp__judge *j, const char *embedding
 static const char *loss_words(const comp__judge *j, comp_finding_level level, bool unsure) {
   const bool protect = j->evidence->scores.protect;
   if (unsure)
-    return protect ? "Labels are kept, as far as so few samples show"
-                   : "No sign of over-correction, as far as so few samples show";
+    return protect ? "Labels are kept, but with so few samples this is uncertain"
+                   : "No sign of over-correction, but with so few samples this is uncertain";
   if (level == COMP_FINDING_OK) return protect ? "Labels are kept" : "No sign of over-correction";
   if (level == COMP_FINDING_CAUTION) return protect ? "Some labels were lost" : "Signs of over-correction";
   return protect ? "Labels were lost" : "Over-correction";

@@ -81,8 +81,8 @@ void comp__rule_hidden(comp__judge *j) {
              : wanted                  ? "A classifier that was not tried may still find it."
                                        : "",
              "'%s' %s from z%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said,
-             unsure ? ", as far as so few samples show" : "", x.balanced ? "balanced " : "", value_of(&x), range,
-             classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
+             unsure ? ", but with so few samples this is uncertain" : "", x.balanced ? "balanced " : "", value_of(&x),
+             range, classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
              confounded ? " This is no success: z has lost the labels with it." : "");
   comp__find_number(j, "excess", x.over);
   comp__find_number(j, x.balanced ? "balanced_accuracy" : "accuracy", value_of(&x));

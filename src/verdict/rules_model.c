@@ -325,15 +325,15 @@ static comp_finding_level weigh_divergence(const judge *j, const comp__null *n) 
   return weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, 1 / (double)(n->shuffles + 1));
 }
 
-/* Populations that one condition lacks make z depend on the condition, unless they are laid over others. */
+/* Populations that one condition lacks make z depend on the condition, unless they are mixed with others. */
 static bool judge_divergence_of_shared(judge *j, const char *measure) {
   const comp__results *r = j->r;
   const comp__null *n = &r->null_shared;
   if (n->rows == 0 || weigh_divergence(j, &r->null) < COMP_FINDING_CAUTION) return false;
   if (weigh_divergence(j, n) != COMP_FINDING_OK) return false;
   find(j, INDEPENDENT, "divergence", COMP_FINDING_OK, n->excess, measure,
-       "Where the condition must be hidden altogether: --align all, which lays these samples over others.",
-       "z depends on the condition by the %zu samples that have no counterpart in another condition, and hardly by "
+       "To hide the condition completely, use --align all: it mixes these samples with others.",
+       "z depends on the condition by the %zu samples that have no counterpart in another condition, and almost not by "
        "others: the distance of z between conditions is %.3g nats above that of %zu shuffles of the conditions, and "
        "%.3g nats with these samples.",
        r->unshared.count, n->excess, n->shuffles, r->null.excess);

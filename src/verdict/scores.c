@@ -180,8 +180,8 @@ static comp_status add_accuracy(comp__scores *scores, json_t *root, json_t *entr
     snprintf(name, sizeof name, "accuracy of %.200s (%.60s)", column ? column : "labels", classifier ? classifier : "");
   snprintf(
       summary, sizeof summary,
-      "Share of samples not trained on for which a classifier finds it from the representation; always saying the most "
-      "frequent value gives %.3f.",
+      "Accuracy of a classifier that predicts it from the embedding, on samples that it was not trained on; always "
+      "predicting the most common value gives %.3f.",
       number_of(entry, "majority"));
   bool leak = column && condition && strcmp(column, condition) == 0;
   json_t *about = json_pack("{s:s, s:s}", "summary", summary, "better", leak ? "lower" : "higher");

@@ -62,6 +62,12 @@ static void workspace_gives_and_takes_back(void **state) {
   comp__workspace_release(&workspace);
 }
 
+static void room_is_asked_for_and_given_back(void **state) {
+  (void)state;
+  for (int i = 0; i < 1000; i++) assert_ok(comp__room((size_t)1 << 20));
+  assert_int_equal(comp__room(SIZE_MAX / 4), COMP_ERR_MEMORY);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_are_aligned),
@@ -69,6 +75,7 @@ int main(void) {
       cmocka_unit_test(zeroed_blocks_hold_zeros),
       cmocka_unit_test(growing_keeps_what_was_there),
       cmocka_unit_test(workspace_gives_and_takes_back),
+      cmocka_unit_test(room_is_asked_for_and_given_back),
   };
   return cmocka_run_group_tests_name("core/alloc", tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void prediction_level(void **state) {
   comp_context_free(context);
 }
 
-/* Four labels in two conditions: A stays where it is; B and C swap places; D is in the first only, apart or upon A. */
+/* Four labels in two conditions: A stays where it is; B and C swap places; D is in the first only, apart or on A. */
 static void fates(void **state) {
   (void)state;
   enum { N = 1200 };
@@ -625,7 +625,7 @@ static void odd_labels(void **state) {
   comp_context_free(context);
 }
 
-/* `comp run` asks for fewer permutations than alpha needs: a model without a penalty fails all the same. */
+/* `comp run` asks for fewer permutations than alpha needs: a model without a penalty still fails. */
 static void floors(void **state) {
   (void)state;
   comp_context *context = test_context(2);

@@ -106,7 +106,7 @@ static void test_failure(void **state) {
     assert_int_equal(atomic_load(&p.begun[PIECES - 1]), 0); /* what had not begun does not begin */
     for (size_t i = 0; i < 4; i++) assert_int_equal(p.reported[i], 1);
   }
-  /* Both are under way; the lower one is told. */
+  /* Both are under way; the lower one is reported. */
   plan p = new_plan();
   p.fail_at = 1;
   p.fail_also = 0;

@@ -3,7 +3,7 @@
  *
  *   h5_dump [--raw] [--layer NAME] [--threads N] [--rows N] [--stats] FILE    a canonical dump of everything read;
  *                                                    --rows: X by blocks of N rows; --stats: times and memory instead
- *   h5_dump --write OUT [--carry FROM] [--level N] [--zarr N] [--shards] FILE   reads and writes anew
+ *   h5_dump --write OUT [--carry FROM] [--level N] [--zarr N] [--shards] FILE   reads and writes again
  *   h5_dump --update OUT FILE                             adds a column, a layer, a matrix and a record
  */
 #include <math.h>

@@ -273,9 +273,9 @@ static void bad_shapes_are_refused(void **state) {
   check_failure("", &PLAIN, COMP_ERR_DATA, "test.csv is empty");
   check_failure("\n\n  \n", &PLAIN, COMP_ERR_DATA, "is empty");
   check_failure("a,b\n", &PLAIN, COMP_ERR_DATA, "a header and no rows");
-  check_failure("a,b\n1,2\n3,4,5\n", &PLAIN, COMP_ERR_FORMAT, "line 3: 3 fields, but 2 are expected");
-  check_failure("a,b\n1,2\n3\n", &PLAIN, COMP_ERR_FORMAT, "line 3: 1 fields, but 2 are expected");
-  check_failure("a,b\n\"1\n2\",2\n3\n", &PLAIN, COMP_ERR_FORMAT, "line 4: 1 fields, but 2 are expected");
+  check_failure("a,b\n1,2\n3,4,5\n", &PLAIN, COMP_ERR_FORMAT, "line 3: the line has 3 fields, and 2 are expected");
+  check_failure("a,b\n1,2\n3\n", &PLAIN, COMP_ERR_FORMAT, "line 3: the line has 1 field, and 2 are expected");
+  check_failure("a,b\n\"1\n2\",2\n3\n", &PLAIN, COMP_ERR_FORMAT, "line 4: the line has 1 field, and 2 are expected");
   check_failure("a,b,c,d\n1,2\n", &PLAIN, COMP_ERR_FORMAT,
                 "the header (line 1) has 4 fields but the first row (line 2)");
   check_failure("a,b\r1,2\r", &PLAIN, COMP_ERR_FORMAT, "carriage returns alone");

@@ -341,6 +341,21 @@ static void text_that_is_not_utf8(void **state) {
   assert_refused(file, path, COMP_ERR_FORMAT, "obs/_index: row 1 is not valid UTF-8");
 }
 
+/* The file's fault, not that of an argument: the program would end as after a wrong option. */
+static void names_that_are_not_utf8(void **state) {
+  (void)state;
+  const char *path = make_path("bad.h5ad");
+  make_file(path);
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  put_list(file, "obs/ag\xff", 4, H5T_NATIVE_INT32, (int32_t[]){1, 2, 3, 4});
+  assert_refused(file, path, COMP_ERR_FORMAT, "the name of a column is not valid UTF-8");
+  make_file(path);
+  file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Gclose(put_group(file, "obsm"));
+  put_list(file, "obsm/X_\xff", 4, H5T_NATIVE_FLOAT, (float[]){1, 2, 3, 4});
+  assert_refused(file, path, COMP_ERR_FORMAT, "the name of a matrix is not valid UTF-8");
+}
+
 static void nothing_in_it(void **state) {
   (void)state;
   const char *path = make_path("empty.h5ad");
@@ -715,6 +730,7 @@ int main(void) {
       cmocka_unit_test(columns_of_the_wrong_length),
       cmocka_unit_test(codes_outside_of_their_levels),
       cmocka_unit_test(text_that_is_not_utf8),
+      cmocka_unit_test(names_that_are_not_utf8),
       cmocka_unit_test(nothing_in_it),
       cmocka_unit_test(repeated_names),
       cmocka_unit_test(missing_parts_are_named),

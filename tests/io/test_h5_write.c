@@ -212,7 +212,7 @@ static void wrong_names_of_outputs(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_dataset *d = sample(10, 5);
-  assert_error(comp_dataset_write(context, d, "/tmp/x.docx", NULL), COMP_ERR_ARGUMENT, "cannot tell the format");
+  assert_error(comp_dataset_write(context, d, "/tmp/x.docx", NULL), COMP_ERR_ARGUMENT, "is not known from its name");
   assert_error(comp_dataset_write(context, d, "/nowhere/x.h5ad", NULL), COMP_ERR_IO, "/nowhere");
   assert_ok(comp_table_add_bools(d->obs, "/etc", (int8_t[10]){0}));
   assert_error(comp_dataset_write(context, d, make_path("x.h5ad"), NULL), COMP_ERR_DATA, "cannot be called '/etc'");

@@ -56,7 +56,7 @@ static comp_dataset *draw(uint64_t seed) {
  * that this would be easy. */
 static void coverage(void **state) {
   (void)state;
-  static const char *const names[] = {"kbet", "m_kbet", "s", "s_label", "label_knn", "nmi_kmeans"};
+  static const char *const names[] = {"kbet", "m_kbet", "s", "s_label", "ilisi", "clisi", "label_knn", "nmi_kmeans"};
   enum { METRICS = sizeof names / sizeof *names };
   static double value[METRICS][SETS], low[METRICS][SETS], high[METRICS][SETS];
   comp_context *context = test_context(2);
@@ -65,7 +65,7 @@ static void coverage(void **state) {
   assert_ok(comp_options_set(options, "use", "X_test"));
   assert_ok(comp_options_set(options, "condition", "c"));
   assert_ok(comp_options_set(options, "label", "l"));
-  assert_ok(comp_options_set(options, "metrics", "kbet,s,m_kbet,s_label,label_knn,nmi_kmeans"));
+  assert_ok(comp_options_set(options, "metrics", "kbet,s,m_kbet,s_label,ilisi,clisi,label_knn,nmi_kmeans"));
   assert_ok(comp_options_set(options, "small-labels", "shrink"));
   assert_ok(comp_options_set_int(options, "min-label", 10));
   assert_ok(comp_options_set_int(options, "k", 16));

@@ -151,7 +151,7 @@ static void data_are_counts(void **state) {
   const comp__train_options o = more_options();
   comp_model *model;
   x->values[7] = 0.5f;
-  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "the Poisson distribution is for counts");
+  assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "the Poisson distribution needs counts");
   comp_dataset_free(d);
   comp_context_free(context);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/rng.h"
@@ -329,6 +330,40 @@ static void test_leaves_openmp_alone(void **state) {
   comp_context_free(context);
 }
 
+static size_t address_space(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%ld", &pages), 1);
+  fclose(file);
+  return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* oneDNN crashes when it gets no memory for the code that it generates: see matmul.c. Before it has generated any, and
+ * for new shapes. Both ways to multiply: dnnl_sgemm() and a primitive. */
+static void test_no_room_for_code(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+  skip(); /* a sanitizer needs address space of its own; elsewhere OpenBLAS multiplies */
+#endif
+  comp_context *context = test_context(1);
+  struct rlimit before;
+  getrlimit(RLIMIT_AS, &before);
+  const shape sizes[] = {{40, 100, 90}, {40, 30, 90}, {42, 110, 80}, {42, 33, 80}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    problem p = problem_new(sizes[i], 0);
+    setrlimit(RLIMIT_AS, &(struct rlimit){address_space(), before.rlim_max});
+    comp_status status = multiply(context, &p, p.c, false);
+    setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(status, COMP_ERR_MEMORY);
+    memcpy(p.c, p.c0, p.count_c * sizeof *p.c);
+    assert_ok(multiply(context, &p, p.c, false));
+    assert_solved(&p);
+    problem_free(&p);
+  }
+  comp_context_free(context);
+}
+
 static atomic_bool signals_end;
 
 static void on_signal(int number) {
@@ -373,6 +408,7 @@ static void test_signals_do_no_harm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_no_room_for_code), /* the first one: nothing was generated yet */
       cmocka_unit_test(test_f32),
       cmocka_unit_test(test_amx),
       cmocka_unit_test(test_avx512_bf16),

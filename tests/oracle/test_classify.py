@@ -136,7 +136,7 @@ def kang():
        f"Kang: from CTRL to STIM {got['accuracy']:.3f}, scikit-learn {min(expected):.3f} to {max(expected):.3f}")
     got = values(dump(where + "/z.h5ad", "logistic", "cross", "stim", "19")[0])
     ok(got["p"] == 0.05 and got["accuracy"] > 0.9 and abs(got["permuted"] - 0.5) < 0.03,
-       f"Kang: the condition is told from the data, accuracy {got['accuracy']:.3f}, shuffled {got['permuted']:.3f}, p {got['p']}")
+       f"Kang: the condition is predicted from the data, accuracy {got['accuracy']:.3f}, shuffled {got['permuted']:.3f}, p {got['p']}")
 
 
 adult()

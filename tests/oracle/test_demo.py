@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """`comp run` on simulated cells whose truth is known: its predictions are nearer to the truth than a mean shift in every label; the condition cannot be
-told from the representation, but can without the penalty; and data.h5ad, read by anndata, holds the results and the user's own fields as they were."""
+predicted from the embedding, but can without the penalty; and data.h5ad, read by anndata, holds the results and the user's own fields as they were."""
 import json
 import os
 import subprocess
@@ -117,9 +117,9 @@ def told_by_us(path):
 
 ours, floor = told_by_us(out)
 again = told(out)
-ok(ours <= floor + 0.02 and again <= floor + 0.03, f"the condition cannot be told: {ours:.3f} (scikit-learn, other folds: {again:.3f}), floor {floor:.3f}")
+ok(ours <= floor + 0.02 and again <= floor + 0.03, f"the condition cannot be predicted: {ours:.3f} (scikit-learn, other folds: {again:.3f}), floor {floor:.3f}")
 for name, without in [("cvae", run("cvae", "--no-umap", "--model", "cvae", gamma=None)), ("no penalty", run("no_penalty", "--no-umap", gamma="0"))]:
     ours, floor = told_by_us(without)
-    ok(ours > floor + 0.1 and told(without) > floor + 0.1, f"{name}: it can be told: {ours:.3f}, floor {floor:.3f}")
+    ok(ours > floor + 0.1 and told(without) > floor + 0.1, f"{name}: it can be predicted: {ours:.3f}, floor {floor:.3f}")
 
 finish()

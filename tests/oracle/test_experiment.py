@@ -60,7 +60,7 @@ for model in ("vae", "comp"):
         cell = table[model, column]
         ok(close(float(cell["mean"]), values.mean()), f"{model}, {column}: mean")
         ok(close(float(cell["standard_error"]), values.std(ddof=1) / np.sqrt(3)), f"{model}, {column}: standard error")
-ok(float(table["harmony", "kbet"]["paper"]) == 0.318 and table["vae", "kbet"]["paper"] == "", "the paper's figures")
+ok(float(table["harmony", "kbet"]["paper"]) == 0.318 and table["vae", "kbet"]["paper"] == "", "the paper's numbers")
 for column in columns:
     best = min(marks, key=lambda row: abs(marks[row][column]["mean"]))
     ok([row for row in marks if marks[row][column]["best"]] == [best], f"{column}: {best} is marked")

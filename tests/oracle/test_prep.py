@@ -57,7 +57,7 @@ pc.run(where, "apply", "record=record.json", "prefix=log_")
 ok(pc.near(pc.read_matrix(where + "/out_x.bin").toarray(), logged.toarray()[:, [list(names).index(g) for g in chosen]]),
    "record: data that looks logged is not logged again")
 pc.write_dataset(where, logged, names, obs)
-ok("logged already" in pc.run(where, "prep", "log1p=1"), "logged data is not logged again")
+ok("already logged" in pc.run(where, "prep", "log1p=1"), "logged data is not logged again")
 ok("counts" in pc.run(where, "prep", "normalize=median"), "logged data is not normalised")
 ok("counts" in pc.run(where, "prep", "hvg=vst:10"), "vst refuses logged data")
 ok(pc.run(where, "prep", "log1p=1", "force=1") == "", "unless forced")

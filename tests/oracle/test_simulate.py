@@ -107,7 +107,7 @@ means = []
 for label in data.obs["label"].cat.categories:
     inside = (data.obs["label"] == label).to_numpy()
     accuracy = cross_val_score(LogisticRegression(max_iter=300), logged[inside], treated[inside], cv=3).mean()
-    ok(accuracy > 0.8, f"{label}: the condition can be told from X (accuracy {accuracy:.3f})")
+    ok(accuracy > 0.8, f"{label}: the condition can be predicted from X (accuracy {accuracy:.3f})")
     seen = logged[inside & treated].mean(0) - logged[inside & ~treated].mean(0)
     mean = change[inside].mean(0)
     means.append(mean)
@@ -117,7 +117,7 @@ for label in data.obs["label"].cat.categories:
 similar = np.corrcoef(means)[np.triu_indices(len(means), 1)]
 ok(0.1 < similar.mean() < 0.9, f"labels answer differently, but not wholly (mean r {similar.mean():.2f})")
 labels = cross_val_score(LogisticRegression(max_iter=300), logged, data.obs["label"], cv=3).mean()
-ok(labels > 0.95, f"labels can be told apart (accuracy {labels:.3f})")
+ok(labels > 0.95, f"labels can be predicted (accuracy {labels:.3f})")
 state = data.obsm["truth_state"]
 inside = (data.obs["label"] == "type1").to_numpy()
 p_values = [stats.normaltest(column).pvalue for column in state[inside].T]

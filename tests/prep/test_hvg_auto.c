@@ -1,5 +1,5 @@
 /* test_hvg_auto.c: flavor "auto" on cells whose truth is known: genes that answer in all cells, in one label only,
- * markers, and genes that hardly any cell has; what raw keeps. */
+ * markers, and genes that almost no cell has; what raw keeps. */
 #include "prep_testing.h"
 
 #include "core/dataset.h"

@@ -30,7 +30,7 @@ typedef struct recipe {
 static const recipe recipes[] = {
     {"counts", COUNTS, .kind = COMP_DATA_COUNTS, .counts = true, .linear = true, .reason = "whole numbers"},
     {"no counts at all", COUNTS, .after = EMPTY, .kind = COMP_DATA_COUNTS, .counts = true, .linear = true},
-    {"shallow counts, hardly any above 1", SHALLOW, .kind = COMP_DATA_COUNTS, .counts = true, .linear = true},
+    {"shallow counts, almost none above 1", SHALLOW, .kind = COMP_DATA_COUNTS, .counts = true, .linear = true},
     {"binary", COUNTS, .after = BINARY, .kind = COMP_DATA_COUNTS, .counts = true, .linear = true, .reason = "binary"},
     {"RSEM", HALF_WHOLE, .kind = COMP_DATA_ESTIMATED, .counts = true, .linear = true, .reason = "estimated counts"},
     {"a few fractions", NEARLY_WHOLE, .kind = COMP_DATA_ESTIMATED, .counts = true, .linear = true},
@@ -274,7 +274,7 @@ static void conditions_are_looked_at_one_by_one(void **state) {
   comp_context_free(context);
 }
 
-/* Without a column, samples of whole numbers are still told from samples of logarithms. */
+/* Without a column, samples of whole numbers are still distinguished from samples of logarithms. */
 static void mixtures_are_seen_without_a_condition(void **state) {
   (void)state;
   comp_context *context = test_context(2);

@@ -128,14 +128,14 @@ static void what_is_done_is_not_done_again(void **state) {
   comp_context *context = test_context(2);
   comp_dataset *d = test_counts(30, 20, true);
   assert_ok(comp_normalize_total(NULL, context, d, 1.0, false)); /* so small that it looks logged */
-  assert_error(comp_normalize_total(NULL, context, d, 1.0, false), COMP_ERR_DATA, "normalised already");
+  assert_error(comp_normalize_total(NULL, context, d, 1.0, false), COMP_ERR_DATA, "already normalised");
   assert_ok(comp_log1p(context, d, false));
-  assert_error(comp_log1p(context, d, false), COMP_ERR_DATA, "logged already");
+  assert_error(comp_log1p(context, d, false), COMP_ERR_DATA, "already logged");
   assert_ok(comp_log1p(context, d, true));
   comp_dataset_free(d);
 
   d = of_values((float[]){0, 0.5f, 2, 7}, 2, 2);
-  assert_error(comp_log1p(context, d, false), COMP_ERR_DATA, "looks logged");
+  assert_error(comp_log1p(context, d, false), COMP_ERR_DATA, "looks already logged");
   assert_error(comp_normalize_total(NULL, context, d, 0.0, false), COMP_ERR_DATA, "counts");
   assert_ok(comp_normalize_total(NULL, context, d, 0.0, true));
   comp_dataset_free(d);

@@ -45,7 +45,7 @@ static void means_are_those_of_the_definition(void **state) {
         assert_near(e.labels[l].predicted[j], direct_mean(d, cf, l, 0, j, &shape), 1e-9);
       }
       assert_int_equal(e.labels[l].n_de, 8);
-      /* The genes with an effect are every fifth: those that differ most are among them. */
+      /* The genes with an effect are every fifth: the top DE genes are among them. */
       for (size_t k = 0; k < 4; k++) assert_int_equal(e.labels[l].de[k] % 5, 0);
     }
     comp__effects_release(&e);

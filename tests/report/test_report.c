@@ -457,7 +457,7 @@ static void names_are_for_people(void **state) {
   assert_string_equal(json_string_value(json_object_get(json_array_get(maps, 1), "role")), "after");
   json_t *cross = json_array_get(json_object_get(json_object_get(data, "design"), "columns"), 0);
   assert_int_equal(json_array_size(json_object_get(cross, "values")), shape.labels);
-  assert_true(says(data, "in X_comp"));
+  assert_true(says(data, "in the embedding"));
   assert_string_equal(comp_embedding_title("X_comp", "trvae"), "trvae");
   assert_string_equal(comp_embedding_title("X_comp", "comp"), "CoMP");
   assert_string_equal(comp_embedding_title("X_harmony", NULL), "harmony");

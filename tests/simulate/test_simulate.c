@@ -248,7 +248,7 @@ static void groups_have_exact_sizes(void **state) {
   comp__sim_world_release(&world);
 
   options.absent = NULL;
-  options.imbalance = 0.99; /* no group is empty all the same */
+  options.imbalance = 0.99; /* still, no group is empty */
   options.composition = 3;
   assert_ok(comp__sim_world_init(&world, &options));
   for (int k = 0; k < 3; k++)

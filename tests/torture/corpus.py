@@ -51,6 +51,24 @@ def data(rng, make):
     return d
 
 
+def tiny(rng, make):
+    """One of each structure and not more: read in a fifth of the time, so that more mutations of it can be tried."""
+    obs = pd.DataFrame(index=[f"cell{i}" for i in range(6)])
+    obs["condition"] = pd.Categorical(["control", "treated"] * 3)
+    d = anndata.AnnData(make(rng.poisson(0.7, (6, 4)).astype("f4")), obs=obs, var=pd.DataFrame(index=[f"gene{i}" for i in range(4)]))
+    d.uns["title"] = "a text"
+    return d
+
+
+def newest(path, of):
+    """The same objects in HDF5's newest layout."""
+    with h5py.File(of) as a, h5py.File(path, "w", libver="latest") as b:
+        for key in a:
+            a.copy(key, b)
+        for key, value in a.attrs.items():
+            b.attrs[key] = value
+
+
 def tenx(path, version, rng):
     m = sp.csc_matrix(rng.poisson(0.7, (GENES, CELLS)).astype("i4"))
     names = np.array([f"S{i}".encode() for i in range(GENES)])
@@ -107,11 +125,11 @@ def main(folder):
     records(folder / "records.h5ad", np.random.default_rng(4))
     tenx(folder / "tenx3.h5", 3, np.random.default_rng(5))
     tenx(folder / "tenx2.h5", 2, np.random.default_rng(6))
-    with h5py.File(folder / "csr.h5ad") as a, h5py.File(folder / "latest.h5ad", "w", libver="latest") as b:
-        for key in a:
-            a.copy(key, b)
-        for key, value in a.attrs.items():
-            b.attrs[key] = value
+    newest(folder / "latest.h5ad", folder / "csr.h5ad")
+    for name in ("csr", "dense"):
+        tiny(np.random.default_rng(8), make[name]).write_h5ad(folder / f"tiny-{name}.h5ad")
+    tiny(np.random.default_rng(9), sp.csr_matrix).write_h5ad(folder / "tiny-gzip.h5ad", compression="gzip")
+    newest(folder / "tiny-latest.h5ad", folder / "tiny-csr.h5ad")
 
 
 def enrich(path):

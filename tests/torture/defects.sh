@@ -23,7 +23,7 @@ sound_or_failed() {
   code=$1
   if [ "$code" -eq 0 ]; then
     cmp -s good.h5ad out.h5ad
-  else # options that cannot be kept for want of memory count as wrong usage
+  else # options that cannot be kept because memory ran out count as wrong usage
     [ "$(wc -l <err)" -eq 1 ] && [ ! -e out.h5ad ] && { [ "$code" -eq 1 ] || { [ "$code" -eq 2 ] && grep -q "out of memory" err; }; }
   fi
 }
@@ -54,7 +54,7 @@ every() {
   [ -z "$leftovers" ]
 }
 
-echo "1..14"
+echo "1..15"
 "$COMP" simulate -q -o cells.h5ad --cells 40 --genes 20 --no-truth || exit 1
 "$COMP" prep -q -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p || exit 1
 "$COMP" train -q -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2 --epochs 1 || exit 1
@@ -79,6 +79,11 @@ check "embed: every allocation that fails" $?
 "$COMP" pca -q --threads 1 -i ready.h5ad -o good.h5ad -n 3 >out || exit 1
 every memory ENOMEM pca -q --threads 1 -i ready.h5ad -o out.h5ad -n 3
 check "pca: every allocation that fails" $?
+# No more memory for the code that oneDNN generates: it crashed.
+every map ENOMEM pca -q --threads 1 -i ready.h5ad -o out.h5ad -n 3 &&
+  on=- && every map ENOMEM pca -q --threads 1 -i ready.h5ad -o out.h5ad -n 3
+check "pca: every mapping that fails, alone or with all after it" $?
+on=''
 
 # A document of JSON lacked the values for which there was no memory.
 "$COMP" embed -q --threads 1 -i ready.h5ad -m model.comp -o embedded.h5ad || exit 1
@@ -93,7 +98,7 @@ check "score: every allocation that fails" $?
   timeout -s KILL 20 "$COMP" version >out 2>err
   [ $? -eq 1 ] && grep -q "address space" err
 )
-check "too little address space is told" $?
+check "too little address space is reported" $?
 
 # 6: signals.
 stopped_by() { # SIGNAL CODE COMMAND...

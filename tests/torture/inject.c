@@ -11,12 +11,17 @@
  *
  * Calls are counted from main() on. COMP_INJECT_COUNT names a file that gets one line at the end: how often each call
  * was made, "open 12 read 40 ...". Memory: calls made from the program itself, not from libraries, unless
- * COMP_INJECT_ALL is set.
+ * COMP_INJECT_ALL is set. Mappings of oneDNN (for code that it generates) are not counted and do not fail alone, since
+ * oneDNN writes to them unseen; they fail with all others (N-) once the Nth of the others has failed.
+ * COMP_INJECT_WHERE names a file that gets the stack of the first call that failed: a line "OBJECT SYMBOL" a frame.
+ * COMP_INJECT_NO_SYNC: fsync() succeeds and does nothing.
  *
  * COMP_INJECT_SERVER=PREFIX: the program is loaded once and run many times. Before main() it reads such lists, one a
  * line, from stdin. For each it forks; the child runs main() with stdout and stderr in PREFIX.out and PREFIX.err and
  * with 20 seconds of CPU time and 600 seconds to live; the parent prints "CODE KB MS": exit code (negative: a signal),
- * peak memory, time.
+ * peak memory, time. COMP_INJECT_WHERE is PREFIX.where then.
+ * COMP_INJECT_REPEAT=N: a child runs main() N times, one line each, before the next one is forked. What main() leaves
+ * in the process stays for the next run; a call of _exit() ends only the run.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,8 +30,10 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -38,6 +45,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,8 +63,10 @@ enum {
   MEMORY,
   CALLS,
   MOST_FILES = 4096,
+  MOST_FRAMES = 40,
   LIFE = 600,
   WORK = 20,
+  NEXT_CHILD = 97, /* exit code of a child that ended between two runs */
   KILLED = -1
 };
 static const char *const call_names[CALLS] = {"open", "read",     "write", "sync",  "rename",
@@ -72,7 +82,8 @@ typedef struct rule {
 static rule rules[CALLS];
 static atomic_long counts[CALLS];
 static double clock_factor = 1.0;
-static bool all_memory, started;
+static bool all_memory, started, no_sync;
+static char where[1024];                /* COMP_INJECT_WHERE */
 static atomic_bool watched[MOST_FILES]; /* by descriptor: opened under a name that matches */
 
 static int error_of(const char *name) {
@@ -125,15 +136,39 @@ __attribute__((destructor)) static void end(void) {
   close(fd);
 }
 
-/* Counts a call; true: it is to fail, with errno set. */
+/* Writes the stack to COMP_INJECT_WHERE, by calls that are not counted. */
+static void note_where(void) {
+  void *frames[MOST_FRAMES];
+  started = false; /* what the unwinder calls does not count */
+  int n = backtrace(frames, MOST_FRAMES), fd = (int)syscall(SYS_open, where, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  for (int i = 0; i < n && fd >= 0; i++) {
+    char line[512];
+    Dl_info info = {0};
+    if (!dladdr(frames[i], &info) || !info.dli_fname) info.dli_fname = "?";
+    const char *slash = strrchr(info.dli_fname, '/');
+    int size = snprintf(line, sizeof line, "%s %s+0x%lx\n", slash ? slash + 1 : info.dli_fname,
+                        info.dli_sname ? info.dli_sname : "?",
+                        (unsigned long)((uintptr_t)frames[i] - (uintptr_t)info.dli_fbase));
+    if (syscall(SYS_write, fd, line, (size_t)size) < 0) break;
+  }
+  if (fd >= 0) syscall(SYS_close, fd);
+  started = true;
+}
+
+/* True: this call, the Nth of its kind, is to fail, with errno set. */
+static bool fails_as(const rule *r, long n) {
+  if (r->first == 0 || n < r->first || (n > r->first && !r->on)) return false;
+  if (r->code == KILLED) kill(getpid(), SIGKILL);
+  if (where[0] && n == r->first) note_where();
+  errno = r->code;
+  return true;
+}
+
+/* Counts a call; true: it is to fail. */
 static bool fails(int call, const char *path) {
   const rule *r = &rules[call];
   if (!started || (r->path[0] && !strstr(path, r->path))) return false;
-  long n = atomic_fetch_add(&counts[call], 1) + 1;
-  if (r->first == 0 || n < r->first || (n > r->first && !r->on)) return false;
-  if (r->code == KILLED) kill(getpid(), SIGKILL);
-  errno = r->code;
-  return true;
+  return fails_as(r, atomic_fetch_add(&counts[call], 1) + 1);
 }
 
 /* Calls that know a descriptor only. The message about a failure must come through: the standard ones do not fail. */
@@ -149,6 +184,38 @@ static int watch(int fd, const char *path) {
   if (fd >= 0 && fd < MOST_FILES) watched[fd] = match;
   return fd;
 }
+
+/* ---- Who calls ---- */
+
+typedef struct object {
+  uintptr_t begin, end;
+} object;
+
+static object program, onednn;
+
+static bool is_in(const object *o, const void *address) {
+  return (uintptr_t)address >= o->begin && (uintptr_t)address < o->end;
+}
+
+static int find_objects(struct dl_phdr_info *info, size_t size, void *user) {
+  (void)size, (void)user;
+  object found = {info->dlpi_addr, 0};
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    uintptr_t last = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && last > found.end) found.end = last;
+  }
+  if (!program.end) program = found; /* it comes first */
+  if (strstr(info->dlpi_name, "/libdnnl.")) onednn = found;
+  return 0;
+}
+
+static bool map_fails(const void *caller) {
+  if (!is_in(&onednn, caller)) return fails(MAP, "");
+  const rule *r = &rules[MAP];
+  return started && r->on && counts[MAP] >= r->first && fails_as(r, counts[MAP] + 1);
+}
+
+static bool repeats(void);
 
 /* The definition that comes after the one here, looked up once. */
 #define REAL(type, name, ...)                                                                                          \
@@ -251,6 +318,7 @@ int fflush(FILE *file) {
 }
 
 int fclose(FILE *file) {
+  if (file == stdout && repeats()) return fflush(file);
   bool fail = fd_fails(CLOSE, fileno(file));
   int code = errno, result = REAL(int, fclose, FILE *)(file);
   if (fail) errno = code;
@@ -265,7 +333,7 @@ int close(int fd) {
 }
 
 int fsync(int fd) {
-  return fd_fails(SYNC, fd) ? -1 : REAL(int, fsync, int)(fd);
+  return fd_fails(SYNC, fd) ? -1 : no_sync ? 0 : REAL(int, fsync, int)(fd);
 }
 
 #define DEFINE_TRUNCATE(name, offset)                                                                                  \
@@ -277,7 +345,7 @@ DEFINE_TRUNCATE(ftruncate64, off64_t)
 
 #define DEFINE_MAP(name, offset)                                                                                       \
   void *name(void *at, size_t size, int protection, int flags, int fd, offset from) {                                  \
-    if (fails(MAP, "")) return MAP_FAILED;                                                                             \
+    if (map_fails(__builtin_return_address(0))) return MAP_FAILED;                                                     \
     return REAL(void *, name, void *, size_t, int, int, int, offset)(at, size, protection, flags, fd, from);           \
   }
 DEFINE_MAP(mmap, off_t)
@@ -326,21 +394,8 @@ int clock_gettime(clockid_t id, struct timespec *out) {
 
 /* ---- Memory. The next definition is glibc's or that of a sanitizer ---- */
 
-static uintptr_t program_begin, program_end; /* where the program itself is, libraries not */
-
-static int find_program(struct dl_phdr_info *info, size_t size, void *user) {
-  (void)size, (void)user;
-  program_begin = info->dlpi_addr;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
-    if (info->dlpi_phdr[i].p_type == PT_LOAD && end > program_end) program_end = end;
-  }
-  return 1; /* the program comes first */
-}
-
 static bool memory_fails(const void *caller) {
-  bool ours = (uintptr_t)caller >= program_begin && (uintptr_t)caller < program_end;
-  return started && (all_memory || ours) && fails(MEMORY, "");
+  return started && (all_memory || is_in(&program, caller)) && fails(MEMORY, "");
 }
 
 void *malloc(size_t size) {
@@ -369,6 +424,24 @@ int posix_memalign(void **out, size_t align, size_t size) {
 typedef int main_function(int, char **, char **);
 static main_function *real_main;
 
+/* COMP_INJECT_REPEAT. */
+static long most_repeats, runs;
+static int control, reply, exit_code;
+static jmp_buf run_end;
+
+static bool repeats(void) {
+  return most_repeats > 0;
+}
+
+void _exit(int code) {
+  if (repeats() && started) {
+    exit_code = code;
+    longjmp(run_end, 1);
+  }
+  syscall(SYS_exit_group, code);
+  __builtin_unreachable();
+}
+
 static void redirect(const char *prefix, const char *suffix, int fd) {
   char path[1024];
   snprintf(path, sizeof path, "%s%s", prefix, suffix);
@@ -377,38 +450,103 @@ static void redirect(const char *prefix, const char *suffix, int fd) {
   close(from);
 }
 
-/* Returns in a child that is to run main(); the parent ends with its input. */
-static void serve(const char *prefix) {
+static long in_ms(const struct timeval *t) {
+  return t->tv_sec * 1000 + t->tv_usec / 1000;
+}
+
+static long work_of(const struct rusage *usage) {
+  return in_ms(&usage->ru_utime) + in_ms(&usage->ru_stime);
+}
+
+static void answer(int code, long kb, long ms) {
+  dprintf(reply, "%d %ld %ld\n", code, kb, ms);
+}
+
+/* Limits of the run that begins. */
+static void limit_run(const struct rusage *until_now) {
+  rlim_t most = (rlim_t)(work_of(until_now) / 1000 + 1 + WORK);
+  alarm(LIFE);
+  setrlimit(RLIMIT_CPU, &(struct rlimit){most, RLIM_INFINITY});
+}
+
+static void enter_child(const char *prefix) {
+  redirect(prefix, "", STDIN_FILENO);
+  redirect(prefix, ".out", STDOUT_FILENO);
+  redirect(prefix, ".err", STDERR_FILENO);
+}
+
+/* A program with counters for llvm-cov writes them in exit(). */
+static _Noreturn void leave(int code) {
+  if (getenv("LLVM_PROFILE_FILE")) exit(code);
+  syscall(SYS_exit_group, code);
+  __builtin_unreachable();
+}
+
+/* One run of main() after another in this process. */
+static _Noreturn void repeat(int argc, char **argv, char **environment) {
   char line[1024];
+  struct rusage before, after;
+  for (runs = 0; runs < most_repeats; runs++) {
+    ssize_t n = REAL(ssize_t, read, int, void *, size_t)(control, line, sizeof line - 1);
+    if (n <= 0) break;
+    line[n] = 0;
+    memset(rules, 0, sizeof rules);
+    for (int i = 0; i < CALLS; i++) counts[i] = 0;
+    parse_list(line);
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+      if (REAL(int, ftruncate, int, off_t)(fd, 0) || lseek(fd, 0, SEEK_SET)) syscall(SYS_exit_group, 99);
+    int peak = (int)syscall(SYS_open, "/proc/self/clear_refs", O_WRONLY);
+    if (peak >= 0) syscall(SYS_write, peak, "5", 1), syscall(SYS_close, peak); /* forgets the peak of memory */
+    getrusage(RUSAGE_SELF, &before);
+    limit_run(&before);
+    started = true;
+    if (setjmp(run_end) == 0) exit_code = real_main(argc, argv, environment);
+    started = false;
+    fflush(NULL);
+    getrusage(RUSAGE_SELF, &after);
+    answer(exit_code, after.ru_maxrss, work_of(&after) - work_of(&before));
+  }
+  leave(runs < most_repeats ? 0 : NEXT_CHILD);
+}
+
+/* Returns in a child that is to run main(); the parent ends with its input. */
+static void serve(const char *prefix, int argc, char **argv, char **environment) {
+  char line[1024] = "";
   struct rusage usage;
   int code;
-  while (fgets(line, sizeof line, stdin)) {
+  reply = dup(STDOUT_FILENO);
+  control = dup(STDIN_FILENO);
+  while (most_repeats > 0 || fgets(line, sizeof line, stdin)) {
     pid_t child = fork();
     if (child < 0) _exit(99);
     if (child == 0) {
-      redirect(prefix, "", STDIN_FILENO);
-      redirect(prefix, ".out", STDOUT_FILENO);
-      redirect(prefix, ".err", STDERR_FILENO);
-      alarm(LIFE);
-      setrlimit(RLIMIT_CPU, &(struct rlimit){WORK, WORK + 1});
+      enter_child(prefix);
+      if (most_repeats > 0) repeat(argc, argv, environment);
+      getrusage(RUSAGE_SELF, &usage);
+      limit_run(&usage);
       parse_list(line);
       return;
     }
     wait4(child, &code, 0, &usage);
-    long ms = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-              (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
-    printf("%d %ld %ld\n", WIFSIGNALED(code) ? -WTERMSIG(code) : WEXITSTATUS(code), usage.ru_maxrss, ms);
-    fflush(stdout);
+    if (most_repeats > 0 && WIFEXITED(code) && WEXITSTATUS(code) == NEXT_CHILD) continue;
+    if (most_repeats > 0 && WIFEXITED(code) && WEXITSTATUS(code) == 0) break; /* the end of the input */
+    answer(WIFSIGNALED(code) ? -WTERMSIG(code) : WEXITSTATUS(code), usage.ru_maxrss, work_of(&usage));
   }
-  _exit(0);
+  syscall(SYS_exit_group, 0);
 }
 
 static int run_main(int argc, char **argv, char **environment) {
-  const char *list = getenv("COMP_INJECT"), *server = getenv("COMP_INJECT_SERVER");
+  const char *list = getenv("COMP_INJECT"), *server = getenv("COMP_INJECT_SERVER"), *path = getenv("COMP_INJECT_WHERE");
+  const char *times = getenv("COMP_INJECT_REPEAT");
+  void *frame;
   if (list) parse_list(list);
   all_memory = getenv("COMP_INJECT_ALL") != NULL;
-  dl_iterate_phdr(find_program, NULL);
-  if (server) serve(server);
+  no_sync = getenv("COMP_INJECT_NO_SYNC") != NULL;
+  most_repeats = server && times ? atol(times) : 0;
+  if (server || path) snprintf(where, sizeof where, "%s%s", server ? server : path, server ? ".where" : "");
+  dl_iterate_phdr(find_objects, NULL);
+  backtrace(&frame, 1); /* loads what it needs */
+  if (server) serve(server, argc, argv, environment);
   started = true;
   return real_main(argc, argv, environment);
 }

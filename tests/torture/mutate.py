@@ -14,32 +14,37 @@ NUMBERS = (0, 1, 2, 7, 8, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x800000
 
 def lookup3(data):
     """HDF5's checksum of structures (Jenkins)."""
-    mask = 0xFFFFFFFF
-    rot = lambda x, k: ((x << k) | (x >> (32 - k))) & mask
-    a = b = c = (0xDEADBEEF + len(data)) & mask
-    while len(data) > 12:
-        x, y, z = struct.unpack("<III", data[:12])
-        a, b, c = (a + x) & mask, (b + y) & mask, (c + z) & mask
-        for p, q, r, k in (("a", "c", "b", 4), ("b", "a", "c", 6), ("c", "b", "a", 8), ("a", "c", "b", 16), ("b", "a", "c", 19), ("c", "b", "a", 4)):
-            v = {"a": a, "b": b, "c": c}
-            v[p] = (v[p] - v[q]) & mask
-            v[p] ^= rot(v[q], k)
-            v[q] = (v[q] + v[r]) & mask
-            a, b, c = v["a"], v["b"], v["c"]
-        data = data[12:]
-    if not data:
+    mask, size = 0xFFFFFFFF, len(data)
+    a = b = c = (0xDEADBEEF + size) & mask
+    words = struct.unpack(f"<{-(-size // 12) * 3}I", data.ljust(-(-size // 12) * 12, b"\0"))
+    for i in range(0, len(words) - 3, 3):
+        a, b, c = a + words[i] & mask, b + words[i + 1] & mask, c + words[i + 2] & mask
+        a = (a - c & mask) ^ (c << 4 & mask | c >> 28)
+        c = c + b & mask
+        b = (b - a & mask) ^ (a << 6 & mask | a >> 26)
+        a = a + c & mask
+        c = (c - b & mask) ^ (b << 8 & mask | b >> 24)
+        b = b + a & mask
+        a = (a - c & mask) ^ (c << 16 & mask | c >> 16)
+        c = c + b & mask
+        b = (b - a & mask) ^ (a << 19 & mask | a >> 13)
+        a = a + c & mask
+        c = (c - b & mask) ^ (b << 4 & mask | b >> 28)
+        b = b + a & mask
+    if not words:
         return c
-    x, y, z = struct.unpack("<III", data.ljust(12, b"\0"))
-    a, b, c = (a + x) & mask, (b + y) & mask, (c + z) & mask
-    for p, q, k in (("c", "b", 14), ("a", "c", 11), ("b", "a", 25), ("c", "b", 16), ("a", "c", 4), ("b", "a", 14), ("c", "b", 24)):
-        v = {"a": a, "b": b, "c": c}
-        v[p] = ((v[p] ^ v[q]) - rot(v[q], k)) & mask
-        a, b, c = v["a"], v["b"], v["c"]
-    return c
+    a, b, c = a + words[-3] & mask, b + words[-2] & mask, c + words[-1] & mask
+    c = (c ^ b) - (b << 14 & mask | b >> 18) & mask
+    a = (a ^ c) - (c << 11 & mask | c >> 21) & mask
+    b = (b ^ a) - (a << 25 & mask | a >> 7) & mask
+    c = (c ^ b) - (b << 16 & mask | b >> 16) & mask
+    a = (a ^ c) - (c << 4 & mask | c >> 28) & mask
+    b = (b ^ a) - (a << 14 & mask | a >> 18) & mask
+    return (c ^ b) - (b << 24 & mask | b >> 8) & mask
 
 
-def reseal(data):
-    """New checksums of all object headers of version 2."""
+def reseal(data, original):
+    """New checksums of all object headers of version 2 that are not those of the original."""
     at = data.find(b"OHDR\2")
     while at >= 0:
         flags = data[at + 5] if at + 6 < len(data) else 0
@@ -47,7 +52,7 @@ def reseal(data):
         width = 1 << (flags & 3)
         size = int.from_bytes(data[start : start + width], "little")
         end = start + width + size
-        if size < 1 << 16 and end + 4 <= len(data):
+        if size < 1 << 16 and end + 4 <= len(data) and data[at : end + 4] != original[at : end + 4]:
             data[end : end + 4] = struct.pack("<I", lookup3(bytes(data[at:end])))
         at = data.find(b"OHDR\2", at + 4)
 
@@ -123,7 +128,7 @@ def damage_hdf5(rng, source):
             data += bytes(len(source.data) - len(data)) if rng.random() < 0.5 else b""
             if len(data) < len(source.data):
                 break
-    reseal(data)
+    reseal(data, source.data)
     return data
 
 
@@ -194,6 +199,17 @@ def celligner():
     info = ["sampleID,lineage,type"] + [f"T{i},{tissues[i % 3]},tumor" for i in tumours] + [f"ACH-{i},{tissues[i % 3]},CL" for i in lines]
     files = {"TCGA_mat.tsv": table, "CCLE_expression.csv": expression, "Celligner_info.csv": info}
     return {name: "\n".join(rows) + "\n" for name, rows in files.items()}
+
+
+class Bytes:
+    """Anything: single bytes and numbers."""
+
+    def __init__(self, path):
+        self.name, self.kind, self.data = path.name, path.suffix, path.read_bytes()
+
+    def write(self, path, rng):
+        path.write_bytes(damage_bytes(rng, self.data))
+        return path
 
 
 class Mex:
@@ -289,9 +305,11 @@ class Safetensors:
 
 
 def sources(corpus, inputs, rich):
-    """All files that are damaged. HDF5 takes most of the turns."""
+    """All files that are damaged, as often as they are in a round. HDF5 takes most of the turns, small files of it most of these."""
     names = sorted(p for p in corpus.iterdir() if p.suffix in (".h5ad", ".h5")) if rich else [inputs / "cells.h5ad", inputs / "ready.h5ad"]
+    names += 4 * [p for p in names if p.name.startswith("tiny-")]
+    hdf5 = {p: Hdf5(p) for p in names}
     csv = b"\n".join((inputs / "cells.csv").read_bytes().split(b"\n")[:9])
-    return [Hdf5(p) for p in names] + [
-        Text("csv", ".csv", csv), Text("tsv", ".tsv", csv.replace(b",", b"\t")), Text("csv.gz", ".gz", csv, packed=True), Mex(),
+    return [hdf5[p] for p in names] + [
+        Text("csv", ".csv", csv), Text("tsv", ".tsv", csv.replace(b",", b"\t")), Text("csv.gz", ".gz", csv, packed=True), Mex(), Bytes(inputs / "cells.npy"),
         Safetensors(inputs / "old.comp", ".comp"), Safetensors(inputs / "old.checkpoint", ".checkpoint")]

@@ -11,6 +11,7 @@ The rule is one: exit code 0 and the right files; or another one, one message, a
 order that is the same every time and even over all commands. DIR/torture/NAME.json keeps how far it came: the next run goes on from there.
 Comparing .h5ad files object by object and damaging the layouts of anndata needs anndata; the rest needs only Python."""
 import argparse
+import collections
 import hashlib
 import json
 import math
@@ -32,8 +33,12 @@ import mutate  # noqa: E402
 
 CALLS = ("open", "read", "write", "sync", "rename", "stat", "truncate", "map", "close")
 ERRORS = {"open": ("EACCES", "EIO"), "write": ("ENOSPC",), "rename": ("EACCES",), "truncate": ("ENOSPC",), "map": ("ENOMEM",)}
-STICKY = ("read", "write", "open")  # also: fails from then on
+STICKY = ("read", "write", "open", "map")  # also: fails from then on
 LIMITS = {"memory": 500, "seconds": 10}
+
+# Libraries of others that end the process when an allocation of their own fails (docs/reliability.md). Such an end is counted under their
+# names when every file is sound; from any other call it is a failure.
+NOT_SURVIVED = {"libhdf5_serial", "libhdf5", "libdnnl", "libfontconfig"}
 
 TRAIN = "train -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2"
 
@@ -91,6 +96,7 @@ FUZZ = {
     ".csv": ("x.csv", ("info x.csv", "convert -i x.csv -o y.h5ad")),
     ".tsv": ("x.tsv", ("info x.tsv", "convert -i x.tsv -o y.h5ad")),
     ".gz": ("x.csv.gz", ("info x.csv.gz", "convert -i x.csv.gz -o y.h5ad")),
+    ".npy": ("x.npy", ("info x.npy",)),  # only written: refused
     ".mex": ("mex", ("info mex", "convert -i mex -o y.h5ad")),
     ".comp": ("x.comp", ("info x.comp", "embed -i ready.h5ad -m x.comp -o y.h5ad")),
     ".checkpoint": ("model.comp.checkpoint", (TRAIN + " --epochs 200 --resume",)),
@@ -217,8 +223,13 @@ def judge(expected, command, code, text, now):
         return "no message"
     if text.count("\n") > 1:
         return "more than one message: " + text.replace("\n", " | ")
+    return judge_files(expected, command, now)
+
+
+def judge_files(expected, command, now):
+    """What is wrong with the files after a run that failed; None: each is the old one or complete. Temporary files do not count."""
     for name in set(now) | set(expected.before):
-        if now.get(name) == expected.before.get(name) or command.keeps.fullmatch(name):
+        if now.get(name) == expected.before.get(name) or command.keeps.fullmatch(name) or ".tmp-" in name:
             continue
         if name not in now:
             return f"{name} is lost"
@@ -230,23 +241,34 @@ def judge(expected, command, code, text, now):
 
 # ---- Running ----
 
+Result = collections.namedtuple("Result", "code memory seconds text where")  # MB, CPU time, what it said on stderr, the stack of the failed call
+NOT_AN_OWNER = re.compile(r"inject\.so|libc\.so|libstdc\+\+|libgcc_s|ld-linux|libm\.so|\?")
+
+
+def owner(where):
+    """The object that made the call that failed: "comp", a module or a library; "" if none did."""
+    objects = [line.split()[0] for line in where]
+    return next((re.sub(r"\.so.*", "", o) for o in objects if not NOT_AN_OWNER.match(o)), "")
+
 
 class Server:
-    """One command, loaded once and run many times (inject.c)."""
+    """One command, loaded once and run many times (inject.c), each time in a new process, or `repeat` times in one."""
 
-    def __init__(self, run, words, folder, extra=None, space=None):
+    def __init__(self, run, words, folder, extra=None, space=None, repeat=0):
         self.prefix = run.work / "said"
         env = dict(os.environ, **run.env, LD_PRELOAD=str(run.inject), COMP_INJECT_SERVER=str(self.prefix),
-                   COMP_INJECT_COUNT=str(run.work / "count"), **(extra or {}))
+                   COMP_INJECT_COUNT=str(run.work / "count"), **(extra or {}), **({"COMP_INJECT_REPEAT": str(repeat)} if repeat else {}))
         limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space))) if space else None
         self.pipe = subprocess.Popen([str(run.comp), *words], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limit)
 
     def run(self, rules=""):
-        """Exit code, peak memory in MB, seconds of CPU time, what it said on stderr."""
+        where = Path(f"{self.prefix}.where")
+        where.unlink(missing_ok=True)
         self.pipe.stdin.write(f"{rules}\n".encode())
         self.pipe.stdin.flush()
         code, kb, ms = (int(x) for x in self.pipe.stdout.readline().split())
-        return code, kb / 1024, ms / 1000, Path(f"{self.prefix}.err").read_text(errors="replace")
+        text = Path(f"{self.prefix}.err").read_text(errors="replace")
+        return Result(code, kb / 1024, ms / 1000, text, where.read_text().splitlines() if where.exists() else [])
 
     def close(self):
         self.pipe.stdin.close()
@@ -263,6 +285,7 @@ class Campaign:
         self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "MALLOC_PERTURB_": "165", "SOURCE_DATE_EPOCH": "1700000000",
                     "ASAN_OPTIONS": "verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0:exitcode=86", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=86"}
         self.sanitized = b"__asan_init" in (self.build / "comp").read_bytes()  # takes address space without end
+        self.note, self.begin = {"seed": o.seed, "only": o.only}, time.monotonic()
         self.end = None  # --seconds after the first case
         self.cases, self.failures, self.expected = 0, [], {}
         self.state_path = None if o.short else self.build / "torture" / f"{o.mode}.json"
@@ -316,6 +339,7 @@ class Campaign:
         (f / "model.comp.checkpoint").rename(f / "old.checkpoint")
         self.make("embed -i ready.h5ad -m old.comp -o done.h5ad", f)
         self.make("convert -i cells.h5ad -o cells.csv", f)
+        self.make("convert -i cells.h5ad -o cells.npy", f)
         for folder, files in (("mex", mutate.mex()), ("tumours/celligner", mutate.celligner())):
             (f / folder).mkdir(parents=True)
             for name, text in files.items():
@@ -339,7 +363,7 @@ class Campaign:
         for extra in (None, {"COMP_INJECT_ALL": "1"})[: 2 if self.o.mode == "oom" and not self.o.own and not self.o.short else 1]:
             server = Server(self, command.words, folder, extra)
             for _ in range(2 if not extra else 1):
-                code, _, seconds, text = server.run()
+                code, _, seconds, text, _ = server.run()
                 if code != 0:
                     sys.exit(f"torture: {' '.join(command.words)}: exit code {code}, {text}")
                 made.append(snapshot(folder))
@@ -353,9 +377,15 @@ class Campaign:
 
     def check(self, command, folder, expected, result, how):
         """Judges one run, tries a failed one again where that goes on from what is there, and cleans up."""
-        code, _, _, text = result
+        code, text = result.code, result.text
         now = snapshot(folder)
         wrong = judge(expected, command, code, text, now)
+        if wrong and result.where:
+            library = owner(result.where)
+            if library in NOT_SURVIVED and not judge_files(expected, command, now):
+                restore(folder, expected.before, now)
+                return self.count_known(command.name, how, wrong, library, result.where)
+            wrong += f" (the call was one of {library})" + self.stack(result.where)
         if not wrong and code != 0 and command.again:
             code, text = self.plain(command.again, folder)
             now = snapshot(folder)
@@ -364,6 +394,18 @@ class Campaign:
                 wrong = "again: " + wrong
         restore(folder, expected.before, now)
         self.count(command.name, how, wrong)
+
+    def stack(self, where):
+        return "".join(f"\n#     {line}" for line in where) if self.o.stacks else ""
+
+    def count_known(self, name, how, wrong, library, where):
+        """A library of others did not survive that its own allocation failed, and the files are sound."""
+        self.cases += 1
+        ending = re.sub(r":.*", "", wrong)
+        known = self.state.setdefault("known", {})
+        known[f"{library}: {ending}"] = known.get(f"{library}: {ending}", 0) + 1
+        if self.o.stacks:
+            print(f"# known: {name}: {how}: {wrong} ({library}){self.stack(where)}", flush=True)
 
     def count(self, name, how, wrong, keep=None):
         self.cases += 1
@@ -426,6 +468,17 @@ class Campaign:
         self.state_path.parent.mkdir(parents=True, exist_ok=True)
         self.state_path.write_text(json.dumps(state))
 
+    def log(self):
+        """One line a run, with all that is needed to repeat it: DIR/torture/log.jsonl."""
+        if not self.state_path:
+            return
+        times = os.times()
+        line = {"when": time.strftime("%Y-%m-%dT%H:%M:%S"), "mode": self.o.mode, "comp": hashlib.sha256(self.comp.read_bytes()).hexdigest()[:16],
+                "cases": self.cases, "failures": len(self.failures), "cpu_seconds": round(times.children_user + times.children_system + times.user + times.system, 1),
+                "seconds": round(time.monotonic() - self.begin, 1), **self.note}
+        with open(self.state_path.parent / "log.jsonl", "a") as file:
+            file.write(json.dumps(line) + "\n")
+
     def commands(self):
         return [c for c in COMMANDS if not self.o.only or self.o.only == c.name]
 
@@ -437,13 +490,13 @@ def oom(run):
     jobs = []
     for extra in (None, {"COMP_INJECT_ALL": "1"}):
         for command in run.commands():
-            if extra and (run.o.own or run.o.short):
+            if (run.o.own or run.o.short) if extra else run.o.libraries:
                 break
             totals = run.totals(command, bool(extra))
             if totals:
                 jobs.append((command, f"{command.name}{' all' if extra else ''}", extra, lambda n: f"memory:{n}", totals["memory"]))
     print(f"# {sum(job[4] for job in jobs)} allocations of {len(jobs)} runs")
-    return run.inject_all(jobs, 1 if run.o.short else 40)
+    return run.inject_all(jobs, 1 if run.o.short else 10)
 
 
 def io(run):
@@ -499,45 +552,74 @@ def kill(run):
     return False
 
 
+class Reader:
+    """One command line that reads damaged files. Many files go through one process, as in a program that uses the library; a file that
+    fails there is read again by a process of its own."""
+
+    def __init__(self, run, line, folder):
+        words, space = line.split() + ["-q", "--threads", "1"], None if run.sanitized else 3 << 30
+        self.many = Server(run, words, folder, {"COMP_INJECT_NO_SYNC": "1"}, space, repeat=500)
+        self.alone = lambda: Server(run, words, folder, {"COMP_INJECT_NO_SYNC": "1"}, space)
+
+    @staticmethod
+    def judge(result):
+        if result.code not in (0, 1):
+            return "took too long" if result.code in (-14, -24) else f"exit code {result.code}"
+        if result.memory > LIMITS["memory"] or result.seconds > LIMITS["seconds"]:
+            return f"{result.memory:.0f} MB, {result.seconds:.1f} s"
+        return "no message" if result.code == 1 and not result.text.startswith("comp ") else None
+
+    def read(self, clean):
+        """Exit code, and what is wrong. clean(): removes what a run has made."""
+        result = self.many.run()
+        wrong = self.judge(result)
+        if wrong:
+            clean()
+            server = self.alone()
+            wrong = self.judge(server.run()) or f"after other files in one process: {wrong}"
+            server.close()
+        return result.code, wrong
+
+
 def fuzz(run):
     sources = mutate.sources(run.corpus, run.inputs, run.rich)
     if run.o.only:
-        sources = [s for s in sources if s.name == run.o.only]
+        sources = [s for s in sources if run.o.only in (s.name, s.kind)]
     folder = run.work / "fuzz"
     folder.mkdir()
     shutil.copy(run.inputs / "ready.h5ad", folder / "ready.h5ad")
-    servers = {}
-    case, kinds = run.state["done"].get("next", 0), {}
-    most = case + (2 * len(sources) if run.o.short else 10**12)
+    readers, kinds = {}, run.state.setdefault("kinds", {})
+    key = f"seed {run.o.seed} {run.o.only or ''}".strip()
+    case = first = run.state["done"].get(key, 0)
+    most = case + (2 * len(sources) if run.o.short else run.o.files)
+
+    def clean():
+        for left in folder.iterdir():
+            if left.name.startswith(("y.", "model.comp")) and left.name != name:
+                left.unlink()
+
     while not run.late() and case < most:
         source = sources[case % len(sources)]
         name, lines = FUZZ[source.kind]
-        rng = random.Random(run.o.seed * 1000003 + case)
-        keep = source.write(folder / name, rng)
+        keep = source.write(folder / name, random.Random(run.o.seed * 1000003 + case))
         for line in lines:
-            if line not in servers:
-                servers[line] = Server(run, line.split() + ["-q", "--threads", "1"], folder, space=None if run.sanitized else 3 << 30)
-            code, memory, seconds, text = servers[line].run()
-            wrong = None
-            if code not in (0, 1):
-                wrong = f"exit code {code}"
-            elif memory > LIMITS["memory"] or seconds > LIMITS["seconds"]:
-                wrong = f"{memory:.0f} MB, {seconds:.1f} s"
-            elif code == 1 and not text.startswith("comp "):
-                wrong = "no message"
-            kinds[source.kind, code] = kinds.get((source.kind, code), 0) + 1
+            if line not in readers:
+                readers[line] = Reader(run, line, folder)
+            code, wrong = readers[line].read(clean)
+            told = f"{source.kind} {line.split()[0]} exit {code}"
+            kinds[told] = kinds.get(told, 0) + 1
             run.count(f"{source.name}, {line.split()[0]}", f"seed {run.o.seed} case {case}", wrong, keep)
-        for left in folder.iterdir():
-            if left.name.startswith(("y.", "model.comp")):
-                left.unlink()
+        clean()
+        if name.startswith("model.comp"):
+            (folder / name).unlink(missing_ok=True)
         case += 1
-        run.state["done"]["next"] = case
+        run.state["done"][key] = case
         if case % 1000 == 0:
             run.save()
-    for server in servers.values():
-        server.close()
-    print("# " + ", ".join(f"{kind} exit {code}: {n}" for (kind, code), n in sorted(kinds.items())))
-    print(f"# {case} files so far")
+    for reader in readers.values():
+        reader.many.close()
+    print("# so far: " + ", ".join(f"{kind}: {n}" for kind, n in sorted(kinds.items())))
+    run.note = {"seed": run.o.seed, "only": run.o.only, "files": [first, case]}
     run.save()
     return False
 
@@ -546,11 +628,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=("oom", "io", "kill", "fuzz"))
     parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--files", type=int, default=10**12, help="fuzz: end after so many files")
     parser.add_argument("--build", type=Path, default=HERE.parent.parent / "build")
     parser.add_argument("--inject", type=Path, default=None, help="inject.so, when it is not in --build")
     parser.add_argument("--only", default=None, help="one row of the table of commands, or one file of the corpus")
     parser.add_argument("--own", action="store_true", help="oom: only the program's own allocations")
+    parser.add_argument("--libraries", action="store_true", help="oom: only the second mode, all allocations of the process")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stacks", action="store_true", help="print the stack of the call whose failure was not survived")
     parser.add_argument("--restart", action="store_true", help="forget how far the last run came")
     parser.add_argument("--short", action="store_true", help="a few cases of each kind, as one test of TAP")
     o = parser.parse_args()
@@ -560,12 +645,15 @@ def main():
             print("1..1")
         run.prepare()
         complete = {"oom": oom, "io": io, "kill": kill, "fuzz": fuzz}[o.mode](run)
+        run.log()
     finally:
         shutil.rmtree(run.work, ignore_errors=True)
     failures = len(run.failures)
     if o.short:
         print(f"{'not ok' if failures or not run.cases else 'ok'} 1 - {o.mode}: {run.cases} cases")
         return 0
+    for what, n in sorted(run.state.get("known", {}).items()):
+        print(f"# not survived by a library of others so far: {what}: {n}")
     print(f"{o.mode}: {run.cases} cases, {failures} failures{', all there are' if complete else ''}")
     print(f"{o.mode}: {run.state['cases'] + run.cases} cases, {run.state['failures'] + failures} failures so far ({run.state_path})")
     return 1 if failures else 0

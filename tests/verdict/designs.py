@@ -157,7 +157,7 @@ cases = [
     ("30 samples", lambda: judge("small", cells("small", {("control", "alpha"): 8, ("control", "beta"): 7, ("treated", "alpha"): 8, ("treated", "beta"): 7}), as_omics(),
                                  {"few-samples": "caution", "mixing": "caution|problem", "hidden": "caution|problem", "labels-lost": "caution|problem", "predictions": "caution|problem"})),
     ("no label", lambda: judge("unlabelled", cells("unlabelled", even(TWO, LABELS, 100)), as_omics(None), {"mixing": "ok", "hidden": "ok", "not-named": "note", "labels-lost": "note"}, absent=["confounded", "small-groups"])),
-    ("a condition of one cell", lambda: refused("one", cells("one", {**even(TWO, LABELS, 50), ("other", "alpha"): 1}), as_omics(), ["too few samples have 'other' in column 'condition': 1, where 10 are needed"])),
+    ("a condition of one cell", lambda: refused("one", cells("one", {**even(TWO, LABELS, 50), ("other", "alpha"): 1}), as_omics(), ["condition 'other' (column 'condition') has 1 sample, and each condition needs 10 or more"])),
     ("three conditions", lambda: judge("three", cells("three", even(["control", "drug1", "drug2"], LABELS, 70)), as_omics(), {**GOOD, "predictions": "ok"}, {"predictions": "6 changes of condition"}, absent=["confounded", "predictions-some"])),
     ("a table with --protect", lambda: judge("people", people("people", 1500), [*TABLE, "-c", "sex", "--protect", "--target", "income"], {"hidden": "ok", "target": "ok", "fairness": "caution"}, {"fairness": "Errors differ more between groups than before"},
                                              absent=["labels-lost", "confounded", "predictions", "silhouette", "not-named"])),

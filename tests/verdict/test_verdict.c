@@ -183,7 +183,7 @@ static void hidden(void **state) {
                 "accuracy 0.710 (95 % interval 0.701 to 0.719; random forest)");
   /* Few samples: two standard errors. */
   /* So few samples show neither that it can be predicted nor that it cannot. */
-  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "caution", "as far as so few samples show");
+  assert_judged(CLASSIFIED(0.6, 0.5, 0.67, 0.51, 100), EVEN, "hidden", "caution", "so few samples this is uncertain");
   assert_judged(CLASSIFIED(0.6, 0.5, 0.61, 0.5, 1000), EVEN, "hidden", "ok", "95 % interval 0.579 to 0.640");
   /* No better than the most common value, and yet each value is found. */
   assert_judged(CLASSIFIED(0.6, 0.5, 0.59, 0.7, 10000), EVEN, "hidden", "problem", "balanced accuracy 0.700");
@@ -362,12 +362,12 @@ static void uncertain(void **state) {
   snprintf(text, sizeof text, scores, 0.15, 0.85);
   assert_judged(text, EVEN, "mixing", "ok", "kBET 0.100 (95 % interval 0.050 to 0.150)");
   assert_judged(text, EVEN, "labels-lost", "ok", NULL);
-  assert_judged(text, TINY, "mixing", "caution", "as far as so few samples show");
-  assert_judged(text, TINY, "labels-lost", "caution", "as far as so few samples show");
+  assert_judged(text, TINY, "mixing", "caution", "so few samples this is uncertain");
+  assert_judged(text, TINY, "labels-lost", "caution", "so few samples this is uncertain");
   snprintf(text, sizeof text, scores, 0.25, 0.7);
 #pragma GCC diagnostic pop
-  assert_judged(text, EVEN, "mixing", "caution", "as far as so few samples show");
-  assert_judged(text, EVEN, "labels-lost", "caution", "as far as so few samples show");
+  assert_judged(text, EVEN, "mixing", "caution", "so few samples this is uncertain");
+  assert_judged(text, EVEN, "labels-lost", "caution", "so few samples this is uncertain");
 }
 
 /* A table whose attribute is to be hidden: a gap that rises is a caution, and nothing is said of over-correction. */

@@ -4,10 +4,12 @@ import { inkOn, viridis } from "./colors.js";
 import { cutMiddle, distinct } from "./names.js";
 import { figure } from "./save.js";
 
-// 0 is the worst, 1 the best, by the direction that the metric has.
-function shade(better, value, all) {
+// 0 is the worst, 1 the best, by the direction that the metric has. An error of predictions has no largest value: the
+// worst is the largest that there is.
+function shade(better, value, all, predictions) {
   const low = Math.min(0, ...all);
-  const high = Math.max(1, ...all);
+  const high = better === "lower" && predictions ? Math.max(...all) : Math.max(1, ...all);
+  if (high === low) return 1;
   const reach = Math.max(1, ...all.map(Math.abs));
   if (better === "lower") return (high - value) / (high - low);
   if (better === "zero") return 1 - Math.abs(value) / reach;
@@ -29,6 +31,9 @@ function blocksOf(columns, room) {
   return blocks;
 }
 
+// Two digits after the point; a small number keeps one digit that is not 0, so that 0.002 does not look smaller than 2e−4.
+const inCell = (value) => (Number.isFinite(value) && Math.abs(value) >= 1e-4 && Math.abs(value) < 0.005 ? value.toPrecision(1).replace("-", "−") : short(value, 2));
+
 // A text in one line or two; what is still too wide loses its middle.
 function inTwo(text, fits) {
   if (fits(text)) return [text];
@@ -48,7 +53,7 @@ export function heatMap(rows, methods, labels, about) {
   function draw(width) {
     const left = Math.min(Math.max(...labels.map((l) => textWidth(l))) + 12, width * 0.3);
     const fits = (room) => (text) => textWidth(text, 11) <= room;
-    const room = Math.max(1, Math.floor((width - left) / 62));
+    const room = Math.max(1, Math.floor((width - left) / 66));
     const blocks = blocksOf(columns, room);
     const cell = Math.min(84, (width - left) / Math.max(...blocks.map((b) => b.length)));
     const names = distinct(labels, (text) => textWidth(text) <= left - 10);
@@ -70,8 +75,8 @@ export function heatMap(rows, methods, labels, about) {
         labels.forEach((name, r) => {
           const value = at.get(metric.name + "\u0000" + name)?.values[method];
           const known = Number.isFinite(value);
-          const color = known ? viridis(Math.min(1, Math.max(0, shade(metric.better, value, values)))) : css("--plot");
-          picture.append(svg("rect", { x: x + 1, y: top + r * 24 + 1, width: cell - 2, height: 22, fill: color }), label(x + cell / 2, top + r * 24 + 16, short(value, 2), { "text-anchor": "middle", fill: known ? inkOn(color) : css("--quiet") }));
+          const color = known ? viridis(Math.min(1, Math.max(0, shade(metric.better, value, values, about === "Predictions")))) : css("--plot");
+          picture.append(svg("rect", { x: x + 1, y: top + r * 24 + 1, width: cell - 2, height: 22, fill: color }), label(x + cell / 2, top + r * 24 + 16, inCell(value), { "text-anchor": "middle", fill: known ? inkOn(color) : css("--quiet") }));
         });
       });
     });

@@ -17,7 +17,7 @@ const HEADLINES = [
   ["Conditions mixed?", ["mixing"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
   ["Over-corrected?", ["labels-lost"], { ok: "no sign of it", caution: "possibly", problem: "yes", note: "not known" }],
   ["Condition hidden?", ["hidden", "hidden-from-some"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
-  ["Target kept?", ["target"], { ok: "yes", caution: "hardly", problem: "no", note: "not known" }],
+  ["Target kept?", ["target"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
   ["Groups treated alike?", ["fairness"], { ok: "yes", caution: "less than before", problem: "no", note: "see below" }],
   ["Predictions good?", ["predictions", "predictions-low", "predictions-worse"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
 ];

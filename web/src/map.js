@@ -276,7 +276,7 @@ export function mapSection(store) {
   const forPrint = () => printed.replaceChildren(inLight(lightFigure));
 
   const thinned = data.shown < data.samples ? h("p", { class: "quiet small" }, `The map shows ${count(data.shown)} of ${counted(data.samples, "sample")}, chosen at random.`) : null;
-  const element = section("map", "Map", h("p", { class: "quiet no-print" }, `Each point is a sample.${linked ? " Both maps move together; a sample that you point at is marked in both." : ""} Good integration: conditions lie on each other, labels stay separate.`),
+  const element = section("map", "Map", h("p", { class: "quiet no-print" }, `Each point is a sample.${linked ? " Both maps move together; a sample that you point at is marked in both." : ""} Good integration: conditions are mixed, labels stay separate.`),
     bar, h("div", { class: "map" }, h("div", {}, stages, figureButtons("map", lightFigure)), side), printed, thinned);
 
   async function start() {

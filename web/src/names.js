@@ -18,7 +18,7 @@ export function cutMiddle(name, fits) {
   return cut();
 }
 
-// What names share at their start and at their end is left out as far as needed; where they differ stays.
+// What names share at their start and at their end is left out where needed; where they differ stays.
 function cutShared(names, fits) {
   const lists = names.map((name) => [...name]);
   const least = Math.min(...lists.map((l) => l.length));

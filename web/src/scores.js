@@ -51,7 +51,8 @@ function metricCell(row) {
 
 const bold = (methods, rows = []) => {
   const ranged = rows.some((row) => Object.values(row.ranges).some(Boolean));
-  const words = [methods.length > 1 ? "Bold numbers: the best in their row." : null, ranged ? "Small numbers: the 95 % interval, for other samples of the same kind." : null].filter(Boolean);
+  const without = ranged && rows.some((row) => !Object.values(row.ranges).some(Boolean));
+  const words = [methods.length > 1 ? "Bold numbers: the best in their row." : null, ranged ? "Small numbers: the 95 % interval, where other samples of the same conditions and labels would score." : null, without ? "Rows without them have no interval: they compare whole distributions, or are means of other rows." : null].filter(Boolean);
   return words.length ? h("p", { class: "quiet small" }, words.join(" ")) : null;
 };
 

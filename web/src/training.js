@@ -23,6 +23,9 @@ function rangeOf(lists) {
   return [min - pad, max + pad];
 }
 
+// Whether the curves leave the frame, which is that of the later epochs.
+const beyond = (series) => series.flat().some((v) => v !== null && v > rangeOf(series)[1]);
+
 function drawCurves(width, title, epochs, series) {
   const height = 210;
   const [min, max] = rangeOf(series);
@@ -47,13 +50,13 @@ export function trainingSection(data) {
   const pick = (set, part) => history.map((e) => (Number.isFinite(e[set]?.[part]) ? e[set][part] : null));
   const epochs = history.map((e, i) => e.epoch ?? i + 1);
   const figures = [];
-  const charts = h("div", { class: "charts" });
+  const charts = h("div", { class: "charts row" });
   for (const [part, title, words] of PARTS) {
     const series = SETS.map(([set]) => pick(set, part));
     if (!series.flat().some((v) => v)) continue;
     const made = figure("training " + title, (width) => drawCurves(width, title, epochs, series), { width: 480 });
     const ends = SETS.map(([, name], k) => [name, series[k].findLast((v) => v !== null), k]).filter(([, v]) => v !== undefined);
-    charts.append(h("div", { class: "chart" }, h("h3", {}, title), h("p", { class: "quiet small" }, words), h("p", { class: "small key" }, ends.map(([name, v, k]) => h("span", {}, h("i", { class: k ? "dash validation" : "dash train" }), `${name}: ${short(v)} at the end`))), made.element));
+    charts.append(h("div", { class: "chart" }, h("h3", {}, title), h("p", { class: "quiet small" }, words, beyond(series) ? " Values of the first epochs that are much larger are cut off." : ""), h("p", { class: "small key" }, ends.map(([name, v, k]) => h("span", {}, h("i", { class: k ? "dash validation" : "dash train" }), `${name}: ${short(v)} at the end`))), made.element));
     figures.push(made);
   }
   const held = pick("validation", "total").some((v) => v !== null);

@@ -16,7 +16,7 @@ parser.add_argument("output")
 parser.add_argument("--cells", type=int, default=0)
 parser.add_argument("--names", default="plain")
 parser.add_argument("--scores")
-parser.add_argument("--bad", action="store_true", help="scores of an over-corrected representation")
+parser.add_argument("--bad", action="store_true", help="scores of an over-corrected embedding")
 a = parser.parse_args()
 
 rng = np.random.default_rng(1)

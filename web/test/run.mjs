@@ -133,7 +133,7 @@ test("it opens from disk with no request and no error, both maps side by side by
   withPage("plain.html", {}, async (page) => {
     assert.equal(await page.locator("html").getAttribute("data-ready"), "yes");
     const text = await page.locator("#summary").innerText();
-    assert.match(text, /well mixed in X_comp/);
+    assert.match(text, /well mixed in the embedding/);
     assert.match(text, /No sign of over-correction/);
     assert.equal(await attribute(page, "maps"), "before | CoMP");
     assert.equal(await page.locator(".stage").count(), 2);

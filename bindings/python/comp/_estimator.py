@@ -41,7 +41,7 @@ TABLE = rows("train", without=(*NOT_TRAIN, "log", "checkpoint", "resume", "check
 
 
 class ConditionInvariant(TransformerMixin, BaseEstimator):
-    """A representation of rows that does not tell their condition: a batch, a group of people.
+    """An embedding of rows from which their condition (a batch, a group of people) cannot be predicted.
 
         z = ConditionInvariant(preset="protect").fit(X, condition=sex).transform(X)
 
@@ -142,7 +142,7 @@ class ConditionInvariant(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any, condition: Any = None) -> np.ndarray:
-        """The representation of each row: [rows, latent]. `condition` is needed with encoder_sees_condition only."""
+        """The embedding of each row: [rows, latent]. `condition` is needed with encoder_sees_condition only."""
         check_is_fitted(self)
         X = self._checked(X, False)
         handle: Handle = self.model_._model()

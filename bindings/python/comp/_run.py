@@ -91,7 +91,7 @@ def run(adata: Any, condition: str, label: Optional[str] = None, output: Optiona
     condition : str
         The column of adata.obs that holds the condition: a batch, a treatment, a group.
     label : str, optional
-        The column of what must be kept apart, such as cell types.
+        The column of labels that must stay separate, such as cell types.
     output : path, optional
         The folder for all results; default: a temporary one, which goes with the result.
     layer : str

@@ -67,7 +67,7 @@ def values_of(adata, name):
 def maps(adata: Any, color: Union[str, Sequence[str]], basis: Union[str, Sequence[str], None] = None, *, size: Optional[float] = None, axes: Any = None) -> Any:
     """Maps of the samples: a row for each of `color` (columns of obs, genes), a column for each of `basis` (entries of obsm).
 
-    basis : default: "X_umap_before" and "X_umap", as far as they are there; of other entries the first two dimensions are drawn.
+    basis : default: "X_umap_before" and "X_umap", those that are there; of other entries the first two dimensions are drawn.
     """
     color = [color] if isinstance(color, str) else list(color)
     basis = [basis] if isinstance(basis, str) else list(basis or [b for b in ("X_umap_before", "X_umap") if b in adata.obsm])

@@ -256,7 +256,7 @@ def score(adata: Any, condition_key: str, label_key: Optional[str] = None, *, la
     condition_key : str
         The column that holds the condition or batch.
     label_key : str, optional
-        The column of labels that should be kept apart, such as cell types.
+        The column of labels that should stay separate, such as cell types.
     layer, threads, progress
         As in train().
     {options}

@@ -16,7 +16,7 @@
 /* A filter of a chunk, in the order of writing. */
 typedef struct comp__h5_filter {
   H5Z_filter_t id;
-  size_t shuffle; /* the size of the elements that shuffle was told of */
+  size_t shuffle; /* the size of elements that the shuffle filter was given */
 } comp__h5_filter;
 
 enum { COMP__H5_MOST_FILTERS = 8 };

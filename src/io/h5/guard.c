@@ -25,7 +25,7 @@
 typedef struct guarded {
   H5FD_t base; /* HDF5's part: must be first */
   comp__h5_handle handle;
-  int *failed_at_last; /* where the failure is told when the file is closed; NULL: nowhere */
+  int *failed_at_last; /* where the failure is noted when the file is closed; NULL: nowhere */
   haddr_t eoa;         /* how far HDF5 thinks that the file is in use */
   haddr_t eof;
   dev_t device;

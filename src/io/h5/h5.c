@@ -79,10 +79,14 @@ static void silence(comp__h5_file *file) {
   file->quiet = true;
 }
 
+/* HDF5 1.10 crashes when memory runs out in its start or while it opens a file, which take less than this. */
+enum { HDF5_ROOM = 8 << 20 };
+
 /* STRONG: a handle lost on some error path must not keep the file open. */
 static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned flags) {
   comp_status status = COMP_OK;
-  if (flags != H5F_ACC_RDONLY) status = comp__calloc(&out->failed, 1, sizeof *out->failed);
+  status = comp__room(HDF5_ROOM);
+  if (status == COMP_OK && flags != H5F_ACC_RDONLY) status = comp__calloc(&out->failed, 1, sizeof *out->failed);
   if (status != COMP_OK) return status;
   pthread_once(&once, start_hdf5);
   silence(out);
@@ -110,7 +114,7 @@ static comp_status visit_all(const comp__h5_file *file) {
 #endif
   if (result >= 0 && !file->vet->broken) return COMP_OK;
   return comp__h5_error(COMP_ERR_FORMAT,
-                        "the file is damaged: not all of its objects can be read; get it again, or make it again");
+                        "the file is damaged: not all of its objects can be read; copy it again, or make it again");
 }
 
 comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write) {

@@ -67,7 +67,7 @@ static void encode_dataset(hid_t dataset) {
   comp__h5_close(&type);
 }
 
-/* A sparse matrix of old had its form and shape in attributes of other names. */
+/* In old files, a sparse matrix had its form and shape in attributes of other names. */
 static void encode_sparse(hid_t group) {
   size_t shape[2];
   bool found;
@@ -169,7 +169,7 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
     if (comp__h5_find(c->to, member) != COMP__H5_NONE) continue;
     if (strcmp(path, "uns") == 0 && is_old_categories(c, name)) continue;
     if (comp__h5_find(c->from, member) == COMP__H5_NONE) {
-      comp__warn(c->context, "%s leads nowhere: it is left out", member);
+      comp__warn(c->context, "%s is a link to something that is not in the file: it is left out", member);
       continue;
     }
     if (fits)

@@ -177,7 +177,7 @@ done:
   comp__strings_release(&var);
   if (status != COMP_OK) comp_dataset_free(dataset);
   comp__h5_close_file(&file);
-  return status;
+  return status == COMP_ERR_ARGUMENT ? COMP_ERR_FORMAT : status; /* a name that is not UTF-8 is the file's fault */
 }
 
 static comp_status open_x(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,

@@ -12,7 +12,7 @@ enum { MOST_PIECES = 1024 }; /* of one object header */
 /* ---- Pieces of the file ---- */
 
 comp_status comp__vet_damage(const comp__vet *vet, uint64_t at, const char *what) {
-  return comp__error(COMP_ERR_FORMAT, "the file is damaged: %s (at byte %llu); get it again, or make it again", what,
+  return comp__error(COMP_ERR_FORMAT, "the file is damaged: %s (at byte %llu); copy it again, or make it again", what,
                      (unsigned long long)(vet->base + at));
 }
 

@@ -1,4 +1,4 @@
-# A method adds its results to the file; wrong options and unfit data are told.
+# A method adds its results to the file; wrong options and unfit data are reported.
 i=0
 echo ",batch,kind,up,same,down" >cells.csv
 while [ $i -lt 12 ]; do

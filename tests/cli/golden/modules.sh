@@ -11,7 +11,7 @@ awk 'BEGIN {
 "$COMP" figure umap -q -i people.csv --condition group -o map.svg
 "$COMP" run -i people.csv -c group --label kind --hidden 8 --latent 2 --epochs 2 --no-umap -o out >summary 2>messages
 echo "exit $?"
-grep -c "^comp: warning: there are no figures.*libcomp-figures" messages
+grep -c "^comp: warning: the run makes no figure files.*libcomp-figures" messages
 grep -c "without boosted trees: .*libcomp-boosted" messages
 (cd out && find . | sort)
 "$COMP" score -q -i out/data.h5ad --use X_comp --condition group --label kind --metrics nmi_leiden,ari_leiden,nmi_kmeans --no-header 2>&1 | grep -o 'libcomp-leiden' | uniq -c | sed 's/^ *//'

@@ -1,4 +1,4 @@
-# Points on a line have one component; what cannot be asked for is told.
+# Points on a line have one component; what cannot be asked for is reported.
 cat >line.csv <<'END'
 ,group,x,y,flat
 a,S,1,2,7

@@ -1,4 +1,4 @@
-# One column can be told from the points, the other cannot; a label learnt in one condition is known in the other.
+# One column can be predicted from the points, the other cannot; a label learnt in one condition is known in the other.
 awk 'BEGIN {
   print ",batch,type,d1,d2"
   for (i = 0; i < 200; i++) {

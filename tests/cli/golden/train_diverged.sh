@@ -1,4 +1,4 @@
-# A run that diverges says whether there is a model all the same, of which epoch, and where; an earlier file stays.
+# A run that diverges says whether there is still a model, of which epoch, and where; an earlier file stays.
 "$COMP" simulate -q -o cells.h5ad --cells 300 --genes 30 --no-truth || exit
 "$COMP" prep -q -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p || exit
 set -- train -q -i ready.h5ad -o model.comp --condition condition --model vae --hidden 16,16 --latent 2 --epochs 100 --schedule constant --batch 32

@@ -1,4 +1,4 @@
-# A layout of a representation, and of the data itself; the same at any number of threads; new samples among old ones.
+# A layout of an embedding, and of the data itself; the same at any number of threads; new samples among old ones.
 "$COMP" simulate -q -o cells.h5ad --cells 120 --genes 60 --labels 2
 "$COMP" pca -q -i cells.h5ad -o cells.h5ad -n 5 >/dev/null
 "$COMP" umap -q -i cells.h5ad -o one.h5ad -u X_pca --epochs 20 | grep -v -e edges -e components

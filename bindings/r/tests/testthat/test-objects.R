@@ -1,0 +1,43 @@
+# Seurat and SingleCellExperiment objects: the same numbers as from matrices, in the places where their users look.
+
+test_that("Seurat: prepare, fit, embed, predict, score", {
+  object <- prepareComp(seurat(), normalize_total = "median", log1p = TRUE)
+  expect_identical(SeuratObject::GetAssayData(object, assay = "prepared")@x, ready()$x@x)
+  expect_true("comp_library_size" %in% names(object[[]]))
+  model <- fit(object, "condition")
+  object <- embedComp(object, model)
+  z <- SeuratObject::Embeddings(object, "comp")
+  expect_equal(colnames(z), c("COMP_1", "COMP_2", "COMP_3"))
+  expect_equal(rownames(z), colnames(object))
+  expect_identical(floats(z), floats(embedded()$embeddings$X_comp))
+  object <- correctComp(counterfactualComp(object, "treated", model), "control", model)
+  expect_setequal(SeuratObject::Assays(object), c("RNA", "prepared", "counterfactual_treated", "corrected"))
+  expected <- counterfactualComp(ready(), "treated", fitted())$layers$counterfactual_treated
+  expect_equal(as.matrix(SeuratObject::GetAssayData(object, assay = "counterfactual_treated")), expected)
+  expect_equal(scoreComp(object, "condition", k = 20)$embedding[1], "comp")
+  expect_equal(scoreComp(object, "condition", k = 20, use = "comp")$value, scoreComp(embedded(), "condition", k = 20)$value)
+  some <- fit(object, "condition", features = rownames(object)[1:10], assay = "RNA", slot = "counts")
+  expect_equal(some$features, rownames(object)[1:10])
+  expect_identical(SeuratObject::GetAssayData(object, assay = "RNA", slot = "counts"), SeuratObject::GetAssayData(seurat(), assay = "RNA", slot = "counts"))
+  expect_refused(fit(object, "conditoin"), "did you mean 'condition'")
+  expect_refused(fit(object, "condition", assay = "lost"), "no assay 'lost'; there are: RNA")
+})
+
+test_that("SingleCellExperiment: prepare, fit, embed, predict, score", {
+  object <- prepareComp(experiment(), normalize_total = "median", log1p = TRUE)
+  expect_identical(SummarizedExperiment::assay(object, "prepared")@x, ready()$x@x)
+  model <- fit(object, "condition")
+  object <- embedComp(object, model)
+  expect_identical(floats(SingleCellExperiment::reducedDim(object, "COMP")), floats(embedded()$embeddings$X_comp))
+  object <- correctComp(object, "control", model)
+  expect_identical(SummarizedExperiment::assay(object, "corrected"), correctComp(ready(), "control", fitted())$layers$corrected)
+  expect_equal(scoreComp(object, "condition", k = 20)$value, scoreComp(embedded(), "condition", k = 20)$value)
+  all <- counterfactualComp(experiment(), "treated", fit(object[1:20, ], "condition"))
+  expect_equal(SingleCellExperiment::altExpNames(all), "counterfactual_treated")
+  expect_equal(dim(SingleCellExperiment::altExp(all)), c(20, 300))
+  expect_equal(SummarizedExperiment::assayNames(all), "counts")
+  expect_refused(fit(object, "conditoin"), "did you mean 'condition'")
+  expect_refused(fit(object, "condition", assay = "lost"), "no assay 'lost'; there are: counts, prepared")
+  empty <- object[, 0]
+  expect_error(fit(empty, "condition"), class = "comp_error")
+})
