@@ -44,9 +44,8 @@ const cli_command cli_convert = {
     .group = "Data",
     .summary = "write a data file in another format",
     .description =
-        "Reads a data file of any format and writes it in the format that the name of the output ends in. The "
-        "format of the input is found by looking into it. Sparse data stays sparse in .h5ad and .zarr. From one .h5ad "
-        "to "
+        "Reads a data file of any format and writes it in the format that the name of the output ends in. The format "
+        "of the input is found by looking into it. Sparse data stays sparse in .h5ad and .zarr. From one .h5ad to "
         "another all that is in the file goes along; with --raw only what belongs to the raw matrix does. To and from "
         ".zarr go X, obs, var, layers, obsm and what comp itself recorded; a message names what else is left behind.",
     .examples = examples,

@@ -85,7 +85,7 @@ static bool is_missing(const char *path) {
 }
 
 /* Trains and saves. A model that a stopped or diverged run left is saved too, unless an earlier one would be lost by
- * it, and the failure told all the same. */
+ * it; the failure is still reported. */
 static int train_and_save(cli_session *session, const train_options *o, const comp_dataset *dataset,
                           const train_files *files) {
   const char *output = files->output;
@@ -205,8 +205,8 @@ const cli_command cli_train = {
     .group = "Models",
     .summary = "fit a model to data",
     .description =
-        "Fits one of the five models: an encoder and a decoder, and a penalty that makes the representation forget the "
-        "condition. The same data, options and seed give the same bytes at any number of threads. Ctrl-C saves the "
+        "Fits one of the five models: an encoder and a decoder, and a penalty that makes the embedding independent of "
+        "the condition. The same data, options and seed give the same bytes at any number of threads. Ctrl-C saves the "
         "state "
         "of the run beside the model; --resume goes on from there.",
     .examples = examples,

@@ -40,8 +40,8 @@ bool comp__anndata_is_legacy(const comp__tree *tree, const char *table);
 comp_status comp__anndata_read_names(comp__strings *out, comp_context *context, const comp__tree *tree,
                                      const char *table);
 
-/* Adds all columns that can be held to `out`, which has as many rows as the table has names; the others are told of in
- * an info message. */
+/* Adds all columns that can be held to `out`, which has as many rows as the table has names; an info message
+ * names the others. */
 comp_status comp__anndata_read_table(comp_table *out, comp_context *context, const comp__tree *tree, const char *table);
 
 /* The name of the index column of a table that is a group. It should be freed via comp__free(). */
