@@ -220,11 +220,11 @@ for kind in ("sparse", "dense"):
         some.X = some.X.toarray()
     write(some, "some.h5ad")
     result = comp("embed", "-i", path("some.h5ad"), "-m", path("model.comp"), "-o", path("o.h5ad"), quiet=False)
-    x = np.tile(P["feature_means"].numpy().ravel(), (READY.n_obs, 1))
+    x = P["centre"].numpy()[CODES.numpy()].copy()  # the model is centred
     x[:, keep] = dense(READY.X)[:, keep]
     mean, _ = reference.encode(P, CONFIG, torch.tensor(x), CODES, 2)
     ok("30 of the model's 90 features are not in the data" in result.stderr and pc.near(read("o.h5ad").obsm["X_comp"], mean, 1e-5),
-       f"{kind}: features that are lacking get their training mean")
+       f"{kind}: features that are lacking get the mean of their condition")
     result = comp("counterfactual", "-i", path("some.h5ad"), "-m", path("model.comp"), "-o", path("o.h5ad"), "--to", TO)
     o = read("o.h5ad")
     expected = reference.decode(P, CONFIG, mean, torch.ones_like(CODES), 2).numpy()
