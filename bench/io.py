@@ -1,4 +1,4 @@
-"""bench/io.py [kang simulated mex]: reading speed: .h5ad against anndata, MEX against scipy.
+"""bench/io.py [kang simulated zarr mex]: reading speed: .h5ad and zarr against anndata, MEX against scipy.
 
 The best of 7 rounds counts. Files: Kang's data (COMP_DATA) and a larger simulated file. Memory is the peak above what the process had before it read.
 """
@@ -17,6 +17,12 @@ x = {read}
 print(time.perf_counter() - start, peak() - before)
 """
 ANNDATA = PEER.format(imports="import anndata", read="anndata.read_h5ad(sys.argv[1]).X")
+ANNDATA_ZARR = PEER.format(imports="import anndata", read="anndata.read_zarr(sys.argv[1]).X")
+TO_ZARR = """
+import sys, anndata, numcodecs, zarr
+zarr.storage.default_compressor = numcodecs.Zstd(3)
+anndata.read_h5ad(sys.argv[1]).write_zarr(sys.argv[2])
+"""
 SCIPY = PEER.format(imports="import scipy.io, scipy.sparse", read="scipy.io.mmread(sys.argv[1]).T.tocsr()")
 
 
@@ -52,6 +58,14 @@ def simulated():
         compare(f"reading .h5ad, simulated {cells:,} x 2,000", path, "anndata", ANNDATA, path, 3)
 
 
+def zarr():
+    with tempfile.TemporaryDirectory(prefix="comp-bench-") as folder:
+        made, path = os.path.join(folder, "simulated.h5ad"), os.path.join(folder, "simulated.zarr")
+        bench.ours("comp", "simulate", "-q", "-o", made, "--cells", bench.CELLS, "--genes", 2000, "--no-truth")
+        bench.peer_python(TO_ZARR, made, path)
+        compare(f"reading zarr (zstd), simulated {bench.CELLS:,} x 2,000", path, "anndata", ANNDATA_ZARR, path, 3)
+
+
 def mex():
     path = os.path.join(bench.DATA, "kang", "kang_ifnb_mex")
     if not os.path.exists(path):
@@ -59,4 +73,4 @@ def mex():
     compare("reading MEX, Kang", path, "scipy.io.mmread", SCIPY, os.path.join(path, "matrix.mtx.gz"), 20)
 
 
-bench.main({"kang": kang, "simulated": simulated, "mex": mex})
+bench.main({"kang": kang, "simulated": simulated, "zarr": zarr, "mex": mex})

@@ -130,7 +130,9 @@ options_section <- function(name) {
 
 page <- function(p) {
   used <- unique(unlist(lapply(p$functions, function(f) names(formals(get(f, inner))))))
-  texts <- ifelse(used %in% names(p$arguments) & !is.na(p$arguments[used]), p$arguments[used], ARGUMENTS[used])
+  texts <- setNames(ARGUMENTS[used], used)
+  own <- p$arguments[!is.na(p$arguments) & names(p$arguments) %in% used]
+  texts[names(own)] <- own
   if (anyNA(texts)) stop(p$name, ": no text for ", paste(used[is.na(texts)], collapse = ", "))
   c("% Made by man.R from the option tables of the library.", paste0("\\name{", p$name, "}"), paste0("\\alias{", p$functions, "}"),
     paste0("\\title{", p$title, "}"), "\\description{", wrapped(p$description), "}", "\\usage{", paste(vapply(p$functions, usage, ""), collapse = "\n\n"), "}",

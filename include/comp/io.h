@@ -28,8 +28,8 @@ COMP_API comp_status comp_table_read(comp_table **out, comp_context *context, co
  * warning counts what did not match, and it is an error when nothing did. */
 COMP_API comp_status comp_dataset_join_metadata(comp_context *context, comp_dataset *dataset, const char *path);
 
-/* Writes a data set as a new file, by its name: .h5ad, .csv, .tsv, .csv.gz, .tsv.gz, .npy (X alone). The file appears
- * complete or not at all. Options are of the kind "write". */
+/* Writes a data set as a new file, by its name: .h5ad, .zarr (a folder, which must not be there yet), .csv, .tsv,
+ * .csv.gz, .tsv.gz, .npy (X alone). The file appears complete or not at all. Options are of the kind "write". */
 COMP_API comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
                                         const comp_options *options);
 

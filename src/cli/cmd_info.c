@@ -26,7 +26,7 @@ static const opt_spec options[] = {
 
 static const opt_spec positionals[] = {
     {"FILE", .kind = OPT_FILE, .required = true, OPT_FIELD(info_options, input.path),
-     .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz); or a model file of comp train"},
+     .help = "the data: .h5ad, .zarr, 10x .h5, a MEX folder, .csv or .tsv (also .gz); or a model file of comp train"},
     {0},
 };
 

@@ -16,7 +16,7 @@ static const prep_options defaults = {.output = NULL};
 /* clang-format off */
 static const opt_spec options[] = {
     {"input", 'i', OPT_FILE, .required = true, .repeat = true, OPT_FIELD(prep_options, paths), .metavar = "IN",
-     .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz); several tables are put below each other"},
+     .help = "the data: .h5ad, .zarr, 10x .h5, a MEX folder, .csv or .tsv (also .gz); several tables are put below each other"},
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(prep_options, output), .metavar = "OUT",
      .help = "the file to write, usually an .h5ad"},
     {.rows = "write", OPT_FIELD(prep_options, write)},

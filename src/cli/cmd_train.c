@@ -147,12 +147,23 @@ static int train_all(cli_session *session, const train_job *job, const comp_data
   return code;
 }
 
+/* Whether a file can be read block by block, by its name. A zarr store may be a folder, with a slash behind its name.
+ */
+static bool can_stream(const char *path) {
+  static const char *const endings[] = {".h5ad", ".zarr", ".zarr/", ".zarr.zip"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    size_t length = strlen(path), n = strlen(endings[i]);
+    if (length > n && strcmp(path + length - n, endings[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* With --memory X is read from the file while training. 0, or an exit code. */
 static int stream_input(cli_session *session, const train_options *o) {
-  const char *ending = strrchr(o->input, '.');
-  if (!ending || strcmp(ending, ".h5ad") != 0)
+  if (!can_stream(o->input))
     return cli_usage_error(
-        session, "--memory trains from a file whose name ends in .h5ad, not %s; make one with comp convert", o->input);
+        session, "--memory trains from a file whose name ends in .h5ad or .zarr, not %s; make one with comp convert",
+        o->input);
   comp_status status = comp_options_set(o->train, "stream", o->input);
   if (status == COMP_OK)
     status = comp_options_set(o->train, "stream-layer", comp_options_get(o->read, "layer", NULL, 0));

@@ -11,6 +11,7 @@ comp_status cli_input_skip(comp_options *read, bool x, bool slots) {
 comp_status cli_input_carry(comp_options *write, const comp_options *read, const char *path) {
   const char *format;
   comp_status status = comp_file_format(&format, path);
-  if (status != COMP_OK || strcmp(format, "h5ad") != 0 || comp_options_given(read, "raw")) return status;
+  bool tree = status == COMP_OK && (strcmp(format, "h5ad") == 0 || strcmp(format, "zarr") == 0);
+  if (!tree || comp_options_given(read, "raw")) return status;
   return comp_options_set(write, "carry-from", path);
 }

@@ -20,7 +20,7 @@ typedef struct cli_input {
 #define CLI_INPUT_FILE(type, member)                                                                                   \
   {                                                                                                                    \
     "input", 'i', OPT_FILE, .required = true, OPT_FIELD(type, member.path), .metavar = "IN",                           \
-                            .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz)"                  \
+                            .help = "the data: .h5ad, .zarr, 10x .h5, a MEX folder, .csv or .tsv (also .gz)"           \
   }
 
 #define CLI_INPUT_ROWS(type, member)                                                                                   \

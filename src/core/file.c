@@ -90,11 +90,35 @@ static void remove_ended(int folder, const char *name) {
   close(fd);
 }
 
+void comp__remove_folder(int parent, const char *name) {
+  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *list = fd < 0 ? NULL : fdopendir(fd);
+  if (!list && fd >= 0) close(fd);
+  if (!list) return;
+  for (struct dirent *entry; (entry = readdir(list));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (unlinkat(dirfd(list), entry->d_name, 0) != 0) comp__remove_folder(dirfd(list), entry->d_name);
+  }
+  closedir(list);
+  unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* The same as remove_ended() for a temporary folder. */
+static void remove_ended_folder(int folder, const char *name) {
+  int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) comp__remove_folder(folder, name);
+  close(fd);
+}
+
 static void sweep(const char *folder, const char *base) {
   DIR *list = opendir(folder);
   if (!list) return;
-  for (struct dirent *entry; (entry = readdir(list));)
-    if (is_temporary(entry->d_name, base)) remove_ended(dirfd(list), entry->d_name);
+  for (struct dirent *entry; (entry = readdir(list));) {
+    if (!is_temporary(entry->d_name, base)) continue;
+    remove_ended(dirfd(list), entry->d_name);
+    remove_ended_folder(dirfd(list), entry->d_name);
+  }
   closedir(list);
 }
 
@@ -210,6 +234,84 @@ void comp__output_abort(comp__output *output) {
   comp__free(output->temporary);
   comp__free(output->path);
   *output = (comp__output){NULL, NULL, -1};
+}
+
+/* ---- Folders ---- */
+
+/* A new folder under our lock; -1: none. As create_locked(). */
+static int create_locked_folder(char *path) {
+  struct stat info, there;
+  for (int attempt = 0; attempt < 100; attempt++) {
+    memset(path + strlen(path) - RANDOM, 'X', RANDOM);
+    if (!mkdtemp(path)) return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) continue;
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno != EWOULDBLOCK) return fd;
+    if (locked && fstat(fd, &info) == 0 && stat(path, &there) == 0 && info.st_ino == there.st_ino) return fd;
+    close(fd);
+    errno = EAGAIN;
+  }
+  return -1;
+}
+
+static comp_status check_free(const char *path) {
+  struct stat info;
+  if (lstat(path, &info) != 0 && errno == ENOENT) return COMP_OK;
+  return comp__error(COMP_ERR_IO, "cannot write '%s': it exists already; remove it first, or choose another name",
+                     path);
+}
+
+comp_status comp__folder_output_begin(comp__folder_output *output, const char *path) {
+  *output = (comp__folder_output){NULL, NULL, -1};
+  comp_status status;
+  COMP__TRY(comp__strdup(&output->path, path));
+  for (size_t length = strlen(path); length > 1 && output->path[length - 1] == '/'; length--)
+    output->path[length - 1] = '\0';
+  COMP__TRY(check_free(output->path));
+  COMP__TRY(comp_file_check_writable(output->path));
+  comp__output_sweep_of(output->path);
+  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
+  COMP__TRY(comp__alloc(&output->temporary, size, 1));
+  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
+  output->lock = create_locked_folder(output->temporary);
+  if (output->lock < 0) {
+    status = comp__error_errno("cannot write '%s'", path);
+    comp__free(output->temporary);
+    output->temporary = NULL;
+  }
+done:
+  if (status != COMP_OK) comp__folder_output_abort(output);
+  return status;
+}
+
+comp_status comp__folder_output_commit(comp__folder_output *output) {
+  char *folder = NULL;
+  mode_t mask = umask(0);
+  comp_status status;
+  umask(mask);
+  COMP__TRY(folder_of(&folder, output->path));
+  COMP__TRY(check_free(output->path));
+  if (syncfs(output->lock) != 0 || chmod(output->temporary, 0777 & ~mask) != 0 ||
+      rename(output->temporary, output->path) != 0) {
+    status = comp__error_errno("cannot write '%s'", output->path);
+    goto done;
+  }
+  comp__free(output->temporary);
+  output->temporary = NULL;
+  sync_folder(folder);
+done:
+  comp__free(folder);
+  comp__folder_output_abort(output);
+  return status;
+}
+
+void comp__folder_output_abort(comp__folder_output *output) {
+  if (output->temporary) comp__remove_folder(AT_FDCWD, output->temporary);
+  if (output->path && output->lock >= 0) close(output->lock);
+  comp__free(output->temporary);
+  comp__free(output->path);
+  *output = (comp__folder_output){NULL, NULL, -1};
 }
 
 /* A signal ends a call that waits, for the reader of a pipe say. A call on a regular file does not wait. */

@@ -29,4 +29,23 @@ void comp__output_sweep_of(const char *path);
 /* Removes the temporary file. Does nothing on an output that has ended or never begun. */
 void comp__output_abort(comp__output *output);
 
+/* The same for a folder. Zero-initialise to start. */
+typedef struct comp__folder_output {
+  char *path;      /* the final name */
+  char *temporary; /* beside it; an empty folder for the writer */
+  int lock;        /* as in comp__output */
+} comp__folder_output;
+
+/* Makes the temporary folder. What a killed process left of the same output is removed first. A folder (or file) that
+ * has the final name already is an error: nothing of the user's is removed. It should be ended via
+ * comp__folder_output_commit() or comp__folder_output_abort(). */
+comp_status comp__folder_output_begin(comp__folder_output *output, const char *path);
+comp_status comp__folder_output_commit(comp__folder_output *output);
+
+/* Removes what was written. Also after a commit. */
+void comp__folder_output_abort(comp__folder_output *output);
+
+/* Removes a folder with all that is in it; symbolic links are removed, not followed. */
+void comp__remove_folder(int parent, const char *name);
+
 #endif

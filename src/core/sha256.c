@@ -92,26 +92,44 @@ static comp_status add_file(comp__sha256 *d, const char *path) {
   return status;
 }
 
-static comp_status add_entry(comp__sha256 *d, const char *folder, const char *name) {
+static comp_status add_folder(comp__sha256 *d, const char *path, bool deep);
+
+/* `deep`: names count, and folders. Links to folders are not followed. */
+static comp_status add_entry(comp__sha256 *d, const char *folder, const char *name, bool deep) {
   struct stat info;
   char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+    return comp__error(COMP_ERR_IO, "cannot read '%.200s...': its name is too long", path);
   if (stat(path, &info) != 0) return comp__error_errno("cannot read '%s'", path);
-  return S_ISREG(info.st_mode) ? add_file(d, path) : COMP_OK;
+  if (S_ISREG(info.st_mode)) {
+    if (deep) comp__sha256_add(d, name, strlen(name) + 1);
+    return add_file(d, path);
+  }
+  if (!deep || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || lstat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    return COMP_OK;
+  comp__sha256_add(d, name, strlen(name) + 1);
+  return add_folder(d, path, true);
 }
 
-comp_status comp__sha256_add_path(comp__sha256 *d, const char *path) {
-  struct stat info;
-  if (stat(path, &info) != 0) return comp__error_errno("cannot read '%s'", path);
-  if (!S_ISDIR(info.st_mode)) return add_file(d, path);
+static int by_bytes(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static comp_status add_folder(comp__sha256 *d, const char *path, bool deep) {
   struct dirent **entries;
-  int n = scandir(path, &entries, NULL, alphasort);
+  int n = scandir(path, &entries, NULL, deep ? by_bytes : alphasort);
   if (n < 0) return comp__error_errno("cannot read '%s'", path);
   comp_status status = COMP_OK;
   for (int i = 0; i < n; i++) {
-    if (status == COMP_OK) status = add_entry(d, path, entries[i]->d_name);
+    if (status == COMP_OK) status = add_entry(d, path, entries[i]->d_name, deep);
     free(entries[i]);
   }
   free(entries);
   return status;
+}
+
+comp_status comp__sha256_add_path(comp__sha256 *d, const char *path, bool deep) {
+  struct stat info;
+  if (stat(path, &info) != 0) return comp__error_errno("cannot read '%s'", path);
+  return S_ISDIR(info.st_mode) ? add_folder(d, path, deep) : add_file(d, path);
 }

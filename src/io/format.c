@@ -16,7 +16,13 @@
 
 /* Asked in this order: a 10x .h5 is HDF5 too, and .csv takes any text. */
 static const comp__format *const formats[] = {
-    &comp__format_tenx_h5, &comp__format_h5ad, &comp__format_mex, &comp__format_npy, &comp__format_csv, NULL,
+    &comp__format_tenx_h5,
+    &comp__format_h5ad,
+    &comp__format_zarr,
+    &comp__format_mex,
+    &comp__format_npy,
+    &comp__format_csv,
+    NULL,
 };
 
 enum { HEAD_SIZE = 64 << 10 };
@@ -56,31 +62,6 @@ static comp_status look(comp__peek *peek, unsigned char *head, const char *path)
   return gunzip_head(&peek->head_size, head + HEAD_SIZE, HEAD_SIZE, head, peek->head_size);
 }
 
-comp_status comp__format_of_input(const comp__format **out, const char *path) {
-  unsigned char *head = NULL;
-  comp__peek peek;
-  comp_status status;
-  *out = NULL;
-  COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
-  COMP__TRY(look(&peek, head, path));
-  if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
-  for (size_t i = 0; formats[i] && !*out; i++) {
-    bool is = false;
-    if (formats[i]->probe) COMP__TRY(formats[i]->probe(&is, &peek));
-    if (is) *out = formats[i];
-  }
-  if (!*out)
-    COMP__FAIL(
-        COMP_ERR_FORMAT, "%s",
-        peek.folder ? "a folder without the files of a 10x matrix (matrix.mtx, barcodes.tsv, ...)"
-        : memchr(peek.head, 0, peek.head_size)
-            ? "it is not text (it has bytes of value 0), nor any other of the known formats (.h5ad, 10x .h5, MEX)"
-            : "it is none of the known formats (.h5ad, 10x .h5, MEX, .csv, .tsv)");
-done:
-  comp__free(head);
-  return status;
-}
-
 static bool ends_with(const char *name, const char *extension, size_t length) {
   size_t size = strlen(name);
   return size > length && strncasecmp(name + size - length, extension, length) == 0;
@@ -94,6 +75,49 @@ static bool has_extension(const char *name, const char *extensions) {
     extensions += length + (extensions[length] == ' ');
   }
   return false;
+}
+
+/* Files of R are known by their beginning, and by their name when they are packed by something else than gzip. */
+static comp_status refuse_r(const comp__peek *peek) {
+  static const char *const beginnings[] = {"X\n\0\0\0\2", "X\n\0\0\0\3", "RDX2\nX\n", "RDX3\nX\n"};
+  static const char names[] = ".rds .rda .RData";
+  bool of_r = !peek->folder && has_extension(peek->path, names) && memchr(peek->head, 0, peek->head_size);
+  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    of_r |= peek->head_size > 6 && memcmp(peek->head, beginnings[i], 6) == 0;
+  if (!of_r) return COMP_OK;
+  return comp__error(
+      COMP_ERR_FORMAT,
+      "it is a file of R, which only R can read. In R, x <- readRDS(\"cells.rds\"), then, for a SingleCellExperiment: "
+      "zellkonverter::writeH5AD(x, \"cells.h5ad\"); for a Seurat object: DropletUtils::write10xCounts(\"cells\", "
+      "Seurat::GetAssayData(x, slot = \"counts\"), version = \"3\") and write.csv(x[[]], \"cells.csv\"); then read the "
+      "folder cells with --metadata cells.csv");
+}
+
+comp_status comp__format_of_input(const comp__format **out, const char *path) {
+  unsigned char *head = NULL;
+  comp__peek peek;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(comp__alloc(&head, 2, HEAD_SIZE));
+  COMP__TRY(look(&peek, head, path));
+  if (!peek.folder && peek.head_size == 0 && !peek.gzip) COMP__FAIL(COMP_ERR_FORMAT, "the file is empty");
+  COMP__TRY(refuse_r(&peek));
+  for (size_t i = 0; formats[i] && !*out; i++) {
+    bool is = false;
+    if (formats[i]->probe) COMP__TRY(formats[i]->probe(&is, &peek));
+    if (is) *out = formats[i];
+  }
+  if (!*out)
+    COMP__FAIL(COMP_ERR_FORMAT, "%s",
+               peek.folder ? "a folder that is neither a zarr store nor holds the files of a 10x matrix (matrix.mtx, "
+                             "barcodes.tsv, ...)"
+               : memchr(peek.head, 0, peek.head_size)
+                   ? "it is not text (it has bytes of value 0), nor any other of the known formats (.h5ad, .zarr, 10x "
+                     ".h5, MEX)"
+                   : "it is none of the known formats (.h5ad, .zarr, 10x .h5, MEX, .csv, .tsv)");
+done:
+  comp__free(head);
+  return status;
 }
 
 comp_status comp__format_of_output(const comp__format **out, const char *name) {
@@ -236,16 +260,73 @@ comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const c
   return status == COMP_OK ? comp__dataset_read(out, context, path, &plain) : status;
 }
 
+/* What the file `path` holds beyond a data set and is not written: an info message names it. */
+static comp_status tell_left_behind(comp_context *context, const char *path, const comp__format *format) {
+  static const char *const folders[] = {"obsp", "raw", "uns", "varm", "varp"};
+  char list[512] = "";
+  comp__strings members = {0};
+  comp__tree *tree;
+  size_t used = 0;
+  comp_status status;
+  COMP__TRY(format->open_tree(&tree, path));
+  for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+    comp__strings_release(&members);
+    if (tree->ops->find(tree, folders[f]) != COMP__NODE_GROUP) continue;
+    COMP__TRY(tree->ops->members(&members, tree, folders[f]));
+    for (size_t i = 0; i < members.count && used < sizeof list; i++)
+      if (strcmp(folders[f], "uns") != 0 || strcmp(comp__strings_get(&members, i), "comp") != 0)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s/%s", used ? ", " : "", folders[f],
+                                 comp__strings_get(&members, i));
+  }
+  COMP__TRY(tree->ops->certain(tree));
+  if (used > 0) comp__info(context, "%s: left behind, since the output is of another format: %s", path, list);
+done:
+  comp__strings_release(&members);
+  comp__tree_free(tree);
+  return status;
+}
+
+/* What is carried over stays within its format. */
+static comp_status check_carry(comp__write_options *options, comp_context *context, const comp__format *to) {
+  const comp__format *from;
+  if (!options->carry_from || !to->open_tree) return COMP_OK;
+  comp_status status = comp__format_of_input(&from, options->carry_from);
+  if (status == COMP_OK && (from != to || to->folder)) {
+    if (from->open_tree) status = tell_left_behind(context, options->carry_from, from);
+    if (status != COMP_OK) comp__error_in_file(status, options->carry_from);
+    options->carry_from = NULL;
+  }
+  return status;
+}
+
+/* As comp__dataset_write() for a format that is a folder. */
+static comp_status write_folder(comp_context *context, const comp_dataset *dataset, const char *path,
+                                const comp__format *format, const comp__write_options *options) {
+  comp__folder_output output = {0};
+  comp_status status;
+  COMP__TRY(comp__folder_output_begin(&output, path));
+  status = format->write(context, dataset, output.temporary, path, options);
+  if (status != COMP_OK) {
+    comp__error_in_file(status, path);
+    goto done;
+  }
+  COMP__TRY(comp__folder_output_commit(&output));
+done:
+  comp__folder_output_abort(&output);
+  return status;
+}
+
 comp_status comp__dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
                                 const comp__write_options *options) {
-  const comp__write_options defaults = comp__write_defaults();
+  comp__write_options chosen = options ? *options : comp__write_defaults();
   const comp__format *format;
   comp__output output = {0};
   comp_status status;
-  if (!options) options = &defaults;
   COMP__TRY(comp__format_of_output(&format, path));
+  COMP__TRY(check_carry(&chosen, context, format));
+  if (format->folder) return write_folder(context, dataset, path, format, &chosen);
   COMP__TRY(comp__output_begin(&output, path));
-  status = format->write(context, dataset, output.temporary, path, options);
+  status = format->write(context, dataset, output.temporary, path, &chosen);
   if (status != COMP_OK) {
     comp__error_in_file(status, path);
     goto done;

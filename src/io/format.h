@@ -5,6 +5,7 @@
 #define COMP_IO_FORMAT_H
 
 #include "io/options.h"
+#include "io/tree_matrix.h"
 
 /* What a format's probe may look at. */
 typedef struct comp__peek {
@@ -26,6 +27,13 @@ typedef struct comp__format {
   /* Writes to a temporary name (`path`); `name` is the final one, for its extension. NULL when it cannot be written. */
   comp_status (*write)(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
                        const comp__write_options *options);
+  /* Opens X for reading block by block (rows.h): `out` is of `*tree`, and both are the caller's, also when it fails.
+   * NULL when it cannot be read so. */
+  comp_status (*open_x)(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,
+                        const comp__read_options *options);
+  /* Opens the file as a tree, which should be freed via comp__tree_free(). NULL when it is none. */
+  comp_status (*open_tree)(comp__tree **out, const char *path);
+  bool folder; /* what is written is a folder: `write` gets the name of an empty one */
 } comp__format;
 
 /* The format of a file, by its content. */
@@ -38,8 +46,9 @@ comp_status comp__format_of_output(const comp__format **out, const char *name);
 comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col);
 
 /* The rows, one file each. */
-extern const comp__format comp__format_h5ad;    /* h5ad.c */
+extern const comp__format comp__format_h5ad;    /* h5/h5ad.c */
 extern const comp__format comp__format_tenx_h5; /* h5/tenx.c */
+extern const comp__format comp__format_zarr;    /* zarr/zarr.c */
 extern const comp__format comp__format_mex;     /* mex.c */
 extern const comp__format comp__format_csv;     /* csv.c */
 extern const comp__format comp__format_npy;     /* npy.c */

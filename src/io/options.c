@@ -41,7 +41,11 @@ const comp__options_kind comp__read_kind = {
 #define WRITE(member) COMP__FIELD(comp__write_options, member)
 static const comp_option write_rows[] = {
     {"compression", .type = COMP_OPTION_INT, WRITE(compression), .metavar = "N", .value = "4", .max = 9,
-     .help = "gzip level of an .h5ad, 0 (none) to 9"},
+     .help = "level of gzip in an .h5ad, of zstd in a .zarr, 0 (none) to 9"},
+    {"zarr", .type = COMP_OPTION_INT, WRITE(zarr), .metavar = "N", .value = "2", .min = 2, .max = 3,
+     .help = "version of a .zarr: 2, which all programs read, or 3"},
+    {"shards", .type = COMP_OPTION_BOOL, WRITE(shards),
+     .help = "write a .zarr of version 3 whose chunks are in shards: fewer files"},
     {"carry-from", .type = COMP_OPTION_FILE, WRITE(carry_from), .metavar = "FILE",
      .help = "an .h5ad: what the data set does not hold (uns, ...) is copied from it to the new .h5ad",
      .library_only = "commands that write a new .h5ad carry over what their input holds"},

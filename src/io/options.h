@@ -22,9 +22,11 @@ typedef struct comp__read_options {
 } comp__read_options;
 
 typedef struct comp__write_options {
-  const char *carry_from; /* .h5ad only: what the data set does not hold (uns, ...) is copied from this .h5ad file;
-                             NULL: nothing */
-  int compression;        /* .h5ad only: gzip level 0 .. 9 */
+  const char *carry_from; /* .h5ad only: what the data set does not hold (uns, ...) is copied from this .h5ad file; from
+                             or to a .zarr, a message names what is left behind; NULL: nothing */
+  int compression;        /* level 0 .. 9 of gzip (.h5ad) or zstd (.zarr) */
+  int zarr;               /* .zarr only: the version of the format, 2 or 3 */
+  bool shards;            /* .zarr only: chunks are kept together in shards; then the version is 3 */
 } comp__write_options;
 
 extern const comp__options_kind comp__read_kind, comp__write_kind;

@@ -8,8 +8,8 @@
 
 typedef struct comp__rows comp__rows;
 
-/* Opens X (or options->layer, or raw) of an .h5ad (CSR or dense) or a 10x .h5 (whose columns are cells: also row blocks
- * here) for reading in blocks. It should be freed via comp__rows_close(). */
+/* Opens X (or options->layer, or raw) of an .h5ad or zarr store (CSR or dense) or a 10x .h5 (whose columns are cells:
+ * also row blocks here) for reading in blocks. It should be freed via comp__rows_close(). */
 comp_status comp__rows_open(comp__rows **out, comp_context *context, const char *path,
                             const comp__read_options *options);
 

@@ -65,13 +65,13 @@ done:
 
 /* Reads the input, adds the results, and writes all of it. `carry`: the input is an .h5ad of an old layout. */
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
-                           const char *out_path, const comp__read_options *options, bool carry) {
+                           const char *out_path, const comp__read_options *options, bool carry, bool zarr) {
   comp__write_options write = comp__write_defaults();
   comp_dataset *dataset = NULL;
   comp_status status;
   COMP__TRY(comp__dataset_read(&dataset, context, in_path, carry ? NULL : options));
   COMP__TRY(merge(context, dataset, results));
-  if (carry) write.carry_from = in_path;
+  if (carry || zarr) write.carry_from = in_path; /* of a zarr store, to say what is left behind */
   COMP__TRY(comp__dataset_write(context, dataset, out_path, &write));
 done:
   comp_dataset_free(dataset);
@@ -116,7 +116,7 @@ comp_status comp__dataset_update(comp_context *context, const comp_dataset *resu
   if (status == COMP_OK && input == &comp__format_h5ad) status = comp__h5ad_needs_rewrite(&old, in_path);
   if (status != COMP_OK) return comp__error_context(status, "%s", in_path);
   if (input == &comp__format_h5ad && !old) return add(context, results, in_path, out_path);
-  return rewrite(context, results, in_path, out_path, options, old);
+  return rewrite(context, results, in_path, out_path, options, old, input == &comp__format_zarr);
 }
 
 comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,

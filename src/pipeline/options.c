@@ -20,7 +20,7 @@ static const char *const endings[] = {"svg", "png", "pdf", NULL};
 #define FIELD(member) COMP__FIELD(comp__run_options, member)
 static const comp_option table[] = {
     {"input", 'i', COMP_OPTION_FILE, .required = true, FIELD(input), .metavar = "IN", .group = "Options",
-     .help = "the data: .h5ad, 10x .h5, a MEX folder, .csv or .tsv (also .gz)"},
+     .help = "the data: .h5ad, .zarr, 10x .h5, a MEX folder, .csv or .tsv (also .gz)"},
     {"output", 'o', COMP_OPTION_FILE, .required = true, FIELD(output), .metavar = "DIR", .group = "Options",
      .help = "the folder for all results; it is made if it is not there"},
     {.rows = &comp__train_kind, .only = "condition", .group = "Options", FIELD(train)},

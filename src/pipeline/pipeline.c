@@ -23,7 +23,8 @@ static comp_status take_digest(comp__job *job) {
     return COMP_OK;
   }
   comp__sha256_init(&digest);
-  for (int i = 0; i < 2 && paths[i] && status == COMP_OK; i++) status = comp__sha256_add_path(&digest, paths[i]);
+  bool store = strcmp(job->format, "zarr") == 0; /* folders in folders */
+  for (int i = 0; i < 2 && paths[i] && status == COMP_OK; i++) status = comp__sha256_add_path(&digest, paths[i], store);
   comp__sha256_end(&digest, job->digest);
   return status;
 }

@@ -393,7 +393,7 @@ comp_status comp__save_data(comp__job *job) {
   comp__path path = comp__path_at_work(job, "data.h5ad");
   if (job->reused || job->saved)
     write.carry_from = path.text;
-  else if (strcmp(job->format, "h5ad") == 0 && !job->o.read.raw)
+  else if ((strcmp(job->format, "h5ad") == 0 || strcmp(job->format, "zarr") == 0) && !job->o.read.raw)
     write.carry_from = job->o.input;
   job->data_changed++;
   return comp__dataset_write(job->context, job->dataset, path.text, &write);

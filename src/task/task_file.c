@@ -195,7 +195,7 @@ typedef struct files {
   comp__read_options read;
   comp_dataset *dataset;
   bool encoded; /* a text table that was encoded as the model's was: written as a new file */
-  bool h5ad;
+  bool anndata; /* .h5ad or .zarr */
 } files;
 
 static comp_status check_output(const char *path) {
@@ -224,7 +224,7 @@ static comp_status open_files(files *f, comp_context *context, const comp_model 
   if (status == COMP_OK) status = check_output(out);
   if (status == COMP_OK) status = comp_file_format(&format, in);
   if (status != COMP_OK) return status;
-  f->h5ad = strcmp(format, "h5ad") == 0;
+  f->anndata = strcmp(format, "h5ad") == 0 || strcmp(format, "zarr") == 0;
   if (strcmp(format, "csv") == 0 && comp__model_is_tabular(model) && !f->read.metadata && !f->read.transpose)
     return encode_table(f, context, model);
   return comp__dataset_read(&f->dataset, context, in, &f->read);
@@ -396,7 +396,7 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
   f->dataset = NULL;
   COMP__TRY(comp__counterfactual(&p, context, model, d, o));
   COMP__TRY(put_layers(d, &p, key, o->from, d->obs));
-  if (f->h5ad && !f->read.raw) write.carry_from = f->in;
+  if (f->anndata && !f->read.raw) write.carry_from = f->in;
   COMP__TRY(comp__dataset_write(context, d, f->out, &write));
 done:
   comp_prediction_release(&p);

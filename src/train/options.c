@@ -20,9 +20,10 @@ static const char *const select_names[] = {"best", "last", "average", NULL};
 static const comp_option rows[] = {
     {"memory", .type = COMP_OPTION_BYTES, FIELD(memory), .metavar = "SIZE", .group = "Files",
      .unset = "X is read whole",
-     .help = "train from disk: X of an .h5ad is read again each epoch, in shuffled blocks that take at most SIZE (2G)"},
+     .help = "train from disk: X of an .h5ad or .zarr is read again each epoch, in shuffled blocks that take at most "
+             "SIZE (2G)"},
     {"stream", .type = COMP_OPTION_FILE, FIELD(stream), .metavar = "FILE", .group = "Files",
-     .help = "the .h5ad to read X from while training; needs memory, and data that was read without X",
+     .help = "the .h5ad or .zarr to read X from while training; needs memory, and data that was read without X",
      .library_only = "with --memory the program streams its input"},
     {"stream-layer", .type = COMP_OPTION_TEXT, FIELD(stream_layer), .metavar = "NAME", .group = "Files",
      .help = "with stream: the layer to read in place of X", .library_only = "the program takes it from --layer"},

@@ -57,6 +57,7 @@ pipeline      pipeline
 # header (a regular expression)           files that may include it
 libraries='
 ^(hdf5(_hl)?|H5[A-Za-z]*)[.]h$            src/io/h5/[^/]*[.][ch]
+^(zstd|blosc)[.]h$                         src/io/zarr/[^/]*[.][ch]
 ^(dnnl[^/]*[.]h|oneapi/)                  src/nn/matmul[.]c
 ^mpi[.]h$                                 src/dist/comm_mpi[.]c
 ^cairo                                    src/modules/figures[.]c

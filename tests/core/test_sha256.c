@@ -1,7 +1,11 @@
 /* test_sha256.c: the digests that FIPS 180-4 gives as examples, however the bytes come. */
 #include "testing.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/sha256.h"
 
@@ -31,11 +35,49 @@ static void test_missing_file(void **state) {
   (void)state;
   comp__sha256 digest;
   comp__sha256_init(&digest);
-  assert_int_equal(comp__sha256_add_path(&digest, "no/such/file"), COMP_ERR_IO);
+  assert_int_equal(comp__sha256_add_path(&digest, "no/such/file", false), COMP_ERR_IO);
   assert_non_null(strstr(comp_error_message(), "no/such/file"));
 }
 
+static void put(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+static void digest_of_path(char out[65], const char *path) {
+  comp__sha256 digest;
+  comp__sha256_init(&digest);
+  assert_ok(comp__sha256_add_path(&digest, path, true));
+  comp__sha256_end(&digest, out);
+}
+
+/* A file in a folder of a folder counts, with its name: zarr stores are such. */
+static void test_folders(void **state) {
+  (void)state;
+  char folder[] = "/tmp/comp-sha256-XXXXXX", inner[64], file[80], other[80], out[4][65];
+  assert_non_null(mkdtemp(folder));
+  snprintf(inner, sizeof inner, "%s/inner", folder);
+  snprintf(file, sizeof file, "%s/a", inner);
+  snprintf(other, sizeof other, "%s/b", inner);
+  assert_int_equal(mkdir(inner, 0777), 0);
+  digest_of_path(out[0], folder);
+  put(file, "one");
+  digest_of_path(out[1], folder);
+  put(file, "two");
+  digest_of_path(out[2], folder);
+  assert_int_equal(rename(file, other), 0);
+  digest_of_path(out[3], folder);
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < i; k++) assert_string_not_equal(out[i], out[k]);
+  unlink(other);
+  rmdir(inner);
+  rmdir(folder);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_examples), cmocka_unit_test(test_missing_file)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_examples), cmocka_unit_test(test_missing_file),
+                                     cmocka_unit_test(test_folders)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

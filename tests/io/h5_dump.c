@@ -3,7 +3,7 @@
  *
  *   h5_dump [--raw] [--layer NAME] [--threads N] [--rows N] [--stats] FILE    a canonical dump of everything read;
  *                                                    --rows: X by blocks of N rows; --stats: times and memory instead
- *   h5_dump --write OUT [--carry FROM] [--level N] FILE   reads and writes again
+ *   h5_dump --write OUT [--carry FROM] [--level N] [--zarr N] [--shards] FILE   reads and writes again
  *   h5_dump --update OUT FILE                             adds a column, a layer, a matrix and a record
  */
 #include <math.h>
@@ -162,6 +162,10 @@ int main(int argc, char **argv) {
       write_options.carry_from = value, i++;
     else if (strcmp(argv[i], "--level") == 0)
       write_options.compression = atoi(value), i++;
+    else if (strcmp(argv[i], "--zarr") == 0)
+      write_options.zarr = atoi(value), i++;
+    else if (strcmp(argv[i], "--shards") == 0)
+      write_options.shards = true;
     else if (strcmp(argv[i], "--update") == 0)
       update = value, i++;
     else

@@ -86,7 +86,7 @@ static void what_is_written_is_read(void **state) {
   comp_dataset *d = sample(700, 600), *back;
   for (int level = 0; level <= 9; level += 3) {
     comp_context *context = test_context(1 + level);
-    comp__write_options options = {NULL, level};
+    comp__write_options options = {.compression = level};
     assert_ok(comp__dataset_write(context, d, path, &options));
     assert_ok(comp_dataset_read(&back, context, path, NULL));
     assert_same_matrix(d->x, back->x);
@@ -113,7 +113,7 @@ static void raw_is_written(void **state) {
   snprintf(second, sizeof second, "%s.h5ad", path);
   comp_context *context = test_context(2);
   comp_dataset *d = sample(90, 40), *back;
-  comp__write_options write = {NULL, 4};
+  comp__write_options write = {.compression = 4};
   const comp__read_options read = {.raw = true};
   d->raw = sample(90, 300);
   assert_ok(comp__dataset_write(context, d, path, &write));

@@ -247,19 +247,28 @@ comp__h5_kind comp__h5_find(hid_t parent, const char *path) {
   return COMP__H5_OTHER;
 }
 
+/* For messages: what a path is in, and its last part. */
+static const char *name_parts(char *where, size_t size, hid_t parent, const char *path) {
+  const char *slash = strrchr(path, '/');
+  comp__h5_where(parent, where, size);
+  if (!slash || slash == path || strcmp(where, "the root group") != 0) return path;
+  snprintf(where, size, "%.*s", (int)(slash - path), path);
+  return slash + 1;
+}
+
 static comp_status open_as(hid_t *out, hid_t parent, const char *path, H5I_type_t type, const char *kind) {
   char where[256];
-  comp__h5_where(parent, where, sizeof where);
+  const char *name = name_parts(where, sizeof where, parent, path);
   *out = H5Oopen(parent, path, H5P_DEFAULT);
   if (*out < 0) {
     if (H5Lexists(parent, path, H5P_DEFAULT) > 0)
-      return comp__h5_error(COMP_ERR_FORMAT, "'%s' in %s cannot be opened: the file is damaged", path, where);
+      return comp__h5_error(COMP_ERR_FORMAT, "'%s' in %s cannot be opened: the file is damaged", name, where);
     H5Eclear2(H5E_DEFAULT);
-    return comp__error(COMP_ERR_FORMAT, "there is no '%s' in %s", path, where);
+    return comp__error(COMP_ERR_FORMAT, "there is no '%s' in %s", name, where);
   }
   if (H5Iget_type(*out) == type) return COMP_OK;
   comp__h5_close(out);
-  return comp__error(COMP_ERR_FORMAT, "'%s' in %s is not a %s", path, where, kind);
+  return comp__error(COMP_ERR_FORMAT, "'%s' in %s is not a %s", name, where, kind);
 }
 
 comp_status comp__h5_open_group(hid_t *out, hid_t parent, const char *path) {

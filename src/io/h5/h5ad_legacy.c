@@ -11,6 +11,8 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "io/anndata.h"
+#include "io/h5/array.h"
 #include "io/h5/h5ad.h"
 
 /* A compound dataset of rows. */

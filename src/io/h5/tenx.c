@@ -12,8 +12,10 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "io/anndata.h"
 #include "io/format.h"
-#include "io/h5/h5ad.h"
+#include "io/h5/array.h"
+#include "io/h5/h5_tree.h"
 #include "io/h5/tenx.h"
 
 static bool is_version2(hid_t file, const char *group) {
@@ -65,10 +67,11 @@ done:
 comp_status comp__tenx_open(comp__tenx *out, hid_t file) {
   comp_status status = COMP_OK;
   char *genome = NULL;
-  *out = (comp__tenx){H5I_INVALID_HID, false};
+  *out = (comp__tenx){H5I_INVALID_HID, false, ""};
   out->version3 = comp__h5_find(file, "matrix/barcodes") == COMP__H5_DATASET;
   if (!out->version3) COMP__TRY(find_genome(&genome, file));
-  COMP__TRY(comp__h5_open_group(&out->group, file, out->version3 ? "matrix" : genome));
+  snprintf(out->path, sizeof out->path, "%s", out->version3 ? "matrix" : genome);
+  COMP__TRY(comp__h5_open_group(&out->group, file, out->path));
 done:
   comp__free(genome);
   return status;
@@ -90,12 +93,13 @@ done:
   return status;
 }
 
-comp_status comp__tenx_open_matrix(comp__h5_matrix *out, comp_context *context, const comp__tenx *tenx) {
+comp_status comp__tenx_open_matrix(comp__tree_matrix *out, comp_context *context, const comp__tree *tree,
+                                   const comp__tenx *tenx) {
   size_t shape[2];
-  *out = (comp__h5_matrix)COMP__H5_MATRIX_INIT;
+  *out = (comp__tree_matrix){0};
   comp_status status = read_shape(shape, context, tenx->group);
   if (status != COMP_OK) return status;
-  return comp__h5_matrix_open_csr(out, context, tenx->group, shape[1], shape[0]);
+  return comp__tree_matrix_open_csr(out, context, tree, tenx->path, shape[1], shape[0]);
 }
 
 static comp_status read_names(comp__strings *out, comp_context *context, hid_t group, const char *path) {
@@ -133,25 +137,26 @@ done:
   return status;
 }
 
-static comp_status read_x(comp_dataset *dataset, comp_context *context, const comp__tenx *tenx) {
-  comp__h5_matrix m = COMP__H5_MATRIX_INIT;
+static comp_status read_x(comp_dataset *dataset, comp_context *context, hid_t file, const comp__tenx *tenx) {
+  const comp__h5_tree tree = comp__h5_tree_of(file);
+  comp__tree_matrix m = {0};
   comp_matrix *matrix;
   comp_status status;
-  COMP__TRY(comp__tenx_open_matrix(&m, context, tenx));
+  COMP__TRY(comp__tenx_open_matrix(&m, context, &tree.tree, tenx));
   if (m.rows != dataset->samples || m.cols != dataset->features)
     COMP__FAIL(COMP_ERR_FORMAT, "the matrix is %zu genes x %zu cells, but there are %zu gene names and %zu barcodes",
                m.cols, m.rows, dataset->features, dataset->samples);
-  COMP__TRY(comp__h5_matrix_read(&matrix, context, &m, 0, m.rows));
+  COMP__TRY(comp__tree_matrix_read(&matrix, context, &m, 0, m.rows));
   COMP__TRY(comp_dataset_set_x(dataset, matrix));
 done:
-  comp__h5_matrix_close(&m);
+  comp__tree_matrix_close(&m);
   return status;
 }
 
 static comp_status read_tenx(comp_dataset **out, comp_context *context, const char *path,
                              const comp__read_options *options) {
   comp__h5_file file = COMP__H5_FILE_INIT;
-  comp__tenx tenx = {H5I_INVALID_HID, false};
+  comp__tenx tenx = {H5I_INVALID_HID, false, ""};
   comp__strings obs = {0}, var = {0};
   comp_dataset *dataset = NULL;
   comp_status status;
@@ -163,7 +168,7 @@ static comp_status read_tenx(comp_dataset **out, comp_context *context, const ch
   COMP__TRY(read_names(&var, context, tenx.group, tenx.version3 ? "features/name" : "gene_names"));
   COMP__TRY(comp__dataset_new(&dataset, &obs, &var));
   COMP__TRY(add_features(dataset, context, &tenx));
-  if (!options->skip_x) COMP__TRY(read_x(dataset, context, &tenx));
+  if (!options->skip_x) COMP__TRY(read_x(dataset, context, file.id, &tenx));
   COMP__TRY(comp__h5_certain(file.id));
   *out = dataset;
 done:
@@ -173,6 +178,20 @@ done:
   if (status != COMP_OK) comp_dataset_free(dataset);
   comp__h5_close_file(&file);
   return status == COMP_ERR_ARGUMENT ? COMP_ERR_FORMAT : status; /* a name that is not UTF-8 is the file's fault */
+}
+
+static comp_status open_x(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,
+                          const comp__read_options *options) {
+  comp__tenx tenx = {H5I_INVALID_HID, false, ""};
+  comp_status status;
+  (void)options;
+  *out = (comp__tree_matrix){0};
+  COMP__TRY(comp__h5_tree_open(tree, path));
+  COMP__TRY(comp__tenx_open(&tenx, comp__h5_tree_file(*tree)));
+  COMP__TRY(comp__tenx_open_matrix(out, context, *tree, &tenx));
+done:
+  comp__h5_close(&tenx.group);
+  return status;
 }
 
 static comp_status probe_tenx(bool *is, const comp__peek *peek) {
@@ -187,4 +206,4 @@ done:
   return status;
 }
 
-const comp__format comp__format_tenx_h5 = {"10x h5", "10x Genomics .h5", NULL, probe_tenx, read_tenx, NULL};
+const comp__format comp__format_tenx_h5 = {"10x h5", "10x Genomics .h5", NULL, probe_tenx, read_tenx, .open_x = open_x};

@@ -1,6 +1,4 @@
 /* text.c: HDF5 datasets of text, and numbers as text. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -31,28 +29,6 @@ comp_status comp__h5_append_texts(comp__strings *out, hid_t type, const void *bu
     if (!comp__utf8_valid(text ? text : "", length, NULL))
       return comp__error(COMP_ERR_FORMAT, "row %zu is not valid UTF-8 text", first + i);
     comp_status status = comp__strings_append(out, text ? text : "", length);
-    if (status != COMP_OK) return status;
-  }
-  return COMP_OK;
-}
-
-/* As Python shows them: whole floats keep no ".0" here, since codes and clusters are meant. */
-static comp_status append_number(comp__strings *out, double value) {
-  char text[40];
-  if (value >= -1e15 && value <= 1e15 && value == (double)(long long)value)
-    snprintf(text, sizeof text, "%lld", (long long)value);
-  else
-    for (int digits = 6; digits <= 17; digits++) {
-      snprintf(text, sizeof text, "%.*g", digits, value);
-      if (strtod(text, NULL) == value) break;
-    }
-  return comp__strings_append(out, text, strlen(text));
-}
-
-static comp_status append_numbers(comp__strings *out, const double *values, size_t n, bool boolean) {
-  for (size_t i = 0; i < n; i++) {
-    comp_status status = boolean ? comp__strings_append(out, values[i] != 0 ? "True" : "False", values[i] != 0 ? 4 : 5)
-                                 : append_number(out, values[i]);
     if (status != COMP_OK) return status;
   }
   return COMP_OK;
@@ -160,7 +136,7 @@ static comp_status read_numbers_as_text(comp__strings *out, comp_context *contex
   if (array.rank != 1) COMP__FAIL(COMP_ERR_FORMAT, "%s has %d dimensions, not 1", array.where, array.rank);
   COMP__TRY(comp__alloc(&values, array.rows, sizeof *values));
   COMP__TRY(comp__h5_array_read(context, &array, COMP__AS_F64, 0, array.rows, values));
-  COMP__TRY(append_numbers(out, values, array.rows, array.boolean));
+  COMP__TRY(comp__numbers_append_texts(out, values, array.rows, array.boolean));
 done:
   comp__free(values);
   comp__h5_array_close(&array);

@@ -1,32 +1,20 @@
-/* rows.c: row blocks of .h5ad and 10x .h5 files. */
+/* rows.c: row blocks of .h5ad, zarr and 10x .h5 files. */
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "io/format.h"
-#include "io/h5/h5ad.h"
-#include "io/h5/tenx.h"
 #include "io/rows.h"
 
 struct comp__rows {
   char *path;
   char *layer; /* copy of options.layer, which the caller may free */
   comp__read_options options;
-  comp__h5_file file;
-  comp__tenx tenx;
-  comp__h5_matrix matrix;
+  const comp__format *format;
+  comp__tree *tree;
+  comp__tree_matrix matrix;
 };
-
-static comp_status open_matrix(comp__rows *rows, comp_context *context) {
-  comp__h5ad_paths paths;
-  if (comp__tenx_is(rows->file.id)) {
-    comp_status status = comp__tenx_open(&rows->tenx, rows->file.id);
-    return status == COMP_OK ? comp__tenx_open_matrix(&rows->matrix, context, &rows->tenx) : status;
-  }
-  comp_status status = comp__h5ad_find_paths(&paths, rows->file.id, &rows->options);
-  return status == COMP_OK ? comp__h5_matrix_open(&rows->matrix, context, rows->file.id, paths.x) : status;
-}
 
 comp_status comp__rows_open(comp__rows **out, comp_context *context, const char *path,
                             const comp__read_options *options) {
@@ -35,22 +23,22 @@ comp_status comp__rows_open(comp__rows **out, comp_context *context, const char 
   comp_status status;
   *out = NULL;
   COMP__TRY(comp__calloc(&rows, 1, sizeof *rows));
-  rows->file = (comp__h5_file)COMP__H5_FILE_INIT;
-  rows->tenx.group = H5I_INVALID_HID;
-  rows->matrix = (comp__h5_matrix)COMP__H5_MATRIX_INIT;
   rows->options = options ? *options : defaults;
   COMP__TRY(comp__strdup(&rows->path, path));
   COMP__TRY(comp__strdup(&rows->layer, rows->options.layer));
   rows->options.layer = rows->layer;
   rows->options.metadata = NULL;
-  COMP__TRY(comp__h5_open(&rows->file, path, false));
-  COMP__TRY(open_matrix(rows, context));
+  COMP__TRY(comp__format_of_input(&rows->format, path));
+  if (!rows->format->open_x)
+    COMP__FAIL(COMP_ERR_UNAVAILABLE, "it is %s, which cannot be read block by block; comp convert makes an .h5ad of it",
+               rows->format->description);
+  COMP__TRY(rows->format->open_x(&rows->tree, &rows->matrix, context, path, &rows->options));
   if (rows->matrix.by_column)
     COMP__FAIL(COMP_ERR_UNAVAILABLE,
                "%s is stored by columns (csc_matrix) and cannot be read block by block; "
                "rewrite it with `comp convert` first",
                rows->matrix.where);
-  COMP__TRY(comp__h5_certain(rows->file.id));
+  COMP__TRY(rows->tree->ops->certain(rows->tree));
   *out = rows;
 done:
   if (status == COMP_OK) return COMP_OK;
@@ -73,8 +61,7 @@ static comp_status name_bad_value(comp_context *context, const comp__rows *rows,
   comp__read_options options = rows->options;
   comp_dataset *names;
   options.skip_x = options.skip_slots = true;
-  const comp__format *format = rows->tenx.group >= 0 ? &comp__format_tenx_h5 : &comp__format_h5ad;
-  comp_status status = format->read(&names, context, rows->path, &options);
+  comp_status status = rows->format->read(&names, context, rows->path, &options);
   if (status != COMP_OK) return status;
   if (row < comp_dataset_sample_count(names) && col < comp_dataset_feature_count(names))
     status = comp__format_bad_value(names, row, col);
@@ -92,10 +79,10 @@ comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows
   if (begin > end || end > rows->matrix.rows)
     return comp__error(COMP_ERR_ARGUMENT, "rows %zu .. %zu were asked for, but there are %zu", begin, end,
                        rows->matrix.rows);
-  COMP__TRY(comp__h5_matrix_read(&matrix, context, &rows->matrix, begin, end));
+  COMP__TRY(comp__tree_matrix_read(&matrix, context, &rows->matrix, begin, end));
   if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
     COMP__TRY(name_bad_value(context, rows, begin + row, col));
-  COMP__TRY(comp__h5_certain(rows->file.id));
+  COMP__TRY(rows->tree->ops->certain(rows->tree));
   *out = matrix;
 done:
   if (status == COMP_OK) return COMP_OK;
@@ -105,9 +92,8 @@ done:
 
 void comp__rows_close(comp__rows *rows) {
   if (!rows) return;
-  comp__h5_matrix_close(&rows->matrix);
-  comp__h5_close(&rows->tenx.group);
-  comp__h5_close_file(&rows->file);
+  comp__tree_matrix_close(&rows->matrix);
+  comp__tree_free(rows->tree);
   comp__free(rows->path);
   comp__free(rows->layer);
   comp__free(rows);

@@ -1,8 +1,10 @@
-/* convert.c: numbers of any stored kind to the four that are used in memory. */
-#include <math.h>
-#include <string.h>
+/* numbers.c: numbers of any stored kind to the four that are used in memory, and to text. */
+#include "io/numbers.h"
 
-#include "io/h5/array.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 size_t comp__as_size(comp__as as) {
   return as == COMP__AS_F32 || as == COMP__AS_I32 ? 4 : 8;
@@ -208,4 +210,25 @@ void comp__numbers_swap(void *numbers, size_t size, size_t n) {
       p[a] = p[b];
       p[b] = byte;
     }
+}
+
+static comp_status append_number(comp__strings *out, double value) {
+  char text[40];
+  if (value >= -1e15 && value <= 1e15 && value == (double)(long long)value)
+    snprintf(text, sizeof text, "%lld", (long long)value);
+  else
+    for (int digits = 6; digits <= 17; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, value);
+      if (strtod(text, NULL) == value) break;
+    }
+  return comp__strings_append(out, text, strlen(text));
+}
+
+comp_status comp__numbers_append_texts(comp__strings *out, const double *values, size_t n, bool boolean) {
+  for (size_t i = 0; i < n; i++) {
+    comp_status status = boolean ? comp__strings_append(out, values[i] != 0 ? "True" : "False", values[i] != 0 ? 4 : 5)
+                                 : append_number(out, values[i]);
+    if (status != COMP_OK) return status;
+  }
+  return COMP_OK;
 }

@@ -1,5 +1,5 @@
-/* matrix.c: dense and sparse matrices of HDF5 files. */
-#include "io/h5/matrix.h"
+/* tree_matrix.c: dense and sparse matrices of a tree. */
+#include "io/tree_matrix.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 enum { ROW_CHUNK = 256 };
 
 /* The shape and format of a sparse group, from the attributes of AnnData 0.7 and later or of h5sparse before. */
-static comp_status read_sparse_attributes(comp__h5_matrix *m, hid_t group) {
+static comp_status read_sparse_attributes(comp__tree_matrix *m, const comp__tree *tree, const char *path) {
   char *format = NULL;
   size_t shape[2];
   bool found;
   comp_status status;
-  COMP__TRY(comp__h5_get_text(&format, group, "encoding-type"));
-  if (!format) COMP__TRY(comp__h5_get_text(&format, group, "h5sparse_format"));
+  COMP__TRY(tree->ops->get_text(&format, tree, path, "encoding-type"));
+  if (!format) COMP__TRY(tree->ops->get_text(&format, tree, path, "h5sparse_format"));
   if (!format)
     COMP__FAIL(COMP_ERR_FORMAT,
                "%s is a group without an 'encoding-type': it is not known whether it is a csr_matrix or a csc_matrix",
@@ -32,8 +32,8 @@ static comp_status read_sparse_attributes(comp__h5_matrix *m, hid_t group) {
     COMP__FAIL(COMP_ERR_FORMAT,
                "%s is of encoding '%s', which is not a matrix known here (csr_matrix, csc_matrix, array)", m->where,
                format);
-  COMP__TRY(comp__h5_get_pair(shape, &found, group, "shape"));
-  if (!found) COMP__TRY(comp__h5_get_pair(shape, &found, group, "h5sparse_shape"));
+  COMP__TRY(tree->ops->get_pair(shape, &found, tree, path, "shape"));
+  if (!found) COMP__TRY(tree->ops->get_pair(shape, &found, tree, path, "h5sparse_shape"));
   if (!found) COMP__FAIL(COMP_ERR_FORMAT, "%s has no attribute 'shape'", m->where);
   m->rows = shape[0];
   m->cols = shape[1];
@@ -42,7 +42,7 @@ done:
   return status;
 }
 
-static comp_status check_indptr(const comp__h5_matrix *m, size_t major) {
+static comp_status check_indptr(const comp__tree_matrix *m, size_t major) {
   if (m->indptr[0] != 0)
     return comp__error(COMP_ERR_FORMAT, "%s/indptr starts at %lld, not 0", m->where, (long long)m->indptr[0]);
   for (size_t i = 0; i < major; i++)
@@ -57,65 +57,59 @@ static comp_status check_indptr(const comp__h5_matrix *m, size_t major) {
   return COMP_OK;
 }
 
-static comp_status open_list(comp__h5_array *out, hid_t group, const char *name) {
-  comp_status status = comp__h5_array_open(out, group, name);
-  if (status == COMP_OK && out->rank != 1)
-    status = comp__error(COMP_ERR_FORMAT, "%s has %d dimensions, not 1", out->where, out->rank);
-  return status;
+static comp_status open_list(comp__tree_array *out, const comp__tree *tree, const char *group, const char *name) {
+  comp__tree_path path;
+  comp_status status = comp__tree_join(&path, group, name);
+  return status == COMP_OK ? comp__tree_open_list(out, tree, path.text) : status;
 }
 
-static comp_status open_sparse(comp__h5_matrix *m, comp_context *context, hid_t group) {
-  comp__h5_array pointers = COMP__H5_ARRAY_INIT;
+static comp_status open_sparse(comp__tree_matrix *m, comp_context *context, const comp__tree *tree, const char *group) {
+  comp__tree_array pointers = {0};
   size_t major = m->by_column ? m->cols : m->rows;
   comp_status status;
   m->kind = COMP_CSR;
-  COMP__TRY(open_list(&m->values, group, "data"));
-  COMP__TRY(open_list(&m->indices, group, "indices"));
-  COMP__TRY(open_list(&pointers, group, "indptr"));
+  COMP__TRY(open_list(&m->values, tree, group, "data"));
+  COMP__TRY(open_list(&m->indices, tree, group, "indices"));
+  COMP__TRY(open_list(&pointers, tree, group, "indptr"));
   if (pointers.rows != major + 1)
     COMP__FAIL(COMP_ERR_FORMAT, "%s has %zu numbers, but a matrix of %zu x %zu needs %zu", pointers.where,
                pointers.rows, m->rows, m->cols, major + 1);
   COMP__TRY(comp__alloc(&m->indptr, pointers.rows, sizeof *m->indptr));
-  COMP__TRY(comp__h5_array_read(context, &pointers, COMP__AS_I64, 0, pointers.rows, m->indptr));
+  COMP__TRY(tree->ops->read(context, &pointers, COMP__AS_I64, 0, pointers.rows, m->indptr));
   COMP__TRY(check_indptr(m, major));
 done:
-  comp__h5_array_close(&pointers);
+  if (pointers.tree) tree->ops->close(&pointers);
   return status;
 }
 
-comp_status comp__h5_matrix_open_csr(comp__h5_matrix *out, comp_context *context, hid_t group, size_t rows,
-                                     size_t cols) {
-  *out = (comp__h5_matrix)COMP__H5_MATRIX_INIT;
-  comp__h5_where(group, out->where, sizeof out->where);
-  out->rows = rows;
-  out->cols = cols;
-  return open_sparse(out, context, group);
+comp_status comp__tree_matrix_open_csr(comp__tree_matrix *out, comp_context *context, const comp__tree *tree,
+                                       const char *path, size_t rows, size_t cols) {
+  *out = (comp__tree_matrix){.rows = rows, .cols = cols};
+  snprintf(out->where, sizeof out->where, "%s", path);
+  return open_sparse(out, context, tree, path);
 }
 
-comp_status comp__h5_matrix_open(comp__h5_matrix *out, comp_context *context, hid_t parent, const char *path) {
-  hid_t group = H5I_INVALID_HID;
+comp_status comp__tree_matrix_open(comp__tree_matrix *out, comp_context *context, const comp__tree *tree,
+                                   const char *path) {
   comp_status status;
-  *out = (comp__h5_matrix)COMP__H5_MATRIX_INIT;
-  if (comp__h5_find(parent, path) == COMP__H5_GROUP) {
-    COMP__TRY(comp__h5_open_group(&group, parent, path));
-    comp__h5_where(group, out->where, sizeof out->where);
-    COMP__TRY(read_sparse_attributes(out, group));
-    COMP__TRY(open_sparse(out, context, group));
+  *out = (comp__tree_matrix){0};
+  snprintf(out->where, sizeof out->where, "%s", path);
+  if (tree->ops->find(tree, path) == COMP__NODE_GROUP) {
+    COMP__TRY(read_sparse_attributes(out, tree, path));
+    COMP__TRY(open_sparse(out, context, tree, path));
   } else {
-    COMP__TRY(comp__h5_array_open(&out->values, parent, path));
-    snprintf(out->where, sizeof out->where, "%s", out->values.where);
+    COMP__TRY(tree->ops->open(&out->values, tree, path));
     out->kind = COMP_DENSE;
     out->rows = out->values.rows;
     out->cols = out->values.cols;
   }
 done:
-  comp__h5_close(&group);
   return status;
 }
 
-void comp__h5_matrix_close(comp__h5_matrix *matrix) {
-  comp__h5_array_close(&matrix->values);
-  comp__h5_array_close(&matrix->indices);
+void comp__tree_matrix_close(comp__tree_matrix *matrix) {
+  if (matrix->values.tree) matrix->values.tree->ops->close(&matrix->values);
+  if (matrix->indices.tree) matrix->indices.tree->ops->close(&matrix->indices);
   comp__free(matrix->indptr);
   matrix->indptr = NULL;
 }
@@ -123,7 +117,7 @@ void comp__h5_matrix_close(comp__h5_matrix *matrix) {
 /* Looking through the rows of a CSR matrix that was read. */
 typedef struct row_check {
   comp_matrix *matrix;
-  const comp__h5_matrix *source;
+  const comp__tree_matrix *source;
   size_t first; /* the number of its first row in the file */
   atomic_size_t sorted;
 } row_check;
@@ -154,14 +148,14 @@ static comp_status sort_row(int32_t *indices, float *values, size_t n) {
 }
 
 static comp_status repeated(const row_check *check, size_t row, int32_t index) {
-  const comp__h5_matrix *m = check->source;
+  const comp__tree_matrix *m = check->source;
   return comp__error(COMP_ERR_FORMAT, "%s: %s %zu holds index %d twice; in Python, X.sum_duplicates() would merge them",
                      m->where, m->by_column ? "column" : "row", check->first + row, index);
 }
 
 static comp_status check_row(row_check *check, size_t row) {
   comp_matrix *matrix = check->matrix;
-  const comp__h5_matrix *m = check->source;
+  const comp__tree_matrix *m = check->source;
   int32_t *indices = matrix->indices + matrix->indptr[row];
   size_t n = (size_t)(matrix->indptr[row + 1] - matrix->indptr[row]);
   bool ascending = true, inside = true;
@@ -189,7 +183,7 @@ static comp_status check_rows(void *arg, size_t begin, size_t end, int thread) {
   return status;
 }
 
-static comp_status read_sparse(comp_matrix **out, comp_context *context, const comp__h5_matrix *m, size_t begin,
+static comp_status read_sparse(comp_matrix **out, comp_context *context, const comp__tree_matrix *m, size_t begin,
                                size_t end) {
   comp_matrix *matrix = NULL;
   comp_status status;
@@ -197,8 +191,8 @@ static comp_status read_sparse(comp_matrix **out, comp_context *context, const c
   *out = NULL;
   COMP__TRY(comp_matrix_new_csr(&matrix, end - begin, m->by_column ? m->rows : m->cols, nnz));
   for (size_t row = 0; row <= end - begin; row++) matrix->indptr[row] = m->indptr[begin + row] - m->indptr[begin];
-  COMP__TRY(comp__h5_array_read(context, &m->indices, COMP__AS_I32, first, nnz, matrix->indices));
-  COMP__TRY(comp__h5_array_read(context, &m->values, COMP__AS_F32, first, nnz, matrix->values));
+  COMP__TRY(m->values.tree->ops->read(context, &m->indices, COMP__AS_I32, first, nnz, matrix->indices));
+  COMP__TRY(m->values.tree->ops->read(context, &m->values, COMP__AS_F32, first, nnz, matrix->values));
   row_check check = {matrix, m, begin, 0};
   COMP__TRY(comp__parallel_try(context, matrix->rows, ROW_CHUNK, check_rows, &check));
   size_t sorted = atomic_load(&check.sorted);
@@ -211,7 +205,7 @@ done:
   return status;
 }
 
-static comp_status read_by_column(comp_matrix **out, comp_context *context, const comp__h5_matrix *m) {
+static comp_status read_by_column(comp_matrix **out, comp_context *context, const comp__tree_matrix *m) {
   comp_matrix *columns;
   *out = NULL;
   comp_status status = read_sparse(&columns, context, m, 0, m->cols);
@@ -221,13 +215,13 @@ static comp_status read_by_column(comp_matrix **out, comp_context *context, cons
   return status;
 }
 
-comp_status comp__h5_matrix_read(comp_matrix **out, comp_context *context, const comp__h5_matrix *m, size_t begin,
-                                 size_t end) {
+comp_status comp__tree_matrix_read(comp_matrix **out, comp_context *context, const comp__tree_matrix *m, size_t begin,
+                                   size_t end) {
   if (m->by_column) return read_by_column(out, context, m);
   if (m->kind == COMP_CSR) return read_sparse(out, context, m, begin, end);
   comp_status status = comp__matrix_new_dense_raw(out, end - begin, m->cols);
   if (status != COMP_OK) return status;
-  status = comp__h5_array_read(context, &m->values, COMP__AS_F32, begin, end - begin, (*out)->values);
+  status = m->values.tree->ops->read(context, &m->values, COMP__AS_F32, begin, end - begin, (*out)->values);
   if (status == COMP_OK) return COMP_OK;
   comp_matrix_free(*out);
   *out = NULL;

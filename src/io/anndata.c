@@ -1,0 +1,203 @@
+/* anndata.c: reading AnnData of any version from a tree. */
+#include "io/anndata.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/matrix.h"
+#include "core/table.h"
+
+void comp__anndata_list_members(char *out, size_t size, const comp__tree *tree, const char *path) {
+  comp__strings members = {0};
+  size_t used = 0;
+  snprintf(out, size, "none");
+  if (tree->ops->find(tree, path) == COMP__NODE_GROUP && tree->ops->members(&members, tree, path) == COMP_OK)
+    for (size_t i = 0; i < members.count && used < size; i++)
+      used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", comp__strings_get(&members, i));
+  comp__strings_release(&members);
+}
+
+comp_status comp__anndata_find_paths(comp__anndata_paths *out, const comp__tree *tree,
+                                     const comp__read_options *options) {
+  char list[512];
+  snprintf(out->x, sizeof out->x, "X");
+  snprintf(out->var, sizeof out->var, "var");
+  if (options->raw && options->layer)
+    return comp__error(COMP_ERR_ARGUMENT, "raw and a layer cannot both be read as X: choose one");
+  if (options->raw) {
+    bool old = tree->ops->find(tree, "raw") == COMP__NODE_NONE; /* "raw.X": before AnnData 0.7 */
+    snprintf(out->x, sizeof out->x, old ? "raw.X" : "raw/X");
+    snprintf(out->var, sizeof out->var, old ? "raw.var" : "raw/var");
+    if (tree->ops->find(tree, out->x) == COMP__NODE_NONE) return comp__error(COMP_ERR_DATA, "there is no raw/X in it");
+  }
+  if (options->layer) {
+    snprintf(out->x, sizeof out->x, "layers/%s", options->layer);
+    comp__anndata_list_members(list, sizeof list, tree, "layers");
+    if (strlen(options->layer) > 200 || tree->ops->find(tree, out->x) == COMP__NODE_NONE)
+      return comp__error(COMP_ERR_DATA, "there is no layer '%s'; there are: %s", options->layer, list);
+  }
+  return COMP_OK;
+}
+
+comp_status comp__anndata_open_x(comp__tree_matrix *out, comp_context *context, const comp__tree *tree,
+                                 const comp__read_options *options) {
+  comp__anndata_paths paths;
+  *out = (comp__tree_matrix){0};
+  comp_status status = comp__anndata_find_paths(&paths, tree, options);
+  return status == COMP_OK ? comp__tree_matrix_open(out, context, tree, paths.x) : status;
+}
+
+static comp_status read_x(comp_dataset *dataset, comp_context *context, const comp__tree *tree,
+                          const comp__anndata_paths *paths) {
+  comp__tree_matrix m = {0};
+  comp_matrix *matrix;
+  char list[512];
+  comp_status status;
+  if (tree->ops->find(tree, paths->x) == COMP__NODE_NONE) {
+    comp__anndata_list_members(list, sizeof list, tree, "layers");
+    COMP__FAIL(COMP_ERR_DATA, "there is no X in it; a layer can be read in its place (there are: %s)", list);
+  }
+  COMP__TRY(comp__tree_matrix_open(&m, context, tree, paths->x));
+  if (m.rows != dataset->samples || m.cols != dataset->features)
+    COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, but obs has %zu names and %s has %zu", m.where, m.rows, m.cols,
+               dataset->samples, paths->var, dataset->features);
+  COMP__TRY(comp__tree_matrix_read(&matrix, context, &m, 0, m.rows));
+  COMP__TRY(comp_dataset_set_x(dataset, matrix));
+done:
+  comp__tree_matrix_close(&m);
+  return status;
+}
+
+/* Whether an entry of layers or obsm is a matrix that can be held; *why says what it is otherwise. */
+static bool can_hold(const char **why, const comp__tree *tree, const char *path, comp_slot slot) {
+  comp__node node = tree->ops->find(tree, path);
+  bool sparse = node == COMP__NODE_GROUP && (comp__tree_text_is(tree, path, "encoding-type", "csr_matrix") ||
+                                             comp__tree_text_is(tree, path, "encoding-type", "csc_matrix"));
+  *why = "it is not a matrix of numbers";
+  if (node == COMP__NODE_ARRAY) {
+    int rank;
+    comp__content content = tree->ops->content(&rank, tree, path);
+    return content != COMP__CONTENT_OTHER && content != COMP__CONTENT_TEXT && rank >= 1 && rank <= 2;
+  }
+  if (node == COMP__NODE_GROUP && slot == COMP_SLOT_LAYERS)
+    return sparse || tree->ops->has(tree, path, "h5sparse_format");
+  if (node == COMP__NODE_GROUP)
+    *why = sparse ? "it is sparse, and only dense matrices of obsm are; .toarray() in Python makes it dense"
+                  : "it is not a matrix (a table, say), and only dense matrices of obsm are";
+  return false;
+}
+
+static comp_status read_entry(comp_dataset *dataset, comp_context *context, const comp__tree *tree, const char *path,
+                              const char *name, comp_slot slot) {
+  comp__tree_matrix m = {0};
+  comp_matrix *matrix;
+  comp_status status;
+  COMP__TRY(comp__tree_matrix_open(&m, context, tree, path));
+  if (m.rows != dataset->samples || (slot == COMP_SLOT_LAYERS && m.cols != dataset->features))
+    COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, which does not fit data of %zu x %zu", m.where, m.rows, m.cols,
+               dataset->samples, dataset->features);
+  COMP__TRY(comp__tree_matrix_read(&matrix, context, &m, 0, m.rows));
+  COMP__TRY(comp_dataset_set_matrix(dataset, slot, name, matrix));
+done:
+  comp__tree_matrix_close(&m);
+  return status;
+}
+
+static comp_status read_slot(comp_dataset *dataset, comp_context *context, const comp__tree *tree, comp_slot slot,
+                             const char *skipped) {
+  const char *folder = comp_slot_name(slot), *why;
+  comp__strings members = {0};
+  comp__tree_path path;
+  comp_status status = COMP_OK;
+  comp__node node = tree->ops->find(tree, folder);
+  if (node == COMP__NODE_ARRAY && slot == COMP_SLOT_OBSM && tree->ops->legacy_obsm)
+    return tree->ops->legacy_obsm(dataset, context, tree);
+  if (node != COMP__NODE_GROUP) return COMP_OK;
+  COMP__TRY(tree->ops->members(&members, tree, folder));
+  for (size_t i = 0; i < members.count; i++) {
+    const char *name = comp__strings_get(&members, i);
+    if (skipped && strcmp(name, skipped) == 0) continue;
+    COMP__TRY(comp__tree_join(&path, folder, name));
+    if (can_hold(&why, tree, path.text, slot))
+      COMP__TRY(read_entry(dataset, context, tree, path.text, name, slot));
+    else
+      comp__info(context, "%s is not read: %s", path.text, why);
+  }
+done:
+  comp__strings_release(&members);
+  return status;
+}
+
+static comp_status read_record(comp_dataset *dataset, comp_context *context, const comp__tree *tree) {
+  char *text = NULL;
+  comp_status status = COMP_OK;
+  if (tree->ops->find(tree, "uns/comp/record") != COMP__NODE_ARRAY) return COMP_OK;
+  COMP__TRY(comp__tree_read_text(&text, context, tree, "uns/comp/record"));
+  COMP__TRY(comp_dataset_set_record(dataset, text));
+done:
+  comp__free(text);
+  return status;
+}
+
+static comp_status read_tables(comp_dataset **out, comp_context *context, const comp__tree *tree,
+                               const char *var_path) {
+  comp__strings obs = {0}, var = {0};
+  comp_status status;
+  COMP__TRY(comp__anndata_read_names(&obs, context, tree, "obs"));
+  COMP__TRY(comp__anndata_read_names(&var, context, tree, var_path));
+  COMP__TRY(comp__dataset_new(out, &obs, &var));
+  COMP__TRY(comp__anndata_read_table((*out)->obs, context, tree, "obs"));
+  COMP__TRY(comp__anndata_read_table((*out)->var, context, tree, var_path));
+done:
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  return status;
+}
+
+/* What a writer may copy as it is: tables in the layout of AnnData 0.8, and matrices. */
+static void mark_from_file(comp_dataset *dataset, const comp__tree *tree, const comp__read_options *options) {
+  if (!comp__anndata_is_legacy(tree, "obs") && tree->ops->find(tree, "obs/__categories") == COMP__NODE_NONE)
+    comp__table_mark_file(dataset->obs);
+  if (!options->raw && !comp__anndata_is_legacy(tree, "var") &&
+      tree->ops->find(tree, "var/__categories") == COMP__NODE_NONE)
+    comp__table_mark_file(dataset->var);
+  if (comp__anndata_is_legacy(tree, "obs")) return;
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < dataset->slots[slot].count; i++) dataset->slots[slot].entries[i].from_file = true;
+}
+
+/* `*out` may be there also after a failure. */
+static comp_status read_parts(comp_dataset **out, comp_context *context, const comp__tree *tree,
+                              const comp__anndata_paths *paths, const comp__read_options *options) {
+  comp_status status;
+  COMP__TRY(read_tables(out, context, tree, paths->var));
+  if (!options->skip_x) COMP__TRY(read_x(*out, context, tree, paths));
+  if (!options->skip_slots) {
+    /* The layers have the columns of X, not of raw. */
+    if (!options->raw) COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer));
+    COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL));
+  }
+  COMP__TRY(read_record(*out, context, tree));
+done:
+  return status == COMP_ERR_ARGUMENT ? COMP_ERR_FORMAT : status; /* a name that is not UTF-8 is the file's fault */
+}
+
+comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const comp__tree *tree,
+                               const comp__read_options *options) {
+  comp__anndata_paths paths;
+  comp_dataset *dataset = NULL;
+  comp_status status;
+  *out = NULL;
+  COMP__TRY(comp__anndata_find_paths(&paths, tree, options));
+  COMP__TRY(read_parts(&dataset, context, tree, &paths, options));
+  mark_from_file(dataset, tree, options);
+  COMP__TRY(tree->ops->certain(tree));
+  *out = dataset;
+done:
+  if (status != COMP_OK) comp_dataset_free(dataset);
+  return status;
+}

@@ -1,0 +1,60 @@
+/*
+ * anndata.h: the parts of AnnData in a tree (.h5ad, .zarr), for the files that read and write it.
+ *
+ * Three layouts are read. AnnData >= 0.8: every object says its encoding in attributes. 0.7: tables are groups, but
+ * categories are under __categories. Before 0.7 ("legacy", HDF5 alone): a table is one compound dataset, and the
+ * categories of its columns are in uns. The first is what is written.
+ */
+#ifndef COMP_IO_ANNDATA_H
+#define COMP_IO_ANNDATA_H
+
+#include "io/options.h"
+#include "io/tree_matrix.h"
+
+/* Which matrix and table the options ask for: X, a layer, or raw. Paths in the tree. */
+typedef struct comp__anndata_paths {
+  char x[256];
+  char var[16];
+} comp__anndata_paths;
+
+/* An error when it is not there. */
+comp_status comp__anndata_find_paths(comp__anndata_paths *out, const comp__tree *tree,
+                                     const comp__read_options *options);
+
+/* Reads the data set: comp__format.read() for a tree. It should be freed via comp_dataset_free(). */
+comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const comp__tree *tree,
+                               const comp__read_options *options);
+
+/* Opens X, or what the options ask for in its place, for reading block by block. It should be closed via
+ * comp__tree_matrix_close(), also when it fails. */
+comp_status comp__anndata_open_x(comp__tree_matrix *out, comp_context *context, const comp__tree *tree,
+                                 const comp__read_options *options);
+
+/* The names of a group's members in one line, for messages. */
+void comp__anndata_list_members(char *out, size_t size, const comp__tree *tree, const char *path);
+
+/* Whether the table (obs, var) is of the layout from before 0.7. */
+bool comp__anndata_is_legacy(const comp__tree *tree, const char *table);
+
+/* The names of a table's rows: the index column. */
+comp_status comp__anndata_read_names(comp__strings *out, comp_context *context, const comp__tree *tree,
+                                     const char *table);
+
+/* Adds all columns that can be held to `out`, which has as many rows as the table has names; an info message
+ * names the others. */
+comp_status comp__anndata_read_table(comp_table *out, comp_context *context, const comp__tree *tree, const char *table);
+
+/* The name of the index column of a table that is a group. It should be freed via comp__free(). */
+comp_status comp__anndata_index_name(char **out, const comp__tree *tree, const char *table);
+
+/* Texts at a path: a list, or, of AnnData 0.11 and later, the values of a group of values and mask. `any` as in tree.h.
+ */
+comp_status comp__anndata_read_texts(comp__strings *out, comp_context *context, const comp__tree *tree,
+                                     const char *path, bool any);
+
+/* Adding columns from lists (anndata_table.c). Levels are copied. */
+comp_status comp__table_add_texts(comp_table *table, const char *name, const comp__strings *values);
+comp_status comp__table_add_codes(comp_table *table, const char *name, const int32_t *codes,
+                                  const comp__strings *levels);
+
+#endif
