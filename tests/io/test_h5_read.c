@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/matrix.h"
+#include "io/h5/h5.h"
 #include "io/h5/vet.h"
 #include "io/rows.h"
 
@@ -339,6 +340,43 @@ static void text_that_is_not_utf8(void **state) {
   hid_t file = make_without(path, "obs/_index");
   put_texts(file, "obs/_index", 4, (const char *const[]){"a", "b\xff", "c", "d"});
   assert_refused(file, path, COMP_ERR_FORMAT, "obs/_index: row 1 is not valid UTF-8");
+}
+
+/* A file as bytes: the first place that holds these two numbers, of 8 bytes each, gets another second one. */
+static void replace_number(const char *path, uint64_t first, uint64_t second, uint64_t by) {
+  FILE *file = fopen(path, "r+b");
+  uint64_t pair[2] = {0}, wanted[2] = {first, second};
+  long at = 0;
+  assert_non_null(file);
+  do {
+    assert_int_equal(fseek(file, at++, SEEK_SET), 0);
+    assert_int_equal(fread(pair, sizeof pair, 1, file), 1);
+  } while (memcmp(pair, wanted, sizeof pair) != 0);
+  assert_int_equal(fseek(file, at - 1 + (long)sizeof first, SEEK_SET), 0);
+  assert_int_equal(fwrite(&by, sizeof by, 1, file), 1);
+  fclose(file);
+}
+
+/* HDF5 copied texts by the size of their storage, beyond the last one, and crashed. */
+static void texts_with_more_storage_than_texts(void **state) {
+  (void)state;
+  const char *path = make_path("bad.h5ad");
+  comp__h5_file opened;
+  for (int damaged = 0; damaged < 2; damaged++) {
+    make_file(path);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Gclose(put_group(file, "uns"));
+    put_texts(file, "uns/words", 4, CELLS);
+    hid_t words = H5Dopen2(file, "uns/words", H5P_DEFAULT);
+    haddr_t address = H5Dget_offset(words);
+    H5Dclose(words);
+    H5Fclose(file);
+    const uint64_t size = 16; /* of a reference to a text */
+    if (damaged) replace_number(path, address, 4 * size, 5 * size);
+    assert_ok(comp__h5_open(&opened, path, false));
+    assert_int_equal(comp__vet_references(opened.vet), damaged ? COMP_ERR_FORMAT : COMP_OK);
+    comp__h5_close_file(&opened);
+  }
 }
 
 /* The file's fault, not that of an argument: the program would end as after a wrong option. */
@@ -731,6 +769,7 @@ int main(void) {
       cmocka_unit_test(codes_outside_of_their_levels),
       cmocka_unit_test(text_that_is_not_utf8),
       cmocka_unit_test(names_that_are_not_utf8),
+      cmocka_unit_test(texts_with_more_storage_than_texts),
       cmocka_unit_test(nothing_in_it),
       cmocka_unit_test(repeated_names),
       cmocka_unit_test(missing_parts_are_named),

@@ -84,6 +84,9 @@ static comp_status check_contiguous(comp__vet *vet, const comp__vet_object *o, u
   unsigned char *block = NULL;
   uint64_t most = BLOCK / o->type.size > 0 ? BLOCK / o->type.size : 1;
   comp_status status = COMP_OK;
+  /* HDF5 copies by this size, and would follow what comes after the last element. */
+  if (o->layout.size != COMP__VET_NONE && o->layout.size / o->type.size != o->space.points)
+    return comp__vet_damage(vet, at, "data of the wrong length");
   for (uint64_t first = 0; first < o->space.points && status == COMP_OK; first += most) {
     uint64_t n = o->space.points - first < most ? o->space.points - first : most;
     status = comp__vet_read_data(&block, vet, o->layout.address + first * o->type.size, (size_t)(n * o->type.size));
