@@ -168,7 +168,11 @@ comp_status comp_model_align(comp_dataset **out, comp_context *context, const co
   comp_dataset *d = NULL;
   comp_status status;
   assert(dataset);
-  COMP__TRY(comp__align(&aligned, context, model, dataset, COMP__CONDITIONS_NONE));
+  /* A centred model fills a lacking feature with the mean of the sample's condition. */
+  const bool by_condition = model->network.options.centred &&
+                            comp_table_find(comp_dataset_obs(dataset), comp_model_condition(model)) != COMP_NOT_FOUND;
+  COMP__TRY(
+      comp__align(&aligned, context, model, dataset, by_condition ? COMP__CONDITIONS_SOME : COMP__CONDITIONS_NONE));
   COMP__TRY(new_results(&d, dataset, &model->features));
   COMP__TRY(align(&d->x, context, &aligned));
   if (aligned.n_missing == 0)
