@@ -166,7 +166,7 @@ static void the_wrong_data_is_refused(void **state) {
   comp_dataset *d = test_counts(60, 40, true);
   comp__hvg_options o = comp__hvg_defaults();
   o.flavor = COMP_HVG_SEURAT;
-  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_DATA, "log data");
+  assert_error(comp__hvg_run(context, d, &o), COMP_ERR_DATA, "logged data");
   comp_matrix_values(comp_dataset_x(d))[0] = 2000.0f;
   o.force = true;
   assert_error(comp__hvg_run(context, d, &o), COMP_ERR_NUMERIC, "overflows");
