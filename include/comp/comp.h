@@ -45,7 +45,8 @@
  *   text       is UTF-8. A `const char *` that a function returns is owned by what it was asked of; text that is passed
  *              in is copied
  *   names      _count is how many there are, _name the name of one, _at one of them by its index; _parse is the value
- *              of an enum by its name. Sizes and indices are size_t
+ *              of an enum by its name. Sizes and indices are size_t. An index must be below the count, a row or column
+ *              below their number: functions that only read one thing need not check it
  *   NULL       is allowed where the header says so: for options, in every ..._free() and ..._release(), for an array of
  *              which there are 0, and where a comment names it. Anywhere else a function that returns a comp_status
  *              refuses NULL (COMP_ERR_ARGUMENT, with a message that names the argument, and an empty `*out`), and the

@@ -57,7 +57,7 @@ size_t comp_diagnosis_finding_count(const comp_diagnosis *diagnosis) {
 }
 
 const comp_finding *comp_diagnosis_finding_at(const comp_diagnosis *diagnosis, size_t index) {
-  return &diagnosis->findings.items[index];
+  return index < diagnosis->findings.count ? &diagnosis->findings.items[index] : NULL;
 }
 
 comp_finding_level comp_diagnosis_worst(const comp_diagnosis *diagnosis) {

@@ -62,7 +62,7 @@ size_t comp_verdict_finding_count(const comp_verdict *verdict) {
 }
 
 const comp_finding *comp_verdict_finding_at(const comp_verdict *verdict, size_t index) {
-  return &verdict->findings.items[index];
+  return index < verdict->findings.count ? &verdict->findings.items[index] : NULL;
 }
 
 comp_finding_level comp_verdict_worst(const comp_verdict *verdict) {

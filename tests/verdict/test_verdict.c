@@ -321,6 +321,7 @@ static void confounded(void **state) {
             "{\"findings\": [{\"id\": \"confounded\", \"level\": \"problem\", \"question\": \"q\", \"text\": "
             "\"Once more.\"}]}");
   assert_string_equal(comp_verdict_finding_at(v, 0)->id, "confounded");
+  assert_null(comp_verdict_finding_at(v, comp_verdict_finding_count(v)));
   assert_string_equal(level(v, "mixing"), "caution");
   assert_string_equal(level(v, "hidden"), "caution");
   assert_string_equal(level(v, "predictions"), "caution");
