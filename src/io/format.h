@@ -28,7 +28,7 @@ typedef struct comp__format {
   comp_status (*write)(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
                        const comp__write_options *options);
   /* Opens X for reading block by block (rows.h): `out` is of `*tree`, and both are the caller's, also when it fails.
-   * NULL when it cannot be read so. */
+   * NULL: it is X of the AnnData in open_tree, or cannot be read so where that is NULL, too. */
   comp_status (*open_x)(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,
                         const comp__read_options *options);
   /* Opens the file as a tree, which should be freed via comp__tree_free(). NULL when it is none. */

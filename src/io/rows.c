@@ -4,6 +4,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "io/anndata.h"
 #include "io/format.h"
 #include "io/rows.h"
 
@@ -29,10 +30,15 @@ comp_status comp__rows_open(comp__rows **out, comp_context *context, const char 
   rows->options.layer = rows->layer;
   rows->options.metadata = NULL;
   COMP__TRY(comp__format_of_input(&rows->format, path));
-  if (!rows->format->open_x)
+  if (!rows->format->open_x && !rows->format->open_tree)
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "it is %s, which cannot be read block by block; comp convert makes an .h5ad of it",
                rows->format->description);
-  COMP__TRY(rows->format->open_x(&rows->tree, &rows->matrix, context, path, &rows->options));
+  if (rows->format->open_x) {
+    COMP__TRY(rows->format->open_x(&rows->tree, &rows->matrix, context, path, &rows->options));
+  } else {
+    COMP__TRY(rows->format->open_tree(&rows->tree, path));
+    COMP__TRY(comp__anndata_open_x(&rows->matrix, context, rows->tree, &rows->options));
+  }
   if (rows->matrix.by_column)
     COMP__FAIL(COMP_ERR_UNAVAILABLE,
                "%s is stored by columns (csc_matrix) and cannot be read block by block; "

@@ -4,19 +4,12 @@ import os
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(sys.argv[1], "src", "pipeline"))
+sys.path[:0] = [os.path.join(sys.argv[1], *folder) for folder in (("src", "pipeline"), ("tests", "oracle"))]
 import sources  # noqa: E402
+from tap import finish, ok  # noqa: E402
 
 FILES = {"include/comp/a.h": "a", "src/core/a.c": "b", "src/core/a.h": "c", "src/model/list.def": "d", "src/core/meson.build": "e", "src/core/README.md": "f",
          "src/cli/main.c": "g", "web/dist/report.html": "h", "meson.build": "i"}
-number = failed = 0
-
-
-def ok(condition, what):
-    global number, failed
-    number += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {number} - {what}")
 
 
 def digest(change=None, new=None):
@@ -28,11 +21,10 @@ def digest(change=None, new=None):
         return sources.digest(root, sources.sources(root)[0])
 
 
-print("1..9")
 ok(digest() == digest(), "the same sources have the same digest, wherever they are")
 for name in ("include/comp/a.h", "src/core/a.c", "src/core/a.h", "src/model/list.def", "web/dist/report.html"):
     ok(digest(name) != digest(), f"a change of {name} shows")
 ok(digest(new="src/core/b.c") != digest(), "a new file shows")
 ok(digest("src/cli/main.c") == digest(), "a change of the program does not")
 ok(digest("src/core/README.md") == digest(), "a change of a document does not")
-sys.exit(1 if failed else 0)
+finish()

@@ -5,18 +5,12 @@ import re
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "oracle")]
 import words  # noqa: E402
+from tap import finish, ok  # noqa: E402
 
 TABLE = words.read_words(os.path.join(words.HERE, "words.txt"))
-number = failed = 0
-
-
-def ok(condition, what):
-    global number, failed
-    number += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {number} - {what}")
 
 
 def found(path, text):
@@ -60,7 +54,6 @@ for pattern, _ in TABLE:
         phrase = re.sub(r"\((?:\?:)?([^()|]*)[^()]*\)(\??)", lambda m: "" if m.group(2) else m.group(1), phrase, count=1)
     plain.append(re.sub(r"\w\?", "", phrase.split("|")[0]))
 
-print(f"1..{len(CASES) + len(CODE) + len(TABLE)}")
 for what, path, text, line, word in CASES:
     got = found(path, text)
     ok(got == [(path, line, word)], f"{what}: {path}:{line}: '{word}'" + ("" if got == [(path, line, word)] else f", not {got}"))
@@ -69,4 +62,4 @@ for what, path, text in CODE:
     ok(not got, f"passed over: {what}" + (f", not {got}" if got else ""))
 for phrase in plain:
     ok(any(line == 2 for _, line, _ in found("docs/a.md", f"x\n{phrase}\n")), f"the list's '{phrase}' is found")
-sys.exit(1 if failed else 0)
+finish()

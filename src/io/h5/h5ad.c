@@ -49,12 +49,6 @@ done:
   return status;
 }
 
-static comp_status open_x(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,
-                          const comp__read_options *options) {
-  comp_status status = comp__h5_tree_open(tree, path);
-  return status == COMP_OK ? comp__anndata_open_x(out, context, *tree, options) : status;
-}
-
 /* Any HDF5 file that is not a 10x one (asked before): the reader says what is missing. The signature is at 0 or, behind
  * a block of the user's, at 512, 1024, ... */
 static comp_status probe_h5ad(bool *is, const comp__peek *peek) {
@@ -65,5 +59,5 @@ static comp_status probe_h5ad(bool *is, const comp__peek *peek) {
   return COMP_OK;
 }
 
-const comp__format comp__format_h5ad = {"h5ad",    "AnnData",        ".h5ad",          probe_h5ad,
-                                        read_h5ad, comp__h5ad_write, .open_x = open_x, .open_tree = comp__h5_tree_open};
+const comp__format comp__format_h5ad = {
+    "h5ad", "AnnData", ".h5ad", probe_h5ad, read_h5ad, comp__h5ad_write, .open_tree = comp__h5_tree_open};

@@ -33,13 +33,6 @@ done:
   return status;
 }
 
-static comp_status open_x(comp__tree **tree, comp__tree_matrix *out, comp_context *context, const char *path,
-                          const comp__read_options *options) {
-  *out = (comp__tree_matrix){0};
-  comp_status status = comp__zarr_tree_open(tree, path);
-  return status == COMP_OK ? comp__anndata_open_x(out, context, *tree, options) : status;
-}
-
 static comp_status probe_zarr(bool *is, const comp__peek *peek) {
   bool zip = peek->head_size > 4 && !peek->gzip && memcmp(peek->head, "PK\3\4", 4) == 0;
   *is = false;
@@ -47,6 +40,5 @@ static comp_status probe_zarr(bool *is, const comp__peek *peek) {
 }
 
 const comp__format comp__format_zarr = {
-    "zarr",        "AnnData in zarr", ".zarr",          probe_zarr,
-    read_zarr,     comp__zarr_write,  .open_x = open_x, .open_tree = comp__zarr_tree_open,
-    .folder = true};
+    "zarr",    "AnnData in zarr", ".zarr",        probe_zarr,
+    read_zarr, comp__zarr_write,  .folder = true, .open_tree = comp__zarr_tree_open};
