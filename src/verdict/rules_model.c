@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "train/options.h"
-#include "verdict/diagnosis.h"
+#include "verdict/examiner.h"
 
 #define DEPENDENCE_SAID 0.2 /* |correlation| of the squares of two components: above it is said */
 /* Share of H(c) that z holds, estimated from below, and gain of the best classifier over chance. */
@@ -27,142 +27,57 @@
 #define AGREEMENT_PROBLEM 0.8
 #define SINGLE_CAUTION    0.9
 #define SINGLE_PROBLEM    0.7
-/* Of labels. */
-#define SAME_CAUTION   0.5 /* of the neighbours in other conditions, share of the own label */
-#define SAME_PROBLEM   0.25
-#define MIXING_CAUTION 0.5 /* a label of one condition among samples of others */
-#define MIXING_PROBLEM 0.9
-#define LOST_CAUTION   0.1 /* share of what was known of the label, or of the explained variance, that is gone */
-#define LOST_PROBLEM   0.3
-#define UNSHARED_SAID  0.01 /* of the samples of a condition */
 /* Below these a test has no power: it is not made. */
 #define LEAST_OF_CONDITION 10
 #define LEAST_FOR_NORMAL   50
 #define LEAST_FOR_SYMMETRY 100
-#define LEAST_OF_LABEL     10
 /* So many standard deviations above what was measured may be true; a line passes when even that would not fail. */
 #define DOUBT 1.64
 
-/* Advice that depends on other findings. Rules give the general form; reconcile() replaces it by what fits all. */
-static const char MORE_PENALTY[] = "Raise --gamma, or set --kl-target; train longer, with larger batches.";
-static const char LESS_PENALTY[] = "Lower --gamma, or set --kl-target; try a smaller --beta.";
-static const char NO_FIT[] = "Train longer, with a smaller --beta. Prepare the data as for the training.";
+/* Replaced by reconcile(), which looks at all findings. */
 static const char SYMMETRY[] =
     "Use averages over samples, or validate single samples by a measurement. Models of other seeds (-m more than once) "
     "that disagree confirm it; models that agree do not rule it out.";
 
-typedef enum question { IDENTIFIABLE, INDEPENDENT, STABLE, KEPT, BEYOND } question;
-
-static const char *const questions[] = {"Are predictions of single samples unique (identifiable)?",
-                                        "Is z independent of the condition?", "Do other seeds agree?",
-                                        "Is anything lost but the condition?", "What can no check show?"};
-
-typedef struct judge {
-  comp__findings *out;
-  const comp__results *r;
-  comp_status status;
-} judge;
-
-/* Adds a finding; `text` has its arguments after it. After a failure nothing more is added. */
-static void find(judge *j, question about, const char *id, comp_finding_level level, double value, const char *measure,
-                 const char *advice, const char *text, ...) COMP_PRINTF(8, 9);
-static void find(judge *j, question about, const char *id, comp_finding_level level, double value, const char *measure,
-                 const char *advice, const char *text, ...) {
-  if (j->status != COMP_OK) return;
-  char reason[2048];
-  va_list arguments;
-  va_start(arguments, text);
-  vsnprintf(reason, sizeof reason, text, arguments);
-  va_end(arguments);
-  j->status = comp__findings_add(j->out, id, level, questions[about], reason, advice);
-  if (j->status == COMP_OK && measure[0]) j->status = comp__findings_number(j->out, measure, value);
-}
-
-/* A label that the last finding is about. */
-static void find_label(judge *j, size_t label) {
-  if (j->status == COMP_OK) j->status = comp__findings_label(j->out, j->r->labels.levels[label]);
-}
-
-/* Large values are bad. */
-static comp_finding_level above(double value, double caution, double problem) {
-  return value >= problem ? COMP_FINDING_PROBLEM : value >= caution ? COMP_FINDING_CAUTION : COMP_FINDING_OK;
-}
-
-/* Small values are bad. */
-static comp_finding_level below(double value, double caution, double problem) {
-  return above(-value, -caution, -problem);
-}
-
-static const char *plural(size_t n) {
-  return n == 1 ? "" : "s";
-}
-
-/* Names in a row, cut after a whole one when there is no room for more. */
-typedef struct name_list {
-  char text[600];
-  size_t left_out;
-} name_list;
-
-static void append_text(name_list *list, const char *name, const char *shown) {
-  enum { TAIL = 32 }; /* for ", and N more" */
-  size_t used = strlen(list->text);
-  if (list->left_out || used + strlen(name) + strlen(shown) + 5 + TAIL > sizeof list->text)
-    list->left_out++;
-  else
-    snprintf(list->text + used, sizeof list->text - used, "%s%s (%s)", used ? ", " : "", name, shown);
-}
-
-static void append(name_list *list, const char *name, const char *format, double number) COMP_PRINTF(3, 0);
-static void append(name_list *list, const char *name, const char *format, double number) {
-  char shown[32];
-  snprintf(shown, sizeof shown, format, number);
-  append_text(list, name, shown);
-}
-
-static const char *finish_list(name_list *list) {
-  size_t used = strlen(list->text);
-  if (list->left_out)
-    snprintf(list->text + used, sizeof list->text - used, "%s%zu more", used ? ", and " : "", list->left_out);
-  list->left_out = 0;
-  return list->text;
-}
-
 /* What to do when the permutations that were made cannot make p small enough. */
-static const char *more_permutations(const judge *j, double tests) {
+static const char *more_permutations(const comp__examiner *j, double tests) {
   return tests / j->r->options.alpha - 1 > 100000 ? "Give a larger --alpha: no number of permutations reaches it."
                                                   : "Give more --permutations, or a larger --alpha.";
 }
 
-static const char *label_name(const judge *j, size_t label) {
+static const char *label_name(const comp__examiner *j, size_t label) {
   return j->r->labels.n_levels ? j->r->labels.levels[label] : "all samples";
 }
 
 /* ---- identifiable ---- */
 
-static void judge_normality(judge *j) {
+static void judge_normality(comp__examiner *j) {
   const comp__identify *i = &j->r->identify;
   const char *measure = "smallest p of all tests, adjusted";
   if (i->active == 0) {
-    find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, NAN, measure,
-         "Train with a smaller --beta, or more --epochs.",
-         "The model has learned nothing from the data: none of the %zu dimensions of z carries more signal than noise.",
-         i->dims);
+    comp__examiner_add(
+        j, COMP__ASKS_IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, NAN, measure,
+        "Train with a smaller --beta, or more --epochs.",
+        "The model has learned nothing from the data: none of the %zu dimensions of z carries more signal than noise.",
+        i->dims);
     return;
   }
   double alpha = j->r->options.alpha;
   if (i->least_p > alpha && i->rows < LEAST_FOR_NORMAL) {
-    find(j, IDENTIFIABLE, "normality", COMP_FINDING_NOTE, i->least_p, measure, "Use more samples.",
-         "Too few samples to check whether predictions of single samples are unique: %zu cannot show that z is not "
-         "normal.",
-         i->rows);
+    comp__examiner_add(
+        j, COMP__ASKS_IDENTIFIABLE, "normality", COMP_FINDING_NOTE, i->least_p, measure, "Use more samples.",
+        "Too few samples to check whether predictions of single samples are unique: %zu cannot show that z is not "
+        "normal.",
+        i->rows);
     return;
   }
   if (i->least_p > alpha) {
-    find(j, IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, i->least_p, measure,
-         "Do not use predictions of single samples. More data, or another --latent size, may help.",
-         "Predictions of single samples are not unique: z looks normal (%zu samples, %zu of %zu dimensions in use). A "
-         "rotation of a normal z fits the data equally well and predicts other values.",
-         i->rows, i->active, i->dims);
+    comp__examiner_add(
+        j, COMP__ASKS_IDENTIFIABLE, "normality", COMP_FINDING_PROBLEM, i->least_p, measure,
+        "Do not use predictions of single samples. More data, or another --latent size, may help.",
+        "Predictions of single samples are not unique: z looks normal (%zu samples, %zu of %zu dimensions in use). A "
+        "rotation of a normal z fits the data equally well and predicts other values.",
+        i->rows, i->active, i->dims);
     return;
   }
   char p[32];
@@ -170,24 +85,26 @@ static void judge_normality(judge *j) {
     snprintf(p, sizeof p, "below 1e-99");
   else
     snprintf(p, sizeof p, "%.2g", i->least_p);
-  find(j, IDENTIFIABLE, "normality", COMP_FINDING_OK, i->least_p, measure, "",
-       "z is not normal (p %s), so a rotation of it would fit worse. Of %zu coordinates and projections, "
-       "Anderson-Darling rejects %zu, Lilliefors %zu, Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g "
-       "(%zu "
-       "of %zu dimensions in use).",
-       p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
-       i->largest_kurtosis, i->active, i->dims);
+  comp__examiner_add(
+      j, COMP__ASKS_IDENTIFIABLE, "normality", COMP_FINDING_OK, i->least_p, measure, "",
+      "z is not normal (p %s), so a rotation of it would fit worse. Of %zu coordinates and projections, "
+      "Anderson-Darling rejects %zu, Lilliefors %zu, Shapiro-Wilk %zu; largest skewness %.2g, excess kurtosis %.2g "
+      "(%zu "
+      "of %zu dimensions in use).",
+      p, i->coordinates + i->projections, i->rejected[0], i->rejected[1], i->rejected[2], i->largest_skewness,
+      i->largest_kurtosis, i->active, i->dims);
 }
 
-static void judge_components(judge *j) {
+static void judge_components(comp__examiner *j) {
   const comp__identify *i = &j->r->identify;
   const comp__components *c = &i->components;
   const char *measure = "independent components that may be normal";
   if (!i->has_components) {
-    find(j, IDENTIFIABLE, "components", COMP_FINDING_NOTE, NAN, measure, i->active < 2 ? "" : "Use more samples.",
-         i->active == 0   ? "No dimension of z is in use: there are no components."
-         : i->active == 1 ? "With one dimension in use there is nothing to rotate."
-                          : "There are too few samples for independent components.");
+    comp__examiner_add(j, COMP__ASKS_IDENTIFIABLE, "components", COMP_FINDING_NOTE, NAN, measure,
+                       i->active < 2 ? "" : "Use more samples.",
+                       i->active == 0   ? "No dimension of z is in use: there are no components."
+                       : i->active == 1 ? "With one dimension in use there is nothing to rotate."
+                                        : "There are too few samples for independent components.");
     return;
   }
   comp_finding_level level = COMP_FINDING_OK;
@@ -206,14 +123,15 @@ static void judge_components(judge *j) {
     snprintf(more, sizeof more,
              " They are not fully independent (the squares of two correlate %.2f), as the theorem assumes.",
              c->dependence);
-  find(j, IDENTIFIABLE, "components", level, (double)c->normal, measure,
-       level == COMP_FINDING_OK
-           ? ""
-           : "Trust averages over samples more than single samples. A smaller --latent, or more data, may help.",
-       "%s%zu of %zu independent components of z may be normal (%s).%s%s",
-       level == COMP_FINDING_OK ? "" : "Predictions of single samples may not be unique. ", c->normal, c->count,
-       c->normal < 2 ? "the theorem allows one" : "a rotation among them changes predictions, but not the fit", other,
-       more);
+  comp__examiner_add(
+      j, COMP__ASKS_IDENTIFIABLE, "components", level, (double)c->normal, measure,
+      level == COMP_FINDING_OK
+          ? ""
+          : "Trust averages over samples more than single samples. A smaller --latent, or more data, may help.",
+      "%s%zu of %zu independent components of z may be normal (%s).%s%s",
+      level == COMP_FINDING_OK ? "" : "Predictions of single samples may not be unique. ", c->normal, c->count,
+      c->normal < 2 ? "the theorem allows one" : "a rotation among them changes predictions, but not the fit", other,
+      more);
 }
 
 /* What is known of maps of single components. */
@@ -242,28 +160,30 @@ static void symmetry_text(char *text, size_t size, const comp__identify *i) {
     snprintf(text, size, " No component equals its mirror image or another component.");
 }
 
-static void judge_symmetry(judge *j) {
+static void judge_symmetry(comp__examiner *j) {
   const comp__identify *i = &j->r->identify;
   const comp__components *c = &i->components;
   const char *measure = "larger p of the two tests";
   double alpha = j->r->options.alpha;
   if (i->active == 0) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, "",
-         "No dimension of z is in use: there is nothing to mirror or to rotate.");
+    comp__examiner_add(j, COMP__ASKS_IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, "",
+                       "No dimension of z is in use: there is nothing to mirror or to rotate.");
     return;
   }
   if (1 > alpha * (double)(i->symmetry_permutations + 1) * (1 + 1e-12)) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, more_permutations(j, 1),
-         "%zu permutations cannot make p as small as %g: that takes %.0f.", i->symmetry_permutations, alpha,
-         ceil(1 / alpha * (1 - 1e-12)) - 1);
+    comp__examiner_add(j, COMP__ASKS_IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, NAN, measure, more_permutations(j, 1),
+                       "%zu permutations cannot make p as small as %g: that takes %.0f.", i->symmetry_permutations,
+                       alpha, ceil(1 / alpha * (1 - 1e-12)) - 1);
     return;
   }
   bool rotated = i->rotation.p > alpha, mirrored = i->mirror.p > alpha;
   if ((rotated || mirrored) && i->symmetry_rows < LEAST_FOR_SYMMETRY) {
-    find(j, IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, fmax(i->rotation.p, i->mirror.p), measure, "Use more samples.",
-         "Too few samples to check whether predictions of single samples are unique: %zu cannot show that z differs "
-         "from its mirror image or from a rotation of itself.",
-         i->symmetry_rows);
+    comp__examiner_add(
+        j, COMP__ASKS_IDENTIFIABLE, "symmetry", COMP_FINDING_NOTE, fmax(i->rotation.p, i->mirror.p), measure,
+        "Use more samples.",
+        "Too few samples to check whether predictions of single samples are unique: %zu cannot show that z differs "
+        "from its mirror image or from a rotation of itself.",
+        i->symmetry_rows);
     return;
   }
   const comp__symmetries *m = &c->symmetries;
@@ -273,33 +193,28 @@ static void judge_symmetry(judge *j) {
                                                  : COMP_FINDING_OK;
   char text[600];
   symmetry_text(text, sizeof text, i);
-  find(j, IDENTIFIABLE, "symmetry", level, fmax(i->rotation.p, i->mirror.p), measure,
-       level == COMP_FINDING_OK ? "" : SYMMETRY,
-       "%sz %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g).%s",
-       level == COMP_FINDING_OK ? "No second solution was found. "
-                                : "A second solution may fit the data equally well and predict other single samples. ",
-       mirrored ? "looks like" : "differs from", i->mirror.p, rotated ? "looks like" : "differs from", i->rotation.p,
-       text);
+  comp__examiner_add(j, COMP__ASKS_IDENTIFIABLE, "symmetry", level, fmax(i->rotation.p, i->mirror.p), measure,
+                     level == COMP_FINDING_OK ? "" : SYMMETRY,
+                     "%sz %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g).%s",
+                     level == COMP_FINDING_OK
+                         ? "No second solution was found. "
+                         : "A second solution may fit the data equally well and predict other single samples. ",
+                     mirrored ? "looks like" : "differs from", i->mirror.p, rotated ? "looks like" : "differs from",
+                     i->rotation.p, text);
 }
 
 /* ---- independent ---- */
 
-/* Whether training had a penalty. */
-static bool penalised(const judge *j) {
-  const comp__model_options *o = comp__model_get_options(j->r->model);
-  return o->penalty != COMP_PENALTY_NONE && o->gamma > 0;
-}
-
 /* The condition with the fewest samples, when they are too few for any test. */
-static bool too_few(judge *j, const char *check, const char *measure) {
+static bool too_few(comp__examiner *j, const char *check, const char *measure) {
   const comp__results *r = j->r;
   size_t least = 0;
   for (size_t k = 1; k < r->conditions; k++)
     if (r->counts[k] < r->counts[least]) least = k;
   if (r->counts[least] >= LEAST_OF_CONDITION) return false;
-  find(j, INDEPENDENT, check, COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
-       "Too few samples: %zu of '%s', where at least %d are needed.", r->counts[least],
-       comp_model_level_name(r->model, least), LEAST_OF_CONDITION);
+  comp__examiner_add(j, COMP__ASKS_INDEPENDENT, check, COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
+                     "Too few samples: %zu of '%s', where at least %d are needed.", r->counts[least],
+                     comp_model_level_name(r->model, least), LEAST_OF_CONDITION);
   return true;
 }
 
@@ -308,9 +223,9 @@ static bool too_few(judge *j, const char *check, const char *measure) {
  * and none of them reached the size, the size stands. A small size passes when chance cannot have hidden a large one.
  * A note: there are too few samples for a judgement.
  */
-static comp_finding_level weigh(const judge *j, double value, double caution, double problem, double deviation,
+static comp_finding_level weigh(const comp__examiner *j, double value, double caution, double problem, double deviation,
                                 double p, double least_p) {
-  comp_finding_level size = above(value, caution, problem);
+  comp_finding_level size = comp__level_from(value, caution, problem);
   double alpha = j->r->options.alpha;
   if (size == COMP_FINDING_OK) return value + DOUBT * deviation < problem ? COMP_FINDING_OK : COMP_FINDING_NOTE;
   if (p <= alpha * (1 + 1e-12)) return size;
@@ -318,68 +233,72 @@ static comp_finding_level weigh(const judge *j, double value, double caution, do
 }
 
 static const char *weighed_advice(comp_finding_level level) {
-  return level == COMP_FINDING_OK ? "" : level == COMP_FINDING_NOTE ? "Use more samples." : MORE_PENALTY;
+  return level == COMP_FINDING_OK ? "" : level == COMP_FINDING_NOTE ? "Use more samples." : COMP__MORE_PENALTY;
 }
 
-static comp_finding_level weigh_divergence(const judge *j, const comp__null *n) {
+static comp_finding_level weigh_divergence(const comp__examiner *j, const comp__null *n) {
   return weigh(j, n->excess, DIVERGENCE_CAUTION, DIVERGENCE_PROBLEM, n->deviation, n->p, 1 / (double)(n->shuffles + 1));
 }
 
 /* Populations that one condition lacks make z depend on the condition, unless they are mixed with others. */
-static bool judge_divergence_of_shared(judge *j, const char *measure) {
+static bool judge_divergence_of_shared(comp__examiner *j, const char *measure) {
   const comp__results *r = j->r;
   const comp__null *n = &r->null_shared;
   if (n->rows == 0 || weigh_divergence(j, &r->null) < COMP_FINDING_CAUTION) return false;
   if (weigh_divergence(j, n) != COMP_FINDING_OK) return false;
-  find(j, INDEPENDENT, "divergence", COMP_FINDING_OK, n->excess, measure,
-       "To hide the condition completely, use --align all: it mixes these samples with others.",
-       "z depends on the condition by the %zu samples that have no counterpart in another condition, and almost not by "
-       "others: the distance of z between conditions is %.3g nats above that of %zu shuffles of the conditions, and "
-       "%.3g nats with these samples.",
-       r->unshared.count, n->excess, n->shuffles, r->null.excess);
+  comp__examiner_add(
+      j, COMP__ASKS_INDEPENDENT, "divergence", COMP_FINDING_OK, n->excess, measure,
+      "To hide the condition completely, use --align all: it mixes these samples with others.",
+      "z depends on the condition by the %zu samples that have no counterpart in another condition, and almost not by "
+      "others: the distance of z between conditions is %.3g nats above that of %zu shuffles of the conditions, and "
+      "%.3g nats with these samples.",
+      r->unshared.count, n->excess, n->shuffles, r->null.excess);
   return true;
 }
 
-static void judge_divergence(judge *j) {
+static void judge_divergence(comp__examiner *j) {
   const comp__results *r = j->r;
   const comp__null *n = &r->null;
   const char *measure = "KL beyond that of shuffled conditions, nats";
   if (too_few(j, "divergence", measure)) return;
   if (judge_divergence_of_shared(j, measure)) return;
   comp_finding_level level = weigh_divergence(j, n);
-  find(j, INDEPENDENT, "divergence", level, n->excess, measure, weighed_advice(level),
-       "%sThe distance of z between conditions, sum of p(c) KL[q(z | c) || q(z | not c)], is %.3g nats above that of "
-       "%zu shuffles of the conditions (standard deviation %.2g, p %.2g%s). With all posteriors as mixture, which is "
-       "too "
-       "high on average: %.3g +- %.1g; the training bound at a batch of %zu: %.3g.",
-       level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", n->excess, n->shuffles, n->deviation,
-       n->p,
-       n->p > r->options.alpha && level >= COMP_FINDING_CAUTION ? ", the smallest that so many shuffles allow" : "",
-       r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
+  comp__examiner_add(
+      j, COMP__ASKS_INDEPENDENT, "divergence", level, n->excess, measure, weighed_advice(level),
+      "%sThe distance of z between conditions, sum of p(c) KL[q(z | c) || q(z | not c)], is %.3g nats above that of "
+      "%zu shuffles of the conditions (standard deviation %.2g, p %.2g%s). With all posteriors as mixture, which is "
+      "too "
+      "high on average: %.3g +- %.1g; the training bound at a batch of %zu: %.3g.",
+      level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", n->excess, n->shuffles, n->deviation,
+      n->p,
+      n->p > r->options.alpha && level >= COMP_FINDING_CAUTION ? ", the smallest that so many shuffles allow" : "",
+      r->independence.kl.value, r->independence.kl.error, r->batch, r->bound.value);
 }
 
-static void judge_information(judge *j) {
+static void judge_information(comp__examiner *j) {
   const comp__results *r = j->r;
   const char *measure = "share of H(c) that z holds, estimated from below";
   if (too_few(j, "information", measure)) return;
   comp__estimate low = r->information, high = r->independence.information;
   double share = low.value / r->independence.entropy, error = sqrt(low.error * low.error + high.error * high.error);
-  comp_finding_level level = above(share, INFORMATION_CAUTION, INFORMATION_PROBLEM);
-  const char *advice = level == COMP_FINDING_OK ? "" : MORE_PENALTY;
+  comp_finding_level level = comp__level_from(share, INFORMATION_CAUTION, INFORMATION_PROBLEM);
+  const char *advice = level == COMP_FINDING_OK ? "" : COMP__MORE_PENALTY;
   if (low.value <= high.value)
-    find(j, INDEPENDENT, "information", level, share, measure, advice,
-         "z holds between %.3g +- %.1g nats (estimated from below, the best of several kernels) and %.3g +- %.1g nats "
-         "(from above) of the %.3g nats of the condition.",
-         low.value, low.error, fmin(high.value, r->independence.entropy), high.error, r->independence.entropy);
+    comp__examiner_add(
+        j, COMP__ASKS_INDEPENDENT, "information", level, share, measure, advice,
+        "z holds between %.3g +- %.1g nats (estimated from below, the best of several kernels) and %.3g +- %.1g nats "
+        "(from above) of the %.3g nats of the condition.",
+        low.value, low.error, fmin(high.value, r->independence.entropy), high.error, r->independence.entropy);
   else
-    find(j, INDEPENDENT, "information", level, share, measure, advice,
-         "What z holds of the condition, in nats: %.3g +- %.1g (estimated from below, the best of several kernels) and "
-         "%.3g +- %.1g (from above): %s; the condition has %.3g nats.",
-         low.value, low.error, high.value, high.error,
-         low.value - high.value <= 2 * error ? "they agree within their errors"
-                                             : "they differ by more than their errors, which leave out the choice of "
-                                               "the best kernel and of samples",
-         r->independence.entropy);
+    comp__examiner_add(
+        j, COMP__ASKS_INDEPENDENT, "information", level, share, measure, advice,
+        "What z holds of the condition, in nats: %.3g +- %.1g (estimated from below, the best of several kernels) and "
+        "%.3g +- %.1g (from above): %s; the condition has %.3g nats.",
+        low.value, low.error, high.value, high.error,
+        low.value - high.value <= 2 * error ? "they agree within their errors"
+                                            : "they differ by more than their errors, which leave out the choice of "
+                                              "the best kernel and of samples",
+        r->independence.entropy);
 }
 
 /* "logistic 0.512 (0.498), forest ...": the classifiers that were asked, about means (and draws). */
@@ -393,335 +312,127 @@ static void list_accuracies(char *out, size_t size, const comp__classifier_score
                            comp_classifier_kind_name((comp_classifier_kind)k), means[k].balanced, draws[k].balanced);
 }
 
-static void judge_prediction(judge *j) {
+static void judge_prediction(comp__examiner *j) {
   const comp__results *r = j->r;
   const comp__prediction_check *best =
       r->condition_draws.gain > r->condition_means.gain ? &r->condition_draws : &r->condition_means;
   const char *measure = "gain of the best classifier over chance";
   if (!best->done) {
-    find(j, INDEPENDENT, "prediction", COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
-         "Too few samples: fewer than two conditions have 10.");
+    comp__examiner_add(j, COMP__ASKS_INDEPENDENT, "prediction", COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
+                       "Too few samples: fewer than two conditions have 10.");
     return;
   }
   comp_finding_level level = weigh(j, best->gain, GAIN_CAUTION, GAIN_PROBLEM, best->deviation, best->p, best->least_p);
   char accuracies[128] = "";
   list_accuracies(accuracies, sizeof accuracies, r->condition_means.scores, r->condition_draws.scores);
-  find(j, INDEPENDENT, "prediction", level, best->gain, measure, weighed_advice(level),
-       "%sBalanced accuracy of the condition from means of z (from draws): %s; chance %.3f. Gain of the best %.2g (0: "
-       "chance, 1: always right); chance alone makes about %.2g (p %.2g)%s.",
-       level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
-       best->gain, best->deviation, best->p,
-       level == COMP_FINDING_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
+  comp__examiner_add(
+      j, COMP__ASKS_INDEPENDENT, "prediction", level, best->gain, measure, weighed_advice(level),
+      "%sBalanced accuracy of the condition from means of z (from draws): %s; chance %.3f. Gain of the best %.2g (0: "
+      "chance, 1: always right); chance alone makes about %.2g (p %.2g)%s.",
+      level == COMP_FINDING_NOTE ? "Too few samples, it may be chance: " : "", accuracies, 1 / (double)best->n_levels,
+      best->gain, best->deviation, best->p,
+      level == COMP_FINDING_OK && best->p <= r->options.alpha ? ": more than chance, but little" : "");
 }
 
 /* ---- stable ---- */
 
-static void judge_stability(judge *j) {
+static void judge_stability(comp__examiner *j) {
   const comp__stability *s = &j->r->stability;
   const char *advice = "Train with other seeds (comp train --seed) and give all models with -m.";
   if (!j->r->stable) {
-    find(j, STABLE, "latents", COMP_FINDING_NOTE, NAN, "smallest R2", advice,
-         "One model was given: it is not known whether another seed gives the same.");
-    find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", advice, "One model was given.");
-    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", advice, "One model was given.");
+    comp__examiner_add(j, COMP__ASKS_STABLE, "latents", COMP_FINDING_NOTE, NAN, "smallest R2", advice,
+                       "One model was given: it is not known whether another seed gives the same.");
+    comp__examiner_add(j, COMP__ASKS_STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", advice,
+                       "One model was given.");
+    comp__examiner_add(j, COMP__ASKS_STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", advice,
+                       "One model was given.");
     return;
   }
   const comp__settings *other = &j->r->settings;
   if (other->models)
-    find(j, STABLE, "settings", COMP_FINDING_CAUTION, (double)other->differences, "settings in which models differ",
-         "Give models that differ in their --seed only.",
-         "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. Differences "
-         "below may come from that.",
-         other->models, s->models, other->models == 1 ? "was" : "were", other->text);
-  comp_finding_level level = below(s->least_r2, R2_CAUTION, R2_PROBLEM);
-  find(j, STABLE, "latents", level, s->least_r2, "smallest R2 of a linear map between latents",
-       level == COMP_FINDING_OK ? "" : "Train longer, use more data, or a smaller --latent.",
-       "Over %zu models, the smallest R2 of their z is %.3f, the smallest CKA %.3f.", s->models, s->least_r2,
-       s->least_cka);
+    comp__examiner_add(
+        j, COMP__ASKS_STABLE, "settings", COMP_FINDING_CAUTION, (double)other->differences,
+        "settings in which models differ", "Give models that differ in their --seed only.",
+        "%zu of the %zu models %s trained with other settings than the first, not only another seed: %s. Differences "
+        "below may come from that.",
+        other->models, s->models, other->models == 1 ? "was" : "were", other->text);
+  comp_finding_level level = comp__level_down_from(s->least_r2, R2_CAUTION, R2_PROBLEM);
+  comp__examiner_add(j, COMP__ASKS_STABLE, "latents", level, s->least_r2, "smallest R2 of a linear map between latents",
+                     level == COMP_FINDING_OK ? "" : "Train longer, use more data, or a smaller --latent.",
+                     "Over %zu models, the smallest R2 of their z is %.3f, the smallest CKA %.3f.", s->models,
+                     s->least_r2, s->least_cka);
   const comp__change *worst = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (!worst || s->changes[k].agreement < worst->agreement) worst = &s->changes[k];
   if (!worst) {
-    find(j, STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", "",
-         "No label has samples whose condition could be changed.");
-    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "",
-         "No label has samples whose condition could be changed.");
+    comp__examiner_add(j, COMP__ASKS_STABLE, "counterfactuals", COMP_FINDING_NOTE, NAN, "smallest agreement", "",
+                       "No label has samples whose condition could be changed.");
+    comp__examiner_add(j, COMP__ASKS_STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "",
+                       "No label has samples whose condition could be changed.");
     return;
   }
-  level = below(worst->agreement, AGREEMENT_CAUTION, AGREEMENT_PROBLEM);
-  name_list genes = {0};
+  level = comp__level_down_from(worst->agreement, AGREEMENT_CAUTION, AGREEMENT_PROBLEM);
+  comp__names genes = {0};
   for (size_t g = 0; g < 5 && g < comp_model_feature_count(j->r->model); g++)
-    append(&genes, comp_model_feature_name(j->r->model, s->gene_order[g]), "%.2g", s->gene_spread[s->gene_order[g]]);
-  find(j, STABLE, "counterfactuals", level, worst->agreement,
-       "smallest correlation of a predicted change between two models",
-       level == COMP_FINDING_OK ? ""
-                                : "Compare the losses of the seeds (comp train --log): leave out one that is "
-                                  "worse. Where they are alike, do not rely on what differs.",
-       "Predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
-       "stable features (standard deviation over models): %s.",
-       label_name(j, worst->label), comp_model_level_name(j->r->model, worst->to), worst->agreement, worst->samples,
-       plural(worst->samples), finish_list(&genes));
+    comp__names_add_number(&genes, comp_model_feature_name(j->r->model, s->gene_order[g]), "%.2g",
+                           s->gene_spread[s->gene_order[g]]);
+  comp__examiner_add(
+      j, COMP__ASKS_STABLE, "counterfactuals", level, worst->agreement,
+      "smallest correlation of a predicted change between two models",
+      level == COMP_FINDING_OK ? ""
+                               : "Compare the losses of the seeds (comp train --log): leave out one that is "
+                                 "worse. Where they are alike, do not rely on what differs.",
+      "Predicted changes agree least for %s to %s: r %.3f over features, between two models (%zu sample%s). Least "
+      "stable features (standard deviation over models): %s.",
+      label_name(j, worst->label), comp_model_level_name(j->r->model, worst->to), worst->agreement, worst->samples,
+      comp__plural(worst->samples), comp__names_finish(&genes));
   const comp__change *odd = NULL;
   for (size_t k = 0; k < s->n_changes; k++)
     if (isfinite(s->changes[k].single) && (!odd || s->changes[k].single < odd->single)) odd = &s->changes[k];
   if (!odd) {
-    find(j, STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation", "Use more samples.",
-         "Too few samples: no label has several to compare.");
+    comp__examiner_add(j, COMP__ASKS_STABLE, "single-samples", COMP_FINDING_NOTE, NAN, "smallest correlation",
+                       "Use more samples.", "Too few samples: no label has several to compare.");
     return;
   }
-  level = below(odd->single, SINGLE_CAUTION, SINGLE_PROBLEM);
-  find(j, STABLE, "single-samples", level, odd->single,
-       "smallest correlation of predictions of single samples between models",
-       level == COMP_FINDING_OK ? "" : "Use averages over samples; do not rely on predictions of single samples.",
-       "Models agree least on single samples (beside the mean of their label) for %s to %s: r %.3f, between models %zu "
-       "and "
-       "%zu of those given.",
-       label_name(j, odd->label), comp_model_level_name(j->r->model, odd->to), odd->single, odd->odd[0] + 1,
-       odd->odd[1] + 1);
-}
-
-/* ---- kept ---- */
-
-/* Whether a label is in one condition only, single samples aside, and large enough to be judged. */
-static bool is_alone(const comp__label_fate *l) {
-  return l->looked_at >= LEAST_OF_LABEL && l->in <= 1;
-}
-
-/* Whether the neighbours of label `d` in other conditions are mostly of another label. */
-static bool is_misplaced(const comp__label_fate *l, size_t d) {
-  return l->in >= 2 && isfinite(l->same) && l->same <= SAME_CAUTION && l->mostly != d;
-}
-
-static void judge_shared(judge *j) {
-  const comp__fates *f = &j->r->fates;
-  const char *measure = "largest mixing of a label of one condition";
-  name_list list = {0};
-  double worst = 0;
-  size_t count = 0, small = 0, shared = 0;
-  comp_finding_level level = COMP_FINDING_OK;
-  for (size_t d = 0; d < f->n_labels; d++) {
-    const comp__label_fate *l = &f->labels[d];
-    if (l->looked_at == 0) continue;
-    if (l->in > 1) {
-      shared++;
-      continue;
-    }
-    if (l->looked_at < LEAST_OF_LABEL) {
-      small++;
-      continue;
-    }
-    /* With a sample or two elsewhere it may belong there, and only be rare. */
-    comp_finding_level here = above(l->mixing, MIXING_CAUTION, MIXING_PROBLEM);
-    if (here == COMP_FINDING_PROBLEM && l->present > 1) here = COMP_FINDING_CAUTION;
-    if (here > level) level = here;
-    count++;
-    worst = fmax(worst, l->mixing);
-    append(&list, j->r->labels.levels[d], "%.2f", l->mixing);
-  }
-  char few[100] = "";
-  if (small)
-    snprintf(few, sizeof few, "; %zu label%s with fewer than %d samples %s left out", small, plural(small),
-             LEAST_OF_LABEL, small == 1 ? "is" : "are");
-  if (count + shared == 0)
-    find(j, KEPT, "shared-labels", COMP_FINDING_NOTE, NAN, measure,
-         "Give a column of fewer, larger labels with --label.",
-         "No label has %d samples, or samples in several conditions.", LEAST_OF_LABEL);
-  else if (count == 0)
-    find(j, KEPT, "shared-labels", level, 0, measure, "", "Every %slabel has samples in several conditions%s.",
-         small ? "other " : "", few);
-  else
-    find(
-        j, KEPT, "shared-labels", level, worst, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
-        "%zu label%s in one condition only, single samples aside: do not use predictions of %s. Mixing with samples of "
-        "other conditions (0: not mixed, 1: fully mixed): %s%s.",
-        count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them", finish_list(&list), few);
-  for (size_t d = 0; d < f->n_labels; d++)
-    if (is_alone(&f->labels[d])) find_label(j, d);
-}
-
-static void judge_neighbours(judge *j) {
-  const comp__fates *f = &j->r->fates;
-  name_list list = {0};
-  double worst = NAN;
-  comp_finding_level level = COMP_FINDING_OK;
-  for (size_t d = 0; d < f->n_labels; d++) {
-    const comp__label_fate *l = &f->labels[d];
-    if (l->in < 2 || !isfinite(l->same)) continue;
-    worst = isnan(worst) ? l->same : fmin(worst, l->same);
-    if (!is_misplaced(l, d)) continue;
-    comp_finding_level here = l->same <= SAME_PROBLEM ? COMP_FINDING_PROBLEM : COMP_FINDING_CAUTION;
-    if (here > level) level = here;
-    char name[600];
-    snprintf(name, sizeof name, "%s, mostly %s", j->r->labels.levels[d], j->r->labels.levels[l->mostly]);
-    append(&list, name, "%.2f", l->same);
-  }
-  if (isnan(worst))
-    find(j, KEPT, "neighbours", COMP_FINDING_NOTE, NAN, "smallest share of the own label", "",
-         "No label has samples in two conditions.");
-  else if (level == COMP_FINDING_OK)
-    find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", "",
-         "The nearest samples of every label in other conditions mostly have the same label.");
-  else
-    find(j, KEPT, "neighbours", level, worst, "smallest share of the own label", LESS_PENALTY,
-         "Labels whose nearest samples in other conditions mostly have another label (share of the own): %s.",
-         finish_list(&list));
-  for (size_t d = 0; d < f->n_labels; d++)
-    if (is_misplaced(&f->labels[d], d)) find_label(j, d);
-}
-
-static void judge_label(judge *j) {
-  const comp__prediction_check *before = &j->r->label_before, *after = &j->r->label_after;
-  const char *measure = "share of what predicts the label that is lost";
-  if (!before->done || !after->done) {
-    find(j, KEPT, "label", COMP_FINDING_NOTE, NAN, measure, "Use more samples.",
-         "Fewer than two labels have 10 samples.");
-    return;
-  }
-  double lost = before->gain > 0 ? fmax(0, 1 - after->gain / before->gain) : 0;
-  comp_finding_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
-  find(
-      j, KEPT, "label", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
-      "Balanced accuracy of the label by logistic regression: %.3f from principal components of the data, %.3f from z.",
-      before->scores[before->best].balanced, after->scores[after->best].balanced);
-}
-
-static void judge_labels(judge *j) {
-  size_t levels = j->r->labels.n_levels;
-  if (levels > 1) {
-    judge_shared(j);
-    judge_neighbours(j);
-    judge_label(j);
-    return;
-  }
-  if (j->r->options.label) {
-    find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "", "Give another column with --label.",
-         "The column '%s' has %s: there are no different labels that could be lost.", j->r->options.label,
-         levels ? "one value only" : "no values");
-    return;
-  }
-  find(j, KEPT, "labels", COMP_FINDING_NOTE, NAN, "",
-       "Give the column of the cell type, or of what else must not be lost: --label.",
-       "Without labels it cannot be checked whether different labels were mixed with each other.");
-}
-
-/* The labels that most unshared samples of condition k have, most first: "B cells (340 of 345)". */
-static void append_unshared(name_list *list, const comp__results *r, size_t k) {
-  enum { SHOWN = 3 };
-  size_t before = SIZE_MAX, last = SIZE_MAX; /* the count and label that were named last */
-  for (int i = 0; r->unshared.by_label && i < SHOWN; i++) {
-    size_t best = SIZE_MAX, most = 0;
-    for (size_t d = 0; d < r->labels.n_levels; d++) {
-      const size_t n = r->unshared.by_label[d * r->conditions + k];
-      if (n > most && (n < before || (n == before && d > last))) best = d, most = n;
-    }
-    if (best == SIZE_MAX) return;
-    char shown[64];
-    snprintf(shown, sizeof shown, "%zu of %zu", most, r->fates.labels[best].counts[k]);
-    append_text(list, r->labels.levels[best], shown);
-    before = most, last = best;
-  }
-}
-
-/* Samples without counterpart: said when a condition has more than a hundredth. */
-static void judge_unshared(judge *j) {
-  const comp__results *r = j->r;
-  for (size_t k = 0; r->unshared.alone && k < r->conditions; k++) {
-    const double share = (double)r->unshared.alone[k] / (double)r->counts[k];
-    name_list list = {0};
-    if (share < UNSHARED_SAID) continue;
-    append_unshared(&list, r, k);
-    find(j, KEPT, "unshared", COMP_FINDING_CAUTION, share, "share of samples without counterpart",
-         "Where another condition should have them, look at its cell types; --align all aligns every sample.",
-         "%zu of %zu samples of '%s' have no counterpart in z: other conditions lack their population, or have "
-         "a tenth of it%s%s. z shows the condition of these samples, and their counterfactuals have no support.",
-         r->unshared.alone[k], r->counts[k], comp_model_level_name(r->model, k), list.text[0] ? "; by label: " : "",
-         finish_list(&list));
-  }
-}
-
-/* A few samples that lie alone say something of themselves, and nothing of the model as a whole. */
-static void judge_strays(judge *j) {
-  const comp__strays *s = &j->r->strays;
-  const char *measure = "samples far from all others";
-  name_list list = {0};
-  if (s->count == 0) return;
-  for (size_t i = 0; i < s->count; i++) {
-    const bool far = isfinite(s->items[i].distance);
-    append(&list, s->items[i].name, far ? "distance x %.3g" : "error x %.3g",
-           far ? s->items[i].distance : s->items[i].error);
-  }
-  find(j, KEPT, "stray-samples", COMP_FINDING_CAUTION, (double)s->count, measure,
-       "Look at these samples: leave them out and train again, or do not use their counterfactuals.",
-       "%zu sample%s far from all others, in z (distance to the 5th nearest sample over the median) or in the squared "
-       "error of the reconstruction (over the median): %s. The explained variance leaves %s out.",
-       s->count, s->count == 1 ? " is" : "s are", finish_list(&list), s->count == 1 ? "it" : "them");
-}
-
-static void judge_reconstruction(judge *j) {
-  const comp__results *r = j->r;
-  const char *measure = "share of the explained variance that is lost";
-  double own = r->reconstruction, other = r->reconstruction_against;
-  if (own <= 0) {
-    find(j, KEPT, "explains-nothing", COMP_FINDING_PROBLEM, own, "explained variance of the data", NO_FIT,
-         "The model explains nothing of the data: its reconstructions are no better than the mean of each feature "
-         "(explained variance %.3g).",
-         own);
-    return;
-  }
-  if (isnan(own)) {
-    find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "",
-         "The data does not vary: there is nothing to explain.");
-    return;
-  }
-  if (isnan(other)) {
-    find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure,
-         penalised(j) ? "Train with --gamma 0 and give that model with --against." : "",
-         penalised(j)
-             ? "The model explains %.3f of the variance of the data. It is not known how much it would without the "
-               "penalty."
-             : "The model explains %.3f of the variance of the data. It has no penalty that could reduce this.",
-         own);
-    return;
-  }
-  if (other <= 0) {
-    find(j, KEPT, "reconstruction", COMP_FINDING_NOTE, NAN, measure, "Train the model to compare with longer.",
-         "The model explains %.3f of the variance of the data. The one without a penalty explains nothing (%.3g), so "
-         "they "
-         "cannot be compared.",
-         own, other);
-    return;
-  }
-  double lost = fmax(0, 1 - own / other);
-  comp_finding_level level = above(lost, LOST_CAUTION, LOST_PROBLEM);
-  find(j, KEPT, "reconstruction", level, lost, measure, level == COMP_FINDING_OK ? "" : LESS_PENALTY,
-       "The model explains %.3f of the variance of the data, without the penalty %.3f: a share of %.2f is lost.", own,
-       other, lost);
+  level = comp__level_down_from(odd->single, SINGLE_CAUTION, SINGLE_PROBLEM);
+  comp__examiner_add(
+      j, COMP__ASKS_STABLE, "single-samples", level, odd->single,
+      "smallest correlation of predictions of single samples between models",
+      level == COMP_FINDING_OK ? "" : "Use averages over samples; do not rely on predictions of single samples.",
+      "Models agree least on single samples (beside the mean of their label) for %s to %s: r %.3f, between models %zu "
+      "and "
+      "%zu of those given.",
+      label_name(j, odd->label), comp_model_level_name(j->r->model, odd->to), odd->single, odd->odd[0] + 1,
+      odd->odd[1] + 1);
 }
 
 /* ---- beyond ---- */
 
-static void say_limits(judge *j) {
+static void say_limits(comp__examiner *j) {
   const comp__results *r = j->r;
   if (r->missing)
-    find(j, BEYOND, "features", COMP_FINDING_CAUTION, (double)r->missing / (double)r->features,
-         "share of the model's features that the data lacks", "Diagnose with the data that the model was trained on.",
-         "%zu of the model's %zu features %s not in the data and filled with their training mean. All findings above "
-         "are "
-         "about the model with such data.",
-         r->missing, r->features, r->missing == 1 ? "is" : "are");
-  find(j, BEYOND, "truth", COMP_FINDING_NOTE, NAN, "", "Validate a few predictions by measurements.",
-       "No check can show that a prediction is right: no sample was measured in two conditions.");
-  find(j, BEYOND, "linearity", COMP_FINDING_NOTE, NAN, "", "",
-       "The theorem on identifiability is about linear decoders; this decoder is a network.");
-  find(j, BEYOND, "design", COMP_FINDING_NOTE, NAN, "", "",
-       "No check can show that conditions were given at random. A difference in who was sampled is removed as if the "
-       "condition had caused it.");
+    comp__examiner_add(
+        j, COMP__ASKS_BEYOND, "features", COMP_FINDING_CAUTION, (double)r->missing / (double)r->features,
+        "share of the model's features that the data lacks", "Diagnose with the data that the model was trained on.",
+        "%zu of the model's %zu features %s not in the data and filled with their training mean. All findings above "
+        "are "
+        "about the model with such data.",
+        r->missing, r->features, r->missing == 1 ? "is" : "are");
+  comp__examiner_add(j, COMP__ASKS_BEYOND, "truth", COMP_FINDING_NOTE, NAN, "",
+                     "Validate a few predictions by measurements.",
+                     "No check can show that a prediction is right: no sample was measured in two conditions.");
+  comp__examiner_add(j, COMP__ASKS_BEYOND, "linearity", COMP_FINDING_NOTE, NAN, "", "",
+                     "The theorem on identifiability is about linear decoders; this decoder is a network.");
+  comp__examiner_add(
+      j, COMP__ASKS_BEYOND, "design", COMP_FINDING_NOTE, NAN, "", "",
+      "No check can show that conditions were given at random. A difference in who was sampled is removed as if the "
+      "condition had caused it.");
 }
 
 /* ---- advice ---- */
 
 /* The worst level among the findings with this advice; OK when there are none. */
-static comp_finding_level advised(const judge *j, const char *advice) {
+static comp_finding_level advised(const comp__examiner *j, const char *advice) {
   comp_finding_level worst = COMP_FINDING_OK;
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->items[i];
@@ -731,10 +442,10 @@ static comp_finding_level advised(const judge *j, const char *advice) {
 }
 
 /* Whether models of other seeds disagree. */
-static bool seeds_disagree(const judge *j) {
+static bool seeds_disagree(const comp__examiner *j) {
   for (size_t i = 0; i < j->out->count; i++) {
     const comp_finding *f = &j->out->items[i];
-    if (strcmp(f->question, questions[STABLE]) == 0 && strcmp(f->id, "settings") != 0 &&
+    if (strcmp(f->question, comp__question(COMP__ASKS_STABLE)) == 0 && strcmp(f->id, "settings") != 0 &&
         f->level >= COMP_FINDING_CAUTION)
       return true;
   }
@@ -745,7 +456,7 @@ static bool seeds_disagree(const judge *j) {
  * The share of H(c) that the labels alone hold, I(label; c) / H(c): where conditions differ in their composition, z
  * shows the condition by as much unless labels are merged, and no weight of the penalty changes that. 0: no labels.
  */
-static double composition(const judge *j) {
+static double composition(const comp__examiner *j) {
   const comp__fates *f = &j->r->fates;
   const size_t conditions = j->r->conditions;
   double total = 0, joint = 0, entropy = 0;
@@ -764,12 +475,13 @@ static double composition(const judge *j) {
   return total > 0 && entropy > 0 ? joint / entropy : 0;
 }
 
-/* What to do about a finding whose advice is MORE_PENALTY (`more`) or LESS_PENALTY, given all others; NULL: just that.
+/* What to do about a finding whose advice is COMP__MORE_PENALTY (`more`) or COMP__LESS_PENALTY, given all others; NULL:
+ * just that.
  */
-static const char *reconciled(const judge *j, bool more) {
-  comp_finding_level dependent = advised(j, MORE_PENALTY), lost = advised(j, LESS_PENALTY);
-  if (advised(j, NO_FIT) != COMP_FINDING_OK) return "Improve the fit first: see explains-nothing.";
-  if (!penalised(j))
+static const char *reconciled(const comp__examiner *j, bool more) {
+  comp_finding_level dependent = advised(j, COMP__MORE_PENALTY), lost = advised(j, COMP__LESS_PENALTY);
+  if (advised(j, COMP__NO_FIT) != COMP_FINDING_OK) return "Improve the fit first: see explains-nothing.";
+  if (!comp__examiner_penalised(j))
     return more ? "This model has no penalty: train with --model comp and a --gamma."
            : dependent != COMP_FINDING_OK
                ? "This model has no penalty, and conditions are not mixed. Train with one (--model comp): labels may "
@@ -794,7 +506,7 @@ static const char *reconciled(const judge *j, bool more) {
 }
 
 /* Findings are judged one by one; what to do about them must not contradict itself. */
-static void reconcile(judge *j) {
+static void reconcile(comp__examiner *j) {
   const char *more = reconciled(j, true), *less = reconciled(j, false);
   const char *symmetry = !j->r->stable ? NULL
                          : seeds_disagree(j)
@@ -804,7 +516,7 @@ static void reconcile(judge *j) {
                                "single samples by a measurement.";
   const struct {
     const char *from, *to;
-  } changes[] = {{MORE_PENALTY, more}, {LESS_PENALTY, less}, {SYMMETRY, symmetry}};
+  } changes[] = {{COMP__MORE_PENALTY, more}, {COMP__LESS_PENALTY, less}, {SYMMETRY, symmetry}};
   for (size_t i = 0; i < j->out->count && j->status == COMP_OK; i++)
     for (size_t k = 0; k < sizeof changes / sizeof *changes && j->status == COMP_OK; k++)
       if (changes[k].to && strcmp(j->out->items[i].advice, changes[k].from) == 0) {
@@ -814,7 +526,7 @@ static void reconcile(judge *j) {
 }
 
 comp_status comp__judge_model(comp__findings *out, const comp__results *results) {
-  judge j = {out, results, COMP_OK};
+  comp__examiner j = {out, results, COMP_OK};
   judge_normality(&j);
   judge_components(&j);
   judge_symmetry(&j);
@@ -822,10 +534,7 @@ comp_status comp__judge_model(comp__findings *out, const comp__results *results)
   judge_information(&j);
   judge_prediction(&j);
   judge_stability(&j);
-  judge_labels(&j);
-  judge_unshared(&j);
-  judge_strays(&j);
-  judge_reconstruction(&j);
+  comp__judge_kept(&j);
   say_limits(&j);
   reconcile(&j);
   return j.status;
