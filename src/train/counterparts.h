@@ -13,7 +13,7 @@
 
 typedef struct comp__counterparts {
   size_t members, conditions, features, dims;
-  float *centre;  /* [conditions, features]: samples that match lie on each other when it is taken off */
+  float *centre;  /* [conditions, features]: samples that match overlap when it is subtracted */
   float *axes;    /* [dims, features], orthonormal rows */
   float *places;  /* [members, dims]: less the centre, along the axes */
   float *matched; /* [members, dims]: the same, after each population moved to its partners */
