@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/module.h"
 
@@ -12,6 +13,7 @@ struct comp__comm {
   void *state;
   size_t rank, ranks;
   size_t bytes[2][COMP__MOST_RANKS + 1];
+  double received, seconds; /* so far */
 };
 
 static comp_status find_self(const comp__transport **out) {
@@ -95,6 +97,11 @@ static comp_status end_call(const comp__comm *comm, comp_context *context, const
                      comm->transport->name, problem);
 }
 
+void comp__comm_traffic(double *bytes, double *seconds, const comp__comm *comm) {
+  *bytes = comm ? comm->received : 0.0;
+  *seconds = comm ? comm->seconds : 0.0;
+}
+
 /* Items as bytes, in half `half` of comm->bytes. */
 static size_t *to_bytes(comp__comm *comm, const size_t *begin, size_t size, size_t half) {
   size_t *bytes = comm->bytes[half];
@@ -102,17 +109,30 @@ static size_t *to_bytes(comp__comm *comm, const size_t *begin, size_t size, size
   return bytes;
 }
 
+/* Bytes that come from others when each rank r has those from begin[r] on. */
+static double from_others(const comp__comm *comm, const size_t *begin) {
+  return (double)(begin[comm->ranks] - begin[0]) - (double)(begin[comm->rank + 1] - begin[comm->rank]);
+}
+
+static comp_status gather(comp__comm *comm, comp_context *context, void *all) {
+  const comp__giving_up giving_up = {is_interrupted, context};
+  const double began = comp__seconds();
+  const char *problem = comm->transport->gather(comm->state, all, comm->bytes[0], &giving_up);
+  comm->received += from_others(comm, comm->bytes[0]);
+  comm->seconds += comp__seconds() - began;
+  return end_call(comm, context, problem);
+}
+
 comp_status comp__comm_gather(comp__comm *comm, comp_context *context, void *all, const size_t *begin, size_t size) {
   if (!comm) return COMP_OK;
-  const comp__giving_up giving_up = {is_interrupted, context};
-  return end_call(comm, context, comm->transport->gather(comm->state, all, to_bytes(comm, begin, size, 0), &giving_up));
+  to_bytes(comm, begin, size, 0);
+  return gather(comm, context, all);
 }
 
 comp_status comp__comm_gather_even(comp__comm *comm, comp_context *context, void *all, size_t count, size_t size) {
   if (!comm) return COMP_OK;
-  const comp__giving_up giving_up = {is_interrupted, context};
   for (size_t r = 0; r <= comm->ranks; r++) comm->bytes[0][r] = r * count * size;
-  return end_call(comm, context, comm->transport->gather(comm->state, all, comm->bytes[0], &giving_up));
+  return gather(comm, context, all);
 }
 
 comp_status comp__comm_exchange(comp__comm *comm, comp_context *context, const void *send, const size_t *send_begin,
@@ -123,6 +143,10 @@ comp_status comp__comm_exchange(comp__comm *comm, comp_context *context, const v
     return COMP_OK;
   }
   const comp__giving_up giving_up = {is_interrupted, context};
+  const double began = comp__seconds();
   const size_t *sent = to_bytes(comm, send_begin, size, 0), *wanted = to_bytes(comm, receive_begin, size, 1);
-  return end_call(comm, context, comm->transport->exchange(comm->state, send, sent, received, wanted, &giving_up));
+  const char *problem = comm->transport->exchange(comm->state, send, sent, received, wanted, &giving_up);
+  comm->received += from_others(comm, wanted);
+  comm->seconds += comp__seconds() - began;
+  return end_call(comm, context, problem);
 }

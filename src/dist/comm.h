@@ -36,6 +36,9 @@ const char *comp__comm_name(size_t index);
 size_t comp__comm_rank(const comp__comm *comm);
 size_t comp__comm_ranks(const comp__comm *comm);
 
+/* What this rank received from others so far, in bytes, and how long its calls took, in seconds. */
+void comp__comm_traffic(double *bytes, double *seconds, const comp__comm *comm);
+
 /* Items begin[r] .. begin[r + 1] - 1 of `all`, each of `size` bytes, are rank r's, and are there on all ranks
  * afterwards. With comm NULL these three do what one rank does. */
 comp_status comp__comm_gather(comp__comm *comm, comp_context *context, void *all, const size_t *begin, size_t size);

@@ -10,6 +10,7 @@
  */
 #include <limits.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +83,9 @@ static const char *open_mpi(void **out, size_t *rank, size_t *ranks) {
   return NULL;
 }
 
-/* How often a waiting rank looks before it sleeps between looks, and how long it then sleeps, in nanoseconds. */
-enum { LOOKS = 2000, PAUSE = 20000 };
+/* How often a waiting rank looks before it lets others run between looks, and before it sleeps between them; and how
+ * long it then sleeps, in nanoseconds. */
+enum { LOOKS = 100, POLITE_LOOKS = 2000, PAUSE = 20000 };
 
 static const char *wait_for(MPI_Request *request, const comp__giving_up *giving_up) {
   for (int looks = 0;; looks++) {
@@ -92,7 +94,10 @@ static const char *wait_for(MPI_Request *request, const comp__giving_up *giving_
     if (code != MPI_SUCCESS) return text_of(code);
     if (done) return NULL;
     if (giving_up->ask(giving_up->arg)) return COMP__GAVE_UP;
-    if (looks >= LOOKS) nanosleep(&(struct timespec){0, PAUSE}, NULL);
+    if (looks >= POLITE_LOOKS)
+      nanosleep(&(struct timespec){0, PAUSE}, NULL);
+    else if (looks >= LOOKS)
+      sched_yield();
   }
 }
 
@@ -130,4 +135,10 @@ static const char *exchange(void *arg, const void *send, const size_t *send_begi
 }
 
 static const comp__transport table = {"mpi", open_mpi, gather, exchange, close_mpi};
-COMP__MODULE_EXPORT(table, COMP_LIBRARY_VERSION);
+#if defined(OPEN_MPI)
+COMP__MODULE_EXPORT(table, "Open MPI " COMP_LIBRARY_VERSION);
+#elif defined(MPICH_VERSION)
+COMP__MODULE_EXPORT(table, "MPICH " MPICH_VERSION);
+#else
+COMP__MODULE_EXPORT(table, "MPI " COMP_LIBRARY_VERSION);
+#endif

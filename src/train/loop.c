@@ -240,6 +240,11 @@ static void tell_phases(const comp__training *t) {
     comp__debug(t->context, "  %-18s %8.3f s  %4.1f %%", comp__phase_name((comp__phase)p), seconds[p],
                 total > 0 ? 100 * seconds[p] / total : 0);
   if (t->now.step > 0) comp__debug(t->context, "  %.3f ms a step", 1e3 * total / (double)t->now.step);
+  double bytes;
+  comp__comm_traffic(&bytes, &total, t->comm);
+  if (t->comm && t->now.step > 0)
+    comp__debug(t->context, "  %.6g MB a step from other ranks; %.3f s in exchanges", bytes / 1e6 / (double)t->now.step,
+                total);
 }
 
 /* The averaged weights become the model's, with running statistics that are means over an epoch's batches: those of the
