@@ -22,7 +22,7 @@ int cli_ranks_check(cli_session *session) {
       comp_rank_count());
 }
 
-/* What Open MPI is told, unless the user told it otherwise. Other launchers do not know these variables. */
+/* Settings of Open MPI, where the user has not set others. Other launchers do not know these variables. */
 static const char *const settings[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},     /* more ranks than cores: it was asked for */
     {"OMPI_MCA_hwloc_base_binding_policy", "none"}, /* ranks have threads */

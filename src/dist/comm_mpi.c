@@ -1,7 +1,7 @@
 /*
  * comm_mpi.c: the module `mpi`, the only caller of MPI.
  *
- * All calls are the non-blocking ones, and waiting is a loop of its own. It sees when this process shall stop, as
+ * All calls are the non-blocking ones, and waiting is a loop of its own. It sees when this process must stop, as
  * mpirun asks for after another rank died; a blocking call would wait for that rank until the process is killed. It
  * also sleeps after a while: ranks that wait leave their cores to those that work.
  *

@@ -26,7 +26,7 @@ typedef struct comp__transport {
   void (*close)(void *state);
 } comp__transport;
 
-/* What a call gives when it was told to give up. */
+/* What a call gives when the answer was to give up. */
 #define COMP__GAVE_UP "given up"
 
 extern const comp__transport comp__transport_self;
