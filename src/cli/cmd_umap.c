@@ -200,6 +200,7 @@ static int run(cli_session *session, const void *values) {
   comp_status status = comp_options_check(o->umap);
   if (status != COMP_OK) return cli_option_error(session, status);
   status = comp_dataset_check_update(o->output);
+  if (status == COMP_OK && !comp_file_same(o->input.path, o->output)) status = comp_file_check_writable(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
   const bool from_x = strcmp(o->use, "X") == 0;

@@ -2,10 +2,18 @@
 #ifndef COMP_IO_ZARR_ZARR_WRITE_H
 #define COMP_IO_ZARR_ZARR_WRITE_H
 
+#include "comp/matrix.h"
 #include "io/options.h"
+#include "io/zarr/sink.h"
 
 /* The slot of the format table: `path` is an empty folder. */
 comp_status comp__zarr_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
                              const comp__write_options *options);
+
+/* Parts, which update.c writes too: a group with its encoding; a matrix, and whether its name can be one. */
+comp_status comp__zarr_write_group(comp__zarr_sink *sink, const char *path, const char *type, const char *version);
+comp_status comp__zarr_write_matrix(comp__zarr_sink *sink, const char *folder, const char *name,
+                                    const comp_matrix *matrix);
+comp_status comp__zarr_check_matrix_name(const char *name);
 
 #endif
