@@ -322,6 +322,14 @@ done:
   return status;
 }
 
+comp_status comp__folder_output_begin_scratch(comp__folder_output *output, const char *path) {
+  *output = (comp__folder_output){NULL, NULL, -1};
+  comp_status status = resolve(&output->path, path);
+  if (status == COMP_OK) status = make_temporary_folder(output);
+  if (status != COMP_OK) comp__folder_output_abort(output);
+  return status;
+}
+
 comp_status comp__folder_output_exchange(comp__folder_output *output) {
   char *folder = NULL;
   mode_t mode = 0;

@@ -47,6 +47,10 @@ comp_status comp__folder_output_commit(comp__folder_output *output);
  * comp__folder_output_abort(). */
 comp_status comp__folder_output_begin_over(comp__folder_output *output, const char *path);
 
+/* A folder for what is made on the way to the file `path`, whatever is there now. It should be ended via
+ * comp__folder_output_abort(), which removes it. */
+comp_status comp__folder_output_begin_scratch(comp__folder_output *output, const char *path);
+
 /* Whether comp__folder_output_begin_over() could, for a check before long work. Changes nothing. */
 comp_status comp__folder_check_replaceable(const char *path);
 

@@ -16,13 +16,8 @@
 
 /* Asked in this order: a 10x .h5 is HDF5 too, and .csv takes any text. */
 static const comp__format *const formats[] = {
-    &comp__format_tenx_h5,
-    &comp__format_h5ad,
-    &comp__format_zarr,
-    &comp__format_mex,
-    &comp__format_npy,
-    &comp__format_csv,
-    NULL,
+    &comp__format_tenx_h5, &comp__format_h5ad, &comp__format_zarr, &comp__format_zarr_zip,
+    &comp__format_mex,     &comp__format_npy,  &comp__format_csv,  NULL,
 };
 
 enum { HEAD_SIZE = 64 << 10 };

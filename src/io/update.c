@@ -136,6 +136,13 @@ static comp_status check_name(bool *place, const char *out_path) {
                      out_path);
 }
 
+/* Of a zip file everything would be written again, also what comp does not hold. */
+static comp_status refuse_zip(const char *path) {
+  return comp__error(COMP_ERR_ARGUMENT,
+                     "results cannot be added to a zip file in place: name another output than %s, such as a .zarr",
+                     path);
+}
+
 comp_status comp__dataset_check_update(const char *in_path, const char *out_path) {
   bool place;
   comp_status status = check_name(&place, out_path);
@@ -143,6 +150,10 @@ comp_status comp__dataset_check_update(const char *in_path, const char *out_path
   if (place && in_path && !comp_file_same(in_path, out_path))
     return comp__error(COMP_ERR_IO, "cannot write '%s': it exists already; remove it first, or choose another name",
                        out_path);
+  const comp__format *output;
+  if (!place && in_path && comp__format_of_output(&output, out_path) == COMP_OK && output == &comp__format_zarr_zip &&
+      comp_file_same(in_path, out_path))
+    return refuse_zip(out_path);
   return place ? comp__folder_check_replaceable(out_path) : comp_file_check_writable(out_path);
 }
 
@@ -167,6 +178,7 @@ comp_status comp__dataset_update(comp_context *context, const comp_dataset *resu
   if (input == output && input == &comp__format_h5ad && !old) return add_to_h5ad(context, results, in_path, out_path);
   if (input == output && input == &comp__format_zarr && is_folder(in_path))
     return add_to_zarr(context, results, in_path, out_path);
+  if (output == &comp__format_zarr_zip && comp_file_same(in_path, out_path)) return refuse_zip(out_path);
   return rewrite(context, results, in_path, out_path, options, input->open_tree != NULL);
 }
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+import zipfile
 
 import anndata
 import numcodecs
@@ -490,6 +491,34 @@ def what_is_left_behind_is_named():
     r = run("--write", TMP / "w3.zarr", "--carry", TMP / "e.h5ad", TMP / "w.h5ad")  # other samples
     assert "left behind, since samples or features have changed" in r.stderr and "obsp/connectivities" in r.stderr and "raw" in r.stderr, r.stderr
     assert (TMP / "w3.zarr" / "uns" / "deep").exists() and not (TMP / "w3.zarr" / "raw").exists()
+
+
+@each("version", ["2", "3", "shards"])
+def zip_files_are_written(version):
+    options = ["--shards"] if version == "shards" else ["--zarr", version]
+    a = everything()
+    a.write_h5ad(TMP / "e.h5ad")
+    convert(TMP / "e.zarr", TMP / "e.h5ad", *options)
+    p = TMP / "e.zarr.zip"
+    p.write_text("older")
+    run("--write", p, *options, "--carry", TMP / "e.h5ad", TMP / "e.h5ad")
+    with zipfile.ZipFile(p) as z:
+        assert z.testzip() is None
+        assert {n: z.read(n) for n in z.namelist()} == {str(f.relative_to(TMP / "e.zarr")): f.read_bytes() for f in (TMP / "e.zarr").rglob("*") if f.is_file()}
+        assert all(i.compress_type == zipfile.ZIP_STORED for i in z.infolist())
+    assert run(p).stdout == run(TMP / "e.zarr").stdout
+    bytes_ = p.read_bytes()
+    run("--write", p, *options, "--threads", 1, "--carry", TMP / "e.h5ad", TMP / "e.h5ad")
+    assert p.read_bytes() == bytes_
+    if version == "2":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same_rest(anndata.read_h5ad(TMP / "e.h5ad"), anndata.read_zarr(zarr.ZipStore(str(p), mode="r")))
+    convert(TMP / "back.h5ad", p)
+    same_rest(anndata.read_h5ad(TMP / "e.h5ad"), anndata.read_h5ad(TMP / "back.h5ad"))
+    assert not [f for f in TMP.iterdir() if "tmp-comp" in f.name]
+    r = run("--update", p, p, ok=False)
+    assert r.returncode and "in place" in r.stderr and p.read_bytes() == bytes_, r.stderr
 
 
 @test

@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/matrix.h"
 #include "io/carry.h"
 #include "io/tree.h"
@@ -119,5 +120,17 @@ comp_status comp__zarr_write(comp_context *context, const comp_dataset *dataset,
   }
 done:
   comp__zarr_sink_close(&s);
+  return status;
+}
+
+comp_status comp__zarr_write_zip(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
+                                 const comp__write_options *options) {
+  comp__folder_output folder = {0};
+  comp_status status;
+  COMP__TRY(comp__folder_output_begin_scratch(&folder, name));
+  COMP__TRY(comp__zarr_write(context, dataset, folder.temporary, name, options));
+  COMP__TRY(comp__zarr_pack(path, folder.temporary, name));
+done:
+  comp__folder_output_abort(&folder);
   return status;
 }
