@@ -57,7 +57,8 @@ static comp_status read_x(comp_dataset *dataset, comp_context *context, const co
   comp_matrix *matrix;
   char list[512];
   comp_status status;
-  if (tree->ops->find(tree, paths->x) == COMP__NODE_NONE) {
+  if (tree->ops->find(tree, paths->x) == COMP__NODE_NONE ||
+      comp__tree_text_is(tree, paths->x, "encoding-type", "null")) {
     comp__anndata_list_members(list, sizeof list, tree, "layers");
     COMP__FAIL(COMP_ERR_DATA, "there is no X in it; a layer can be read in its place (there are: %s)", list);
   }

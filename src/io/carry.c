@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "io/anndata.h"
 #include "io/format.h"
 
@@ -63,6 +64,7 @@ static bool array_can_go(const carrying *c, const char *path) {
 
 static bool is_mapping(const carrying *c, const char *path) {
   return comp__tree_text_is(c->from, path, "encoding-type", "dict") ||
+         comp__tree_text_is(c->from, path, "encoding-type", "raw") ||
          (!c->from->ops->has(c->from, path, "encoding-type") && !c->from->ops->has(c->from, path, "h5sparse_format"));
 }
 
@@ -122,6 +124,21 @@ done:
   return status;
 }
 
+/* A table whose parts cannot go one by one (categories of AnnData 0.7): by way of the table that comp makes of it. */
+static comp_status copy_table(const carrying *c, const char *path) {
+  comp__strings names = {0};
+  comp_table *table = NULL;
+  comp_status status;
+  COMP__TRY(comp__anndata_read_names(&names, c->to->context, c->from, path));
+  COMP__TRY(comp_table_new(&table, names.count));
+  COMP__TRY(comp__anndata_read_table(table, c->to->context, c->from, path));
+  COMP__TRY(comp__anndata_write_table(c->to, path, &names, table));
+done:
+  comp_table_free(table);
+  comp__strings_release(&names);
+  return status;
+}
+
 static comp_status copy_node(carrying *c, const char *path, int depth);
 
 static comp_status copy_group(carrying *c, const char *path, int depth) {
@@ -152,6 +169,7 @@ static comp_status copy_node(carrying *c, const char *path, int depth) {
   else
     status = can_go(&good, c, path, depth);
   if (status != COMP_OK) return status;
+  if (!good && group && comp__tree_text_is(c->from, path, "encoding-type", "dataframe")) return copy_table(c, path);
   if (!good) {
     list(c->unknown, path);
     return COMP_OK;
@@ -204,16 +222,72 @@ done:
   return status;
 }
 
+/* ---- obs and var ---- */
+
+/* Whether a column of the data set takes the place of the one in the file. */
+static bool is_new(const comp_table *table, const char *name) {
+  size_t column = comp_table_find(table, name);
+  return column != COMP_NOT_FOUND && !comp__table_column_from_file(table, column);
+}
+
+/* Adds the new columns to the list of a table's columns. */
+static comp_status list_columns(json_t *order, const comp_table *table) {
+  for (size_t i = 0; i < comp_table_column_count(table); i++) {
+    const char *name = comp_table_column_name(table, i);
+    bool found = comp__table_column_from_file(table, i);
+    for (size_t k = 0; !found && k < json_array_size(order); k++) {
+      const char *text = json_string_value(json_array_get(order, k));
+      found = text && strcmp(text, name) == 0;
+    }
+    if (!found && json_array_append_new(order, json_string(name)) != 0)
+      return comp__error(COMP_ERR_MEMORY, "out of memory");
+  }
+  return COMP_OK;
+}
+
+/* A table that is still as it was is copied, with types that comp does not hold itself; new columns are added. The
+ * writer writes the others. */
+static comp_status carry_table(carrying *c, const char *path, const comp_table *table, bool same) {
+  comp__strings members = {0};
+  json_t *attributes = NULL;
+  bool good = same && comp__table_from_file(table) && c->from->ops->find(c->from, path) == COMP__NODE_GROUP;
+  comp__tree_path below;
+  comp_status status = COMP_OK;
+  if (good) COMP__TRY(can_go(&good, c, path, 0));
+  if (good) COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
+  json_t *order = json_object_get(attributes, "column-order");
+  if (!good || !json_is_array(order)) goto done;
+  COMP__TRY(list_columns(order, table));
+  COMP__TRY(c->to->ops->group(c->to, path, attributes));
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; i < members.count; i++) {
+    if (is_new(table, comp__strings_get(&members, i))) continue;
+    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
+    COMP__TRY(copy_node(c, below.text, 1));
+  }
+  COMP__TRY(comp__anndata_write_columns(c->to, path, table, false));
+done:
+  json_decref(attributes);
+  comp__strings_release(&members);
+  return status;
+}
+
 static comp_status carry_root_member(carrying *c, const char *name) {
   static const struct {
     const char *name;
     bool obs, var; /* what must be the same */
     bool mapping;
-  } parts[] = {{"layers", true, true, true}, {"obsm", true, false, true},  {"obsp", true, false, true},
-               {"varm", false, true, true},  {"varp", false, true, true},  {"uns", false, false, true},
-               {"raw", true, false, false},  {"raw.X", true, false, false}};
+  } parts[] = {{"layers", true, true, true}, {"obsm", true, false, true}, {"obsp", true, false, true},
+               {"varm", false, true, true},  {"varp", false, true, true}, {"uns", false, false, true},
+               {"raw", true, false, false}};
   bool fits = true, mapping = false;
-  if (strcmp(name, "X") == 0 || strcmp(name, "obs") == 0 || strcmp(name, "var") == 0) return COMP_OK;
+  if (strncmp(name, "raw.", 4) == 0) { /* before AnnData 0.7 */
+    list(c->unknown, name);
+    return COMP_OK;
+  }
+  if (strcmp(name, "X") == 0) return COMP_OK;
+  if (strcmp(name, "obs") == 0) return carry_table(c, name, c->dataset->obs, c->same_obs);
+  if (strcmp(name, "var") == 0) return carry_table(c, name, c->dataset->var, c->same_var);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (strcmp(name, parts[i].name) != 0) continue;
     fits = (!parts[i].obs || c->same_obs) && (!parts[i].var || c->same_var);

@@ -75,17 +75,22 @@ static bool has_extension(const char *name, const char *extensions) {
 /* Files of R are known by their beginning, and by their name when they are packed by something else than gzip. */
 static comp_status refuse_r(const comp__peek *peek) {
   static const char *const beginnings[] = {"X\n\0\0\0\2", "X\n\0\0\0\3", "RDX2\nX\n", "RDX3\nX\n"};
-  static const char names[] = ".rds .rda .RData";
+  static const char names[] = ".rds .rda .RData .qs .qs2";
   bool of_r = !peek->folder && has_extension(peek->path, names) && memchr(peek->head, 0, peek->head_size);
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
     of_r |= peek->head_size > 6 && memcmp(peek->head, beginnings[i], 6) == 0;
   if (!of_r) return COMP_OK;
   return comp__error(
       COMP_ERR_FORMAT,
-      "it is a file of R, which only R can read. In R, x <- readRDS(\"cells.rds\"), then, for a SingleCellExperiment: "
-      "zellkonverter::writeH5AD(x, \"cells.h5ad\"); for a Seurat object: DropletUtils::write10xCounts(\"cells\", "
-      "Seurat::GetAssayData(x, slot = \"counts\"), version = \"3\") and write.csv(x[[]], \"cells.csv\"); then read the "
-      "folder cells with --metadata cells.csv");
+      "it is a file of R, which only R can read. The R package of comp takes Seurat and SingleCellExperiment objects "
+      "as "
+      "they are: x <- readRDS(\"cells.rds\") (.RData: load(), .qs: qs::qread()), then comp::RunComp(x). To write a "
+      "file "
+      "in R: of a SingleCellExperiment zellkonverter::writeH5AD(x, \"cells.h5ad\"); of a Seurat object "
+      "DropletUtils::write10xCounts(\"cells\", SeuratObject::LayerData(x, layer = \"counts\"), version = \"3\") "
+      "(before "
+      "Seurat 5: Seurat::GetAssayData(x, slot = \"counts\")) and write.csv(x[[]], \"cells.csv\"); then read the folder "
+      "cells with --metadata cells.csv");
 }
 
 comp_status comp__format_of_input(const comp__format **out, const char *path) {

@@ -109,10 +109,12 @@ comp_status comp__zarr_write(comp_context *context, const comp_dataset *dataset,
                                  options->compression));
   COMP__TRY(comp__zarr_write_group(&s, "", "anndata", "0.1.0"));
   if (dataset->x) COMP__TRY(comp__zarr_write_matrix(&s, "", "X", dataset->x));
-  COMP__TRY(comp__anndata_write_table(&s.sink, "obs", &dataset->obs_names, dataset->obs));
-  COMP__TRY(comp__anndata_write_table(&s.sink, "var", &dataset->var_names, dataset->var));
   COMP__TRY(put_slots(&s, dataset));
   if (options->carry_from) COMP__TRY(comp__anndata_carry(&s.sink, options->carry_from, dataset));
+  if (!s.sink.ops->has(&s.sink, "obs"))
+    COMP__TRY(comp__anndata_write_table(&s.sink, "obs", &dataset->obs_names, dataset->obs));
+  if (!s.sink.ops->has(&s.sink, "var"))
+    COMP__TRY(comp__anndata_write_table(&s.sink, "var", &dataset->var_names, dataset->var));
   COMP__TRY(put_raw(&s, dataset->raw));
   if (dataset->record) {
     COMP__TRY(comp__zarr_write_group(&s, "uns/comp", "dict", "0.1.0"));
