@@ -42,8 +42,8 @@ static bool list_method(size_t i, const char **name, const char **text) {
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(baseline_options, input),
-    {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "OUT.h5ad",
-     .help = "the input with the results added; may be the input itself"},
+    {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "OUT",
+     .help = "the .h5ad or .zarr to write: the input with the results added; it may be the input"},
     {.rows = "baseline", FIELD(how)},
     {"model", 'm', OPT_FILE, FIELD(model), .metavar = "MODEL", .group = "Method", .unset = "one is fitted",
      .help = "scgen: a vae that comp train has fitted to the same features"},
