@@ -1,10 +1,10 @@
 /*
  * io.h: data files.
  *
- * Read: .h5ad (AnnData, also from before 0.8 and 0.7), 10x .h5 (Cell Ranger 2 and 3), MEX folders, .csv and .tsv (also
- * gzipped), each with a table of samples beside it if there is one (`metadata`). Written: .h5ad, .csv, .tsv (.gz),
- * .npy. The format of an input is found by looking into it; the format of an output by its name. docs/formats.md says
- * what exactly is accepted.
+ * Read: .h5ad (AnnData, also from before 0.8 and 0.7), .zarr, 10x .h5 (Cell Ranger 2 and 3), MEX folders, .csv and .tsv
+ * (also gzipped), each with a table of samples beside it if there is one (`metadata`). Written: .h5ad, .zarr, .csv,
+ * .tsv (.gz), .npy. The format of an input is found by looking into it; the format of an output by its name.
+ * docs/formats.md says what exactly is accepted.
  */
 #ifndef COMP_IO_H
 #define COMP_IO_H
@@ -28,15 +28,15 @@ COMP_API comp_status comp_table_read(comp_table **out, comp_context *context, co
  * warning counts what did not match, and it is an error when nothing did. */
 COMP_API comp_status comp_dataset_join_metadata(comp_context *context, comp_dataset *dataset, const char *path);
 
-/* Writes a data set as a new file, by its name: .h5ad, .zarr (a folder, which must not be there yet), .csv, .tsv,
- * .csv.gz, .tsv.gz, .npy (X alone). The file appears complete or not at all. Options are of the kind "write". */
+/* Writes a data set as a new file, by its name: .h5ad, .zarr (a folder, which must not be there yet), .zarr.zip, .csv,
+ * .tsv, .csv.gz, .tsv.gz, .npy (X alone). The file appears complete or not at all. Options are of the kind "write". */
 COMP_API comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
                                         const comp_options *options);
 
 /* Writes `out_path` = the file `in_path` plus results: the columns of `results`' obs, its layers, obsm and record. All
- * else in an .h5ad is carried over unchanged; an input of another format is read and written as .h5ad. `results` needs
- * no X, and must have the samples of the input in their order. in_path and out_path may be the same. Options are of the
- * kind "read". */
+ * else is carried over unchanged from an .h5ad to an .h5ad and from a .zarr folder to a .zarr folder; otherwise the
+ * input is read and written as the one or the other. `results` needs no X, and must have the samples of the input in
+ * their order. in_path and out_path may be the same (not of a zip file). Options are of the kind "read". */
 COMP_API comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
                                          const char *out_path, const comp_options *options);
 

@@ -42,8 +42,8 @@ static bool list_method(size_t i, const char **name, const char **text) {
 
 static const opt_spec options[] = {
     CLI_INPUT_FILE(baseline_options, input),
-    {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "OUT.h5ad",
-     .help = "the input with the results added; may be the input itself"},
+    {"output", 'o', OPT_FILE, .required = true, FIELD(output), .metavar = "OUT",
+     .help = "the .h5ad or .zarr to write: the input with the results added; it may be the input"},
     {.rows = "baseline", FIELD(how)},
     {"model", 'm', OPT_FILE, FIELD(model), .metavar = "MODEL", .group = "Method", .unset = "one is fitted",
      .help = "scgen: a vae that comp train has fitted to the same features"},
@@ -94,6 +94,7 @@ static int run(cli_session *session, const void *values) {
   status = comp_baseline_check(method, o->how);
   if (status != COMP_OK) return cli_option_error(session, status);
   status = comp_dataset_check_update(o->output);
+  if (status == COMP_OK && !comp_file_same(o->input.path, o->output)) status = comp_file_check_writable(o->output);
   if (status == COMP_OK) status = cli_input_skip(o->input.read, false, !comp_options_given(o->how, "rep"));
   comp_model *model = NULL;
   if (status == COMP_OK && o->model) status = comp_model_load(&model, o->model);

@@ -13,8 +13,8 @@ static const convert_options defaults = {.output = NULL};
 static const opt_spec options[] = {
     CLI_INPUT_FILE(convert_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(convert_options, output), .metavar = "OUT",
-     .help = "the file to write; the end of its name decides the format: .h5ad, .zarr, .csv, .tsv (also .gz), .npy (X "
-             "alone)"},
+     .help = "the file to write; the end of its name decides the format: .h5ad, .zarr, .zarr.zip, .csv, .tsv (also "
+             ".gz), .npy (X alone)"},
     {.rows = "write", OPT_FIELD(convert_options, write)},
     CLI_INPUT_ROWS(convert_options, input),
     {0},
@@ -45,9 +45,9 @@ const cli_command cli_convert = {
     .summary = "write a data file in another format",
     .description =
         "Reads a data file of any format and writes it in the format that the name of the output ends in. The format "
-        "of the input is found by looking into it. Sparse data stays sparse in .h5ad and .zarr. From one .h5ad to "
-        "another all that is in the file goes along; with --raw only what belongs to the raw matrix does. To and from "
-        ".zarr go X, obs, var, layers, obsm and what comp itself recorded; a message names what else is left behind.",
+        "of the input is found by looking into it. Sparse data stays sparse in .h5ad and .zarr. Between "
+        ".h5ad and .zarr all that is in the file goes along (uns, obsp, varm, varp, raw), and a message names what "
+        "cannot; with --raw only what belongs to the raw matrix goes along.",
     .examples = examples,
     .options = options,
     .defaults = &defaults,

@@ -18,7 +18,7 @@ static const opt_spec options[] = {
     {"model", 'm', OPT_FILE, .required = true, OPT_FIELD(embed_options, model), .metavar = "MODEL",
      .help = "the model file, from comp train"},
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(embed_options, output), .metavar = "OUT",
-     .help = "the .h5ad to write: the input with the result added; it may be the input"},
+     .help = "the .h5ad or .zarr to write: the input with the result added; it may be the input"},
     {"key", .kind = OPT_STRING, OPT_FIELD(embed_options, key), .metavar = "NAME",
      .help = "the name of the result in obsm"},
     {"scales", .kind = OPT_FLAG, OPT_FIELD(embed_options, scales),

@@ -22,7 +22,7 @@ static const umap_options defaults = {.use = "X_comp", .key = "X_umap"};
 static const opt_spec options[] = {
     CLI_INPUT_FILE(umap_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(umap_options, output), .metavar = "OUT",
-     .help = "the .h5ad to write: the input with the layout added; it may be the input"},
+     .help = "the .h5ad or .zarr to write: the input with the layout added; it may be the input"},
     {"use", 'u', OPT_STRING, OPT_FIELD(umap_options, use), .metavar = "NAME",
      .help = "the matrix in obsm that is laid out; X: the data itself, by its first 50 principal components if it has "
              "more features"},
@@ -200,6 +200,7 @@ static int run(cli_session *session, const void *values) {
   comp_status status = comp_options_check(o->umap);
   if (status != COMP_OK) return cli_option_error(session, status);
   status = comp_dataset_check_update(o->output);
+  if (status == COMP_OK && !comp_file_same(o->input.path, o->output)) status = comp_file_check_writable(o->output);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
   const bool from_x = strcmp(o->use, "X") == 0;

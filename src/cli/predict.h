@@ -17,8 +17,8 @@ typedef struct predict_options {
   {"model", 'm', OPT_FILE, .required = true, OPT_FIELD(predict_options, model), .metavar = "MODEL",                    \
    .help = "the model file, from comp train"},                                                                         \
   {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(predict_options, output), .metavar = "OUT",                    \
-   .help = "the .h5ad to write: the input with layers added, or, when the input has other features than the model, a " \
-           "new file with the model's"}
+   .help = "the .h5ad or .zarr to write: the input with layers added, or, when the input has other features than "     \
+           "the model, a new file with the model's"}
 
 #define PREDICT_LAYER(name)                                                                                            \
   {"key", .kind = OPT_STRING, OPT_FIELD(predict_options, key), .metavar = "NAME", .unset = name,                       \

@@ -262,6 +262,21 @@ static comp_status check_free(const char *path) {
                      path);
 }
 
+/* The temporary folder beside output->path. */
+static comp_status make_temporary_folder(comp__folder_output *output) {
+  comp__output_sweep_of(output->path);
+  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
+  comp_status status = comp__alloc(&output->temporary, size, 1);
+  if (status != COMP_OK) return status;
+  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
+  output->lock = create_locked_folder(output->temporary);
+  if (output->lock >= 0) return COMP_OK;
+  status = comp__error_errno("cannot write '%s'", output->path);
+  comp__free(output->temporary);
+  output->temporary = NULL;
+  return status;
+}
+
 comp_status comp__folder_output_begin(comp__folder_output *output, const char *path) {
   *output = (comp__folder_output){NULL, NULL, -1};
   comp_status status;
@@ -270,18 +285,74 @@ comp_status comp__folder_output_begin(comp__folder_output *output, const char *p
     output->path[length - 1] = '\0';
   COMP__TRY(check_free(output->path));
   COMP__TRY(comp_file_check_writable(output->path));
-  comp__output_sweep_of(output->path);
-  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
-  COMP__TRY(comp__alloc(&output->temporary, size, 1));
-  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
-  output->lock = create_locked_folder(output->temporary);
-  if (output->lock < 0) {
-    status = comp__error_errno("cannot write '%s'", path);
-    comp__free(output->temporary);
-    output->temporary = NULL;
-  }
+  COMP__TRY(make_temporary_folder(output));
 done:
   if (status != COMP_OK) comp__folder_output_abort(output);
+  return status;
+}
+
+comp_status comp__folder_check_replaceable(const char *path) {
+  char *real = realpath(path, NULL), *folder = NULL;
+  struct stat info;
+  comp_status status = COMP_OK;
+  if (!real || stat(real, &info) != 0) {
+    status = comp__error_errno("cannot write '%s'", path);
+    goto done;
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    status = refuse(path, ENOTDIR);
+    goto done;
+  }
+  COMP__TRY(folder_of(&folder, real));
+  if (access(real, R_OK | W_OK | X_OK) != 0 || access(folder, W_OK | X_OK) != 0) status = refuse(path, errno);
+done:
+  free(real);
+  comp__free(folder);
+  return status;
+}
+
+comp_status comp__folder_output_begin_over(comp__folder_output *output, const char *path) {
+  *output = (comp__folder_output){NULL, NULL, -1};
+  comp_status status;
+  COMP__TRY(comp__folder_check_replaceable(path));
+  COMP__TRY(resolve(&output->path, path));
+  COMP__TRY(make_temporary_folder(output));
+done:
+  if (status != COMP_OK) comp__folder_output_abort(output);
+  return status;
+}
+
+comp_status comp__folder_output_begin_scratch(comp__folder_output *output, const char *path) {
+  *output = (comp__folder_output){NULL, NULL, -1};
+  comp_status status = resolve(&output->path, path);
+  if (status == COMP_OK) status = make_temporary_folder(output);
+  if (status != COMP_OK) comp__folder_output_abort(output);
+  return status;
+}
+
+comp_status comp__folder_output_exchange(comp__folder_output *output) {
+  char *folder = NULL;
+  mode_t mode = 0;
+  comp_status status;
+  COMP__TRY(folder_of(&folder, output->path));
+  COMP__TRY(final_mode(&mode, output->path));
+  if (syncfs(output->lock) != 0 || chmod(output->temporary, mode) != 0) {
+    status = comp__error_errno("cannot write '%s'", output->path);
+    goto done;
+  }
+  if (renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, RENAME_EXCHANGE) != 0) {
+    bool able = errno != ENOSYS && errno != EINVAL;
+    status = able ? comp__error_errno("cannot write '%s'", output->path)
+                  : comp__error(COMP_ERR_IO,
+                                "cannot change '%s' in place: its file system cannot exchange two folders in one step; "
+                                "name another output",
+                                output->path);
+    goto done;
+  }
+  sync_folder(folder); /* before the old one goes: comp__folder_output_abort() removes it */
+done:
+  comp__free(folder);
+  comp__folder_output_abort(output);
   return status;
 }
 

@@ -42,6 +42,23 @@ typedef struct comp__folder_output {
 comp_status comp__folder_output_begin(comp__folder_output *output, const char *path);
 comp_status comp__folder_output_commit(comp__folder_output *output);
 
+/* The same for a new folder that takes the place of the one at `path`, which must be there (symbolic links are
+ * resolved) and stays as it is until comp__folder_output_exchange(). It should be ended via that or
+ * comp__folder_output_abort(). */
+comp_status comp__folder_output_begin_over(comp__folder_output *output, const char *path);
+
+/* A folder for what is made on the way to the file `path`, whatever is there now. It should be ended via
+ * comp__folder_output_abort(), which removes it. */
+comp_status comp__folder_output_begin_scratch(comp__folder_output *output, const char *path);
+
+/* Whether comp__folder_output_begin_over() could, for a check before long work. Changes nothing. */
+comp_status comp__folder_check_replaceable(const char *path);
+
+/* Gives the new folder the name and the permissions of the old one in one step, then removes the old one: a process
+ * that is killed leaves one of them whole under that name, and at most the other under a temporary one. An error,
+ * with everything as it was, where the file system has no such step. */
+comp_status comp__folder_output_exchange(comp__folder_output *output);
+
 /* Removes what was written. Also after a commit. */
 void comp__folder_output_abort(comp__folder_output *output);
 

@@ -57,7 +57,8 @@ static comp_status read_x(comp_dataset *dataset, comp_context *context, const co
   comp_matrix *matrix;
   char list[512];
   comp_status status;
-  if (tree->ops->find(tree, paths->x) == COMP__NODE_NONE) {
+  if (tree->ops->find(tree, paths->x) == COMP__NODE_NONE ||
+      comp__tree_text_is(tree, paths->x, "encoding-type", "null")) {
     comp__anndata_list_members(list, sizeof list, tree, "layers");
     COMP__FAIL(COMP_ERR_DATA, "there is no X in it; a layer can be read in its place (there are: %s)", list);
   }
@@ -200,4 +201,48 @@ comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const 
 done:
   if (status != COMP_OK) comp_dataset_free(dataset);
   return status;
+}
+
+bool comp__anndata_is_old_categories(const comp_dataset *dataset, const char *name) {
+  static const char suffix[] = "_categories";
+  size_t length = strlen(name), tail = sizeof suffix - 1;
+  char column[256];
+  if (length <= tail || strcmp(name + length - tail, suffix) != 0) return false;
+  snprintf(column, sizeof column, "%.*s", (int)(length - tail), name);
+  size_t obs = comp_table_find(dataset->obs, column), var = comp_table_find(dataset->var, column);
+  return (obs != COMP_NOT_FOUND && comp_table_column_kind(dataset->obs, obs) == COMP_COLUMN_CATEGORICAL) ||
+         (var != COMP_NOT_FOUND && comp_table_column_kind(dataset->var, var) == COMP_COLUMN_CATEGORICAL);
+}
+
+/* ---- adding to it ---- */
+
+comp_status comp__anndata_check_fit(size_t *features, comp_context *context, const comp_dataset *results,
+                                    const comp__tree *tree) {
+  comp__strings obs = {0}, var = {0};
+  comp_status status;
+  COMP__TRY(comp__anndata_read_names(&obs, context, tree, "obs"));
+  COMP__TRY(comp__anndata_read_names(&var, context, tree, "var"));
+  *features = var.count;
+  if (obs.count != results->samples)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, obs.count);
+  for (size_t i = 0; i < obs.count; i++)
+    if (strcmp(comp__strings_get(&obs, i), comp__strings_get(&results->obs_names, i)) != 0)
+      COMP__FAIL(COMP_ERR_ARGUMENT, "the results are of other samples: row %zu is '%s' there and '%s' here", i,
+                 comp__strings_get(&results->obs_names, i), comp__strings_get(&obs, i));
+  if (results->slots[COMP_SLOT_LAYERS].count > 0 && results->features != var.count)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "layers of %zu features cannot be added to %zu", results->features, var.count);
+  COMP__TRY(tree->ops->certain(tree));
+done:
+  comp__strings_release(&obs);
+  comp__strings_release(&var);
+  return status;
+}
+
+void comp__anndata_tell_overwritten(comp_context *context, const comp_dataset *results, const comp__tree *tree,
+                                    const char *path) {
+  comp__tree_path name;
+  for (size_t i = 0; i < results->slots[COMP_SLOT_LAYERS].count; i++)
+    if (comp__tree_join(&name, "layers", results->slots[COMP_SLOT_LAYERS].entries[i].name) == COMP_OK &&
+        tree->ops->find(tree, name.text) != COMP__NODE_NONE)
+      comp__info(context, "%s of %s is overwritten", name.text, path);
 }

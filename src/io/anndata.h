@@ -57,4 +57,15 @@ comp_status comp__table_add_texts(comp_table *table, const char *name, const com
 comp_status comp__table_add_codes(comp_table *table, const char *name, const int32_t *codes,
                                   const comp__strings *levels);
 
+/* For adding results to what is in a tree. They must be of its samples, in its order, and their layers of its features,
+ * whose number is `*features`. A layer may hold measurements: a message says which of them are overwritten. */
+comp_status comp__anndata_check_fit(size_t *features, comp_context *context, const comp_dataset *results,
+                                    const comp__tree *tree);
+void comp__anndata_tell_overwritten(comp_context *context, const comp_dataset *results, const comp__tree *tree,
+                                    const char *path);
+
+/* Before AnnData 0.7 the categories of a column were in uns: whether a name there is that of such a column of the data
+ * set, which has them itself. */
+bool comp__anndata_is_old_categories(const comp_dataset *dataset, const char *name);
+
 #endif

@@ -276,14 +276,17 @@ static comp_status check_is_group(const comp__tree *tree, const char *table) {
   return comp__error(COMP_ERR_FORMAT, node == COMP__NODE_NONE ? "there is no '%s' in it" : "%s is not a group", table);
 }
 
-/* As a list of text; of a group of values and mask (AnnData 0.11 and later write text so), the values. */
+/* As a list of text; of a group of values and mask (AnnData 0.11 and later write text so, and categories that are
+ * nullable numbers), the values. */
 comp_status comp__anndata_read_texts(comp__strings *out, comp_context *context, const comp__tree *tree,
                                      const char *path, bool any) {
   comp__tree_path values;
   comp_status status = comp__tree_join(&values, path, "values");
   if (status != COMP_OK) return status;
   bool masked = tree->ops->find(tree, path) == COMP__NODE_GROUP &&
-                comp__tree_text_is(tree, path, "encoding-type", "nullable-string-array");
+                (comp__tree_text_is(tree, path, "encoding-type", "nullable-string-array") ||
+                 (any && (comp__tree_text_is(tree, path, "encoding-type", "nullable-integer") ||
+                          comp__tree_text_is(tree, path, "encoding-type", "nullable-boolean"))));
   return tree->ops->read_texts(out, context, tree, masked ? values.text : path, any);
 }
 

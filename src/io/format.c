@@ -16,13 +16,8 @@
 
 /* Asked in this order: a 10x .h5 is HDF5 too, and .csv takes any text. */
 static const comp__format *const formats[] = {
-    &comp__format_tenx_h5,
-    &comp__format_h5ad,
-    &comp__format_zarr,
-    &comp__format_mex,
-    &comp__format_npy,
-    &comp__format_csv,
-    NULL,
+    &comp__format_tenx_h5, &comp__format_h5ad, &comp__format_zarr, &comp__format_zarr_zip,
+    &comp__format_mex,     &comp__format_npy,  &comp__format_csv,  NULL,
 };
 
 enum { HEAD_SIZE = 64 << 10 };
@@ -80,17 +75,22 @@ static bool has_extension(const char *name, const char *extensions) {
 /* Files of R are known by their beginning, and by their name when they are packed by something else than gzip. */
 static comp_status refuse_r(const comp__peek *peek) {
   static const char *const beginnings[] = {"X\n\0\0\0\2", "X\n\0\0\0\3", "RDX2\nX\n", "RDX3\nX\n"};
-  static const char names[] = ".rds .rda .RData";
+  static const char names[] = ".rds .rda .RData .qs .qs2";
   bool of_r = !peek->folder && has_extension(peek->path, names) && memchr(peek->head, 0, peek->head_size);
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
     of_r |= peek->head_size > 6 && memcmp(peek->head, beginnings[i], 6) == 0;
   if (!of_r) return COMP_OK;
   return comp__error(
       COMP_ERR_FORMAT,
-      "it is a file of R, which only R can read. In R, x <- readRDS(\"cells.rds\"), then, for a SingleCellExperiment: "
-      "zellkonverter::writeH5AD(x, \"cells.h5ad\"); for a Seurat object: DropletUtils::write10xCounts(\"cells\", "
-      "Seurat::GetAssayData(x, slot = \"counts\"), version = \"3\") and write.csv(x[[]], \"cells.csv\"); then read the "
-      "folder cells with --metadata cells.csv");
+      "it is a file of R, which only R can read. The R package of comp takes Seurat and SingleCellExperiment objects "
+      "as "
+      "they are: x <- readRDS(\"cells.rds\") (.RData: load(), .qs: qs::qread()), then comp::RunComp(x). To write a "
+      "file "
+      "in R: of a SingleCellExperiment zellkonverter::writeH5AD(x, \"cells.h5ad\"); of a Seurat object "
+      "DropletUtils::write10xCounts(\"cells\", SeuratObject::LayerData(x, layer = \"counts\"), version = \"3\") "
+      "(before "
+      "Seurat 5: Seurat::GetAssayData(x, slot = \"counts\")) and write.csv(x[[]], \"cells.csv\"); then read the folder "
+      "cells with --metadata cells.csv");
 }
 
 comp_status comp__format_of_input(const comp__format **out, const char *path) {
@@ -260,43 +260,14 @@ comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const c
   return status == COMP_OK ? comp__dataset_read(out, context, path, &plain) : status;
 }
 
-/* What the file `path` holds beyond a data set and is not written: an info message names it. */
-static comp_status tell_left_behind(comp_context *context, const char *path, const comp__format *format) {
-  static const char *const folders[] = {"obsp", "raw", "uns", "varm", "varp"};
-  char list[512] = "";
-  comp__strings members = {0};
-  comp__tree *tree;
-  size_t used = 0;
-  comp_status status;
-  COMP__TRY(format->open_tree(&tree, path));
-  for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
-    comp__strings_release(&members);
-    if (tree->ops->find(tree, folders[f]) != COMP__NODE_GROUP) continue;
-    COMP__TRY(tree->ops->members(&members, tree, folders[f]));
-    for (size_t i = 0; i < members.count && used < sizeof list; i++)
-      if (strcmp(folders[f], "uns") != 0 || strcmp(comp__strings_get(&members, i), "comp") != 0)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s/%s", used ? ", " : "", folders[f],
-                                 comp__strings_get(&members, i));
-  }
-  COMP__TRY(tree->ops->certain(tree));
-  if (used > 0) comp__info(context, "%s: left behind, since the output is of another format: %s", path, list);
-done:
-  comp__strings_release(&members);
-  comp__tree_free(tree);
-  return status;
-}
-
-/* What is carried over stays within its format. */
-static comp_status check_carry(comp__write_options *options, comp_context *context, const comp__format *to) {
+/* What is carried over goes from one tree to another. */
+static comp_status check_carry(comp__write_options *options, const comp__format *to) {
   const comp__format *from;
   if (!options->carry_from || !to->open_tree) return COMP_OK;
   comp_status status = comp__format_of_input(&from, options->carry_from);
-  if (status == COMP_OK && (from != to || to->folder)) {
-    if (from->open_tree) status = tell_left_behind(context, options->carry_from, from);
-    if (status != COMP_OK) comp__error_in_file(status, options->carry_from);
-    options->carry_from = NULL;
-  }
-  return status;
+  if (status != COMP_OK) return comp__error_in_file(status, options->carry_from);
+  if (!from->open_tree) options->carry_from = NULL;
+  return COMP_OK;
 }
 
 /* As comp__dataset_write() for a format that is a folder. */
@@ -323,7 +294,7 @@ comp_status comp__dataset_write(comp_context *context, const comp_dataset *datas
   comp__output output = {0};
   comp_status status;
   COMP__TRY(comp__format_of_output(&format, path));
-  COMP__TRY(check_carry(&chosen, context, format));
+  COMP__TRY(check_carry(&chosen, format));
   if (format->folder) return write_folder(context, dataset, path, format, &chosen);
   COMP__TRY(comp__output_begin(&output, path));
   status = format->write(context, dataset, output.temporary, path, &chosen);

@@ -46,11 +46,12 @@ comp_status comp__format_of_output(const comp__format **out, const char *name);
 comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col);
 
 /* The rows, one file each. */
-extern const comp__format comp__format_h5ad;    /* h5/h5ad.c */
-extern const comp__format comp__format_tenx_h5; /* h5/tenx.c */
-extern const comp__format comp__format_zarr;    /* zarr/zarr.c */
-extern const comp__format comp__format_mex;     /* mex.c */
-extern const comp__format comp__format_csv;     /* csv.c */
-extern const comp__format comp__format_npy;     /* npy.c */
+extern const comp__format comp__format_h5ad;     /* h5/h5ad.c */
+extern const comp__format comp__format_tenx_h5;  /* h5/tenx.c */
+extern const comp__format comp__format_zarr;     /* zarr/zarr.c */
+extern const comp__format comp__format_zarr_zip; /* the same; written only */
+extern const comp__format comp__format_mex;      /* mex.c */
+extern const comp__format comp__format_csv;      /* csv.c */
+extern const comp__format comp__format_npy;      /* npy.c */
 
 #endif

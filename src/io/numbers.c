@@ -232,3 +232,31 @@ comp_status comp__numbers_append_texts(comp__strings *out, const double *values,
   }
   return COMP_OK;
 }
+
+comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean) {
+  static const comp__stored of_int[] = {[1] = COMP__STORED_I8, [2] = COMP__STORED_I16, [4] = COMP__STORED_I32},
+                            of_uint[] = {[1] = COMP__STORED_U8, [2] = COMP__STORED_U16, [4] = COMP__STORED_U32};
+  bool is_unsigned = number.kind == COMP__NUMBER_UINT;
+  if (number.kind != COMP__NUMBER_INT && !is_unsigned) {
+    *as = number.kind == COMP__NUMBER_FLOAT && number.size <= 4 ? COMP__AS_F32 : COMP__AS_F64;
+    return *as == COMP__AS_F32 ? COMP__STORED_F32 : COMP__STORED_F64;
+  }
+  *as = number.size > 4 || (is_unsigned && number.size == 4) ? COMP__AS_I64 : COMP__AS_I32;
+  if (boolean) return COMP__STORED_BOOL;
+  if (number.size > 4) return is_unsigned ? COMP__STORED_U64 : COMP__STORED_I64;
+  return is_unsigned ? of_uint[number.size] : of_int[number.size];
+}
+
+void comp__stored_narrow(void *numbers, comp__stored type, comp__as as, size_t n) {
+  const int32_t *narrow = numbers;
+  const int64_t *wide = numbers;
+  int8_t *bytes = numbers;
+  int16_t *words = numbers;
+  uint32_t *longs = numbers;
+  if (as == COMP__AS_I32 && (type == COMP__STORED_BOOL || type == COMP__STORED_I8 || type == COMP__STORED_U8))
+    for (size_t i = 0; i < n; i++) bytes[i] = (int8_t)narrow[i];
+  else if (as == COMP__AS_I32 && (type == COMP__STORED_I16 || type == COMP__STORED_U16))
+    for (size_t i = 0; i < n; i++) words[i] = (int16_t)narrow[i];
+  else if (as == COMP__AS_I64 && type == COMP__STORED_U32)
+    for (size_t i = 0; i < n; i++) longs[i] = (uint32_t)wide[i];
+}

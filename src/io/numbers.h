@@ -25,6 +25,21 @@ typedef struct comp__number {
   bool swap;              /* in the other byte order */
 } comp__number;
 
+/* Numbers as they are written: in memory and in the file alike. */
+typedef enum comp__stored {
+  COMP__STORED_BOOL, /* int8_t, 0 or 1 */
+  COMP__STORED_I8,
+  COMP__STORED_I16,
+  COMP__STORED_I32,
+  COMP__STORED_I64,
+  COMP__STORED_U8,
+  COMP__STORED_U16,
+  COMP__STORED_U32,
+  COMP__STORED_U64,
+  COMP__STORED_F32,
+  COMP__STORED_F64
+} comp__stored;
+
 /* What numbers become in memory. */
 typedef enum comp__as { COMP__AS_F32, COMP__AS_F64, COMP__AS_I32, COMP__AS_I64, COMP__AS_RAW } comp__as;
 
@@ -41,5 +56,12 @@ void comp__numbers_swap(void *numbers, size_t size, size_t n);
 /* Appends numbers (or bools: True, False) as text, as Python shows them; whole floats keep no ".0", since codes and
  * clusters are meant. */
 comp_status comp__numbers_append_texts(comp__strings *out, const double *values, size_t n, bool boolean);
+
+/* The type in which numbers of a kind are written again, and in which they are read before (of U64: what fits I64).
+ * Halves become single precision. */
+comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean);
+
+/* Turns n numbers that were read so into that type, in place. */
+void comp__stored_narrow(void *numbers, comp__stored type, comp__as as, size_t n);
 
 #endif

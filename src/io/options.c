@@ -47,8 +47,8 @@ static const comp_option write_rows[] = {
     {"shards", .type = COMP_OPTION_BOOL, WRITE(shards),
      .help = "write a .zarr of version 3 whose chunks are in shards: fewer files"},
     {"carry-from", .type = COMP_OPTION_FILE, WRITE(carry_from), .metavar = "FILE",
-     .help = "an .h5ad: what the data set does not hold (uns, ...) is copied from it to the new .h5ad",
-     .library_only = "commands that write a new .h5ad carry over what their input holds"},
+     .help = "an .h5ad or .zarr: what the data set does not hold (uns, ...) is copied from it to a new .h5ad or .zarr",
+     .library_only = "commands that write a new .h5ad or .zarr carry over what their input holds"},
     {0},
 };
 

@@ -22,8 +22,8 @@ typedef struct comp__read_options {
 } comp__read_options;
 
 typedef struct comp__write_options {
-  const char *carry_from; /* .h5ad only: what the data set does not hold (uns, ...) is copied from this .h5ad file; from
-                             or to a .zarr, a message names what is left behind; NULL: nothing */
+  const char *carry_from; /* .h5ad and .zarr: what the data set does not hold (uns, ...) is copied from this .h5ad or
+                             .zarr; a message names what is left behind; NULL: nothing */
   int compression;        /* level 0 .. 9 of gzip (.h5ad) or zstd (.zarr) */
   int zarr;               /* .zarr only: the version of the format, 2 or 3 */
   bool shards;            /* .zarr only: chunks are kept together in shards; then the version is 3 */
@@ -40,6 +40,8 @@ comp_status comp__table_read(comp_table **out, comp_context *context, const char
                              const comp__read_options *options);
 comp_status comp__dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
                                 const comp__write_options *options);
+/* in_path may be NULL: it is not known yet. */
+comp_status comp__dataset_check_update(const char *in_path, const char *out_path);
 comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
                                  const char *out_path, const comp__read_options *options);
 

@@ -42,3 +42,9 @@ bool comp__tree_text_is(const comp__tree *tree, const char *path, const char *na
   comp__free(text);
   return same;
 }
+
+void comp__tree_value_release(comp__tree_value *value) {
+  comp__free(value->numbers);
+  comp__strings_release(&value->texts);
+  *value = (comp__tree_value){0};
+}

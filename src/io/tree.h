@@ -8,6 +8,8 @@
 #ifndef COMP_IO_TREE_H
 #define COMP_IO_TREE_H
 
+#include <jansson.h>
+
 #include "comp/context.h"
 #include "comp/dataset.h"
 #include "core/strings.h"
@@ -38,6 +40,22 @@ typedef struct comp__tree_array {
   bool boolean;
 } comp__tree_array;
 
+enum { COMP__TREE_MOST_DIMS = 8 };
+
+/* A whole array of any number of dimensions, for writing it again. Zero-initialise to start. */
+typedef struct comp__tree_value {
+  bool null;    /* it holds nothing: None of Python */
+  bool is_text; /* of at most one dimension */
+  int rank;     /* 0: a single value */
+  size_t shape[COMP__TREE_MOST_DIMS];
+  size_t count; /* of all values */
+  comp__stored type;
+  void *numbers; /* of that type */
+  comp__strings texts;
+} comp__tree_value;
+
+void comp__tree_value_release(comp__tree_value *value);
+
 typedef struct comp__tree_ops {
   /* What is there. When it cannot be found out, that is noted: see `certain`. */
   comp__node (*find)(const comp__tree *tree, const char *path);
@@ -62,6 +80,13 @@ typedef struct comp__tree_ops {
   /* Appends all values of a list of text, or of a single text; numbers and bools become text when `any`. */
   comp_status (*read_texts)(comp__strings *out, comp_context *context, const comp__tree *tree, const char *path,
                             bool any);
+
+  /* Reads a whole array: bools, numbers of at most COMP__TREE_MOST_DIMS dimensions, texts of at most one; others are an
+   * error. It should be released via comp__tree_value_release(), also when it fails. */
+  comp_status (*load)(comp__tree_value *out, comp_context *context, const comp__tree *tree, const char *path);
+  /* All attributes that are texts, numbers, bools and lists of these, as a JSON object. It should be freed via
+   * json_decref(). */
+  comp_status (*attributes)(json_t **out, const comp__tree *tree, const char *path);
 
   /* AnnData 0.7: the path of the categories of a column, an array, that are not under __categories. NULL: there can be
    * none. They are appended as text. */

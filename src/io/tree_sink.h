@@ -12,28 +12,23 @@
 #include "comp/context.h"
 #include "comp/table.h"
 #include "core/strings.h"
-
-/* How numbers are stored; in memory they are the same. */
-typedef enum comp__stored {
-  COMP__STORED_BOOL, /* int8_t, 0 or 1 */
-  COMP__STORED_I8,
-  COMP__STORED_I16,
-  COMP__STORED_I32,
-  COMP__STORED_I64,
-  COMP__STORED_F32,
-  COMP__STORED_F64
-} comp__stored;
+#include "io/tree.h"
 
 typedef struct comp__tree_sink comp__tree_sink;
 
 typedef struct comp__tree_sink_ops {
-  /* Makes a group. Attributes are texts, lists of texts and bools, "encoding-type" and "encoding-version" among them;
-   * they stay the caller's. NULL: there was no memory for them. */
+  /* Makes a group. Attributes are texts, numbers, bools and lists of these, "encoding-type" and "encoding-version"
+   * among them; they stay the caller's. NULL: there was no memory for them. */
   comp_status (*group)(comp__tree_sink *sink, const char *path, const json_t *attributes);
   /* A list of numbers, with AnnData's encoding of an array. */
   comp_status (*list)(comp__tree_sink *sink, const char *path, comp__stored type, const void *values, size_t n);
   /* A list of texts, with its encoding; missing ones become "". */
   comp_status (*texts)(comp__tree_sink *sink, const char *path, const comp__strings *values);
+  /* An array as it was read from another tree, with its attributes. */
+  comp_status (*value)(comp__tree_sink *sink, const char *path, const comp__tree_value *value,
+                       const json_t *attributes);
+  /* Whether something has been written at that path. */
+  bool (*has)(const comp__tree_sink *sink, const char *path);
 } comp__tree_sink_ops;
 
 /* The first member of what a format has of its own. */

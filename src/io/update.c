@@ -1,6 +1,7 @@
 /* update.c: adding results to a data file, whatever its format. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/alloc.h"
 #include "core/dataset.h"
@@ -8,6 +9,8 @@
 #include "core/file.h"
 #include "io/format.h"
 #include "io/h5/h5ad_update.h"
+#include "io/zarr/tree.h"
+#include "io/zarr/update.h"
 
 /* Copies a column of a table to another table of as many rows. */
 static comp_status copy_column(comp_table *to, const comp_table *from, size_t column) {
@@ -63,22 +66,23 @@ done:
   return status;
 }
 
-/* Reads the input, adds the results, and writes all of it. `carry`: the input is an .h5ad of an old layout. */
+/* Reads the input, adds the results, and writes all of it. `carry`: the input is AnnData, of which all goes along. */
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
-                           const char *out_path, const comp__read_options *options, bool carry, bool zarr) {
+                           const char *out_path, const comp__read_options *options, bool carry) {
   comp__write_options write = comp__write_defaults();
   comp_dataset *dataset = NULL;
   comp_status status;
   COMP__TRY(comp__dataset_read(&dataset, context, in_path, carry ? NULL : options));
   COMP__TRY(merge(context, dataset, results));
-  if (carry || zarr) write.carry_from = in_path; /* of a zarr store, to say what is left behind */
+  if (carry) write.carry_from = in_path;
   COMP__TRY(comp__dataset_write(context, dataset, out_path, &write));
 done:
   comp_dataset_free(dataset);
   return status;
 }
 
-static comp_status add(comp_context *context, const comp_dataset *results, const char *in_path, const char *out_path) {
+static comp_status add_to_h5ad(comp_context *context, const comp_dataset *results, const char *in_path,
+                               const char *out_path) {
   comp__output output = {0};
   comp_status status;
   COMP__TRY(comp__output_begin(&output, out_path));
@@ -93,30 +97,89 @@ done:
   return status;
 }
 
-static comp_status check_name(const char *out_path) {
+/* Of a folder; to itself, or to a new one. */
+static comp_status add_to_zarr(comp_context *context, const comp_dataset *results, const char *in_path,
+                               const char *out_path) {
+  comp__folder_output output = {0};
+  bool same = comp_file_same(in_path, out_path);
+  comp_status status;
+  COMP__TRY(same ? comp__folder_output_begin_over(&output, out_path) : comp__folder_output_begin(&output, out_path));
+  status = comp__zarr_update(context, results, in_path, output.temporary, same);
+  if (status != COMP_OK) {
+    comp__error_context(status, "adding results of %s to %s", in_path, out_path);
+    goto done;
+  }
+  COMP__TRY(same ? comp__folder_output_exchange(&output) : comp__folder_output_commit(&output));
+  if (same) comp__zarr_tell_outer(context, out_path);
+done:
+  comp__folder_output_abort(&output);
+  return status;
+}
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Whether results can be written to a file of that name; `*place`: to a store that is there. */
+static comp_status check_name(bool *place, const char *out_path) {
   const comp__format *output;
-  if (comp__format_of_output(&output, out_path) == COMP_OK && output == &comp__format_h5ad) return COMP_OK;
-  return comp__error(COMP_ERR_ARGUMENT, "results are written as .h5ad: give an output whose name ends in .h5ad, not %s",
+  *place = false;
+  if (is_folder(out_path)) {
+    comp_status status = comp__zarr_is(place, out_path);
+    if (status != COMP_OK) return comp__error_in_file(status, out_path);
+    if (*place) return COMP_OK;
+  }
+  if (comp__format_of_output(&output, out_path) == COMP_OK && output->open_tree) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT,
+                     "results are written as .h5ad or .zarr: give an output whose name ends in one of these, not %s",
                      out_path);
+}
+
+/* Of a zip file everything would be written again, also what comp does not hold. */
+static comp_status refuse_zip(const char *path) {
+  return comp__error(COMP_ERR_ARGUMENT,
+                     "results cannot be added to a zip file in place: name another output than %s, such as a .zarr",
+                     path);
+}
+
+comp_status comp__dataset_check_update(const char *in_path, const char *out_path) {
+  bool place;
+  comp_status status = check_name(&place, out_path);
+  if (status != COMP_OK) return status;
+  if (place && in_path && !comp_file_same(in_path, out_path))
+    return comp__error(COMP_ERR_IO, "cannot write '%s': it exists already; remove it first, or choose another name",
+                       out_path);
+  const comp__format *output;
+  if (!place && in_path && comp__format_of_output(&output, out_path) == COMP_OK && output == &comp__format_zarr_zip &&
+      comp_file_same(in_path, out_path))
+    return refuse_zip(out_path);
+  return place ? comp__folder_check_replaceable(out_path) : comp_file_check_writable(out_path);
 }
 
 comp_status comp_dataset_check_update(const char *out_path) {
   COMP__NEED(out_path);
-  comp_status status = check_name(out_path);
-  return status == COMP_OK ? comp_file_check_writable(out_path) : status;
+  return comp__dataset_check_update(NULL, out_path);
 }
 
 comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
                                  const char *out_path, const comp__read_options *options) {
-  const comp__format *input;
-  bool old = false;
-  comp_status status = check_name(out_path);
+  const comp__format *input, *output;
+  bool old = false, place;
+  comp_status status = check_name(&place, out_path);
+  if (status == COMP_OK && place)
+    output = &comp__format_zarr;
+  else if (status == COMP_OK)
+    status = comp__format_of_output(&output, out_path);
   if (status != COMP_OK) return status;
   status = comp__format_of_input(&input, in_path);
   if (status == COMP_OK && input == &comp__format_h5ad) status = comp__h5ad_needs_rewrite(&old, in_path);
   if (status != COMP_OK) return comp__error_context(status, "%s", in_path);
-  if (input == &comp__format_h5ad && !old) return add(context, results, in_path, out_path);
-  return rewrite(context, results, in_path, out_path, options, old, input == &comp__format_zarr);
+  if (input == output && input == &comp__format_h5ad && !old) return add_to_h5ad(context, results, in_path, out_path);
+  if (input == output && input == &comp__format_zarr && is_folder(in_path))
+    return add_to_zarr(context, results, in_path, out_path);
+  if (output == &comp__format_zarr_zip && comp_file_same(in_path, out_path)) return refuse_zip(out_path);
+  return rewrite(context, results, in_path, out_path, options, input->open_tree != NULL);
 }
 
 comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,

@@ -202,14 +202,6 @@ typedef struct files {
   bool anndata; /* .h5ad or .zarr */
 } files;
 
-static comp_status check_output(const char *path) {
-  size_t length = strlen(path);
-  if (length < 6 || strcmp(path + length - 5, ".h5ad") != 0)
-    return comp__error(COMP_ERR_ARGUMENT,
-                       "results are written as .h5ad: give an output whose name ends in .h5ad, not %s", path);
-  return comp_file_check_writable(path);
-}
-
 static comp_status encode_table(files *f, comp_context *context, const comp_model *model) {
   comp_table *table = NULL;
   comp_status status = comp__table_read(&table, context, f->in, &f->read);
@@ -225,7 +217,7 @@ static comp_status open_files(files *f, comp_context *context, const comp_model 
   *f = (files){.in = in, .out = out};
   comp_status status = comp__options_resolve(&f->read, &comp__read_kind, read);
   f->read.skip_slots = true;
-  if (status == COMP_OK) status = check_output(out);
+  if (status == COMP_OK) status = comp__dataset_check_update(in, out);
   if (status == COMP_OK) status = comp_file_format(&format, in);
   if (status != COMP_OK) return status;
   f->anndata = strcmp(format, "h5ad") == 0 || strcmp(format, "zarr") == 0;

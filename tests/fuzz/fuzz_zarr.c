@@ -88,6 +88,24 @@ static void make_zip(zip *z, const uint8_t *data, size_t size) {
   add_number(&z->bytes, &z->size, 0, 2);
 }
 
+/* All that comp convert would carry: every array, of any type and shape, and all attributes. */
+static void load_below(comp_context *context, const comp__tree *tree, const char *path, int depth) {
+  comp__strings members = {0};
+  comp__tree_value value = {0};
+  comp__tree_path below;
+  json_t *attributes = NULL;
+  if (tree->ops->attributes(&attributes, tree, path) == COMP_OK) json_decref(attributes);
+  if (tree->ops->find(tree, path) == COMP__NODE_ARRAY) {
+    tree->ops->load(&value, context, tree, path);
+    comp__tree_value_release(&value);
+  } else if (depth < 6 && tree->ops->members(&members, tree, path) == COMP_OK) {
+    for (size_t i = 0; i < members.count && i < 50; i++)
+      if (comp__tree_join(&below, path, comp__strings_get(&members, i)) == COMP_OK)
+        load_below(context, tree, below.text, depth + 1);
+  }
+  comp__strings_release(&members);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static comp_context *context;
   comp__context_options options = comp__context_defaults();
@@ -109,6 +127,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (comp_dataset_x(dataset) && comp_matrix_check(context, comp_dataset_x(dataset)) == COMP_ERR_FORMAT) abort();
     comp_dataset_free(dataset);
   }
+  comp__tree *tree = NULL;
+  if (comp__format_zarr.open_tree(&tree, path) == COMP_OK) load_below(context, tree, "", 0);
+  comp__tree_free(tree);
   close(fd);
   free(z.bytes);
   free(z.list);

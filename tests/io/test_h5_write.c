@@ -277,7 +277,7 @@ static void updating_checks_its_samples(void **state) {
   assert_error(comp_dataset_update(context, results, path, out, NULL), COMP_ERR_ARGUMENT,
                "3 samples cannot be added to 4");
   assert_error(comp_dataset_update(context, results, path, "/tmp/x.csvx", NULL), COMP_ERR_ARGUMENT,
-               "results are written as .h5ad");
+               "results are written as .h5ad or .zarr");
   comp_dataset_free(results);
   assert_ok(comp_matrix_new_dense(&x, 4, 2));
   assert_ok(comp_dataset_new(&results, x, CELLS, NULL));

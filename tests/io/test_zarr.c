@@ -14,6 +14,7 @@
 #include "core/context.h"
 #include "core/json.h"
 #include "io/zarr/tree.h"
+#include "io/zarr/zarr_write.h"
 
 static char root[64];
 
@@ -226,11 +227,55 @@ static void metadata_that_is_wrong(void **state) {
                     "order");
 }
 
+/* More entries than the old fields of zip files count: zip64. */
+static void zip_files_of_many_entries(void **state) {
+  (void)state;
+  enum { N = 65540 };
+  char path[128], folder[128], key[32];
+  comp__zarr_store *store;
+  comp__zarr_buffer buffer = {0};
+  size_t count;
+  bool found;
+  snprintf(folder, sizeof folder, "%s/many", root);
+  snprintf(path, sizeof path, "%s/many.zip", root);
+  assert_int_equal(mkdir(folder, 0777), 0);
+  put_text("many/.zgroup", "{\"zarr_format\": 2}");
+  put_text("many/a/b/0", "hello");
+  snprintf(path, sizeof path, "%s/many/a/b/0", root);
+  for (int i = 1; i < N; i++) { /* links: quicker than files */
+    char name[160];
+    snprintf(name, sizeof name, "%s/many/%s%d", root, i % 2 ? "a/" : "", i);
+    assert_int_equal(link(path, name), 0);
+    if (i % 1000 == 0) { /* a file has so many names only */
+      snprintf(name, sizeof name, "many/a/b/%d", i);
+      put_text(name, "hello");
+      snprintf(path, sizeof path, "%s/%s", root, name);
+    }
+  }
+  snprintf(path, sizeof path, "%s/many.zip", root);
+  assert_ok(comp__zarr_pack(path, folder, "many.zip"));
+  assert_ok(comp__zarr_store_open(&store, path));
+  assert_ok(comp__zarr_store_count(&count, store, "", SIZE_MAX));
+  assert_int_equal(count, N + (N - 1) / 1000);
+  for (int i = 1; i < N; i += 4711) {
+    snprintf(key, sizeof key, "%s%d", i % 2 ? "a/" : "", i);
+    assert_ok(comp__zarr_store_get(&found, &buffer, store, key, 100));
+    assert_true(found && buffer.size == 5 && memcmp(buffer.data, "hello", 5) == 0);
+  }
+  comp__zarr_buffer_release(&buffer);
+  comp__zarr_store_close(store);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(keys_that_lead_out),     cmocka_unit_test(links_stay_inside), cmocka_unit_test(checksums),
-      cmocka_unit_test(zstd_without_a_size),    cmocka_unit_test(claims_of_a_chunk), cmocka_unit_test(fill_values),
+      cmocka_unit_test(keys_that_lead_out),
+      cmocka_unit_test(links_stay_inside),
+      cmocka_unit_test(checksums),
+      cmocka_unit_test(zstd_without_a_size),
+      cmocka_unit_test(claims_of_a_chunk),
+      cmocka_unit_test(fill_values),
       cmocka_unit_test(metadata_that_is_wrong),
+      cmocka_unit_test(zip_files_of_many_entries),
   };
   return cmocka_run_group_tests_name("io/zarr", tests, make_root, remove_root);
 }

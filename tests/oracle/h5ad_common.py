@@ -275,7 +275,10 @@ def sample_07():
 
 
 def main():
+    """Of the tests, those whose name contains the argument, if there is one."""
     failed = 0
+    if len(sys.argv) > 1:
+        TESTS[:] = [t for t in TESTS if sys.argv[1] in t[0]]
     print(f"1..{len(TESTS)}")
     for number, (name, f) in enumerate(TESTS, 1):
         try:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+import zipfile
 
 import anndata
 import numcodecs
@@ -401,18 +402,132 @@ def the_record_is_a_text_of_zarr_python():
     assert read(TMP / "r.zarr").record == '{"did": "ü"}'
 
 
+# ---- what a data set does not hold goes along
+
+def everything():
+    """A sample with all kinds of things in uns, obsp, varm, varp and raw."""
+    a = sample(n=41, g=13)
+    del a.obs["f16"]  # halves become single precision
+    a.raw = a[:, :9].copy()
+    a.varp["cor"] = np.corrcoef(np.arange(13 * 13).reshape(13, 13) ** 2 % 17)
+    a.obsp["distances"] = sp.random(41, 41, 0.2, format="csc", random_state=2)
+    a.uns["deep"] = {"a": {"b": {"c": 1.5, "text": "ünï", "none": {}}}, "list": np.array(["x", "", "é"], object)}
+    a.uns["numbers"] = {f"{t}{d}": np.arange(np.prod(d)).astype(t).reshape(d) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "?")
+                        for d in ((6,), (2, 3), (2, 1, 3), (0,), (0, 3))}
+    a.uns["scalars"] = {"int": 7, "negative": -(2**40), "float": 0.1, "bool": True, "nan": np.nan, "np": np.float32(2.5)}
+    a.uns["frame"] = pd.DataFrame({"f": [1.5, 2], "i": [1, 2], "t": ["a", "b"], "c": pd.Categorical(["u", "v"]), "b": [True, False],
+                                   "n": pd.array([1, None], dtype="Int64")}, index=["r1", "r2"])
+    a.uns["sparse"] = sp.random(5, 4, 0.5, format="csr", random_state=1)
+    a.uns["big"] = np.arange(300000) % 1000
+    return a
+
+
+def same_thing(x, y, path=""):
+    if isinstance(x, dict):
+        assert sorted(x) == sorted(y), (path, sorted(x), sorted(y))
+        for k in x:
+            same_thing(x[k], y[k], f"{path}/{k}")
+    elif isinstance(x, pd.DataFrame):
+        pd.testing.assert_frame_equal(x, y)
+    elif sp.issparse(x):
+        assert x.format == y.format and x.shape == y.shape and (x != y).nnz == 0, path
+        assert x.indices.dtype == y.indices.dtype and x.dtype == y.dtype, path
+    else:
+        x, y = np.asarray(x), np.asarray(y)
+        assert x.shape == y.shape and (x.dtype == y.dtype or x.dtype.kind in "OU"), (path, x.dtype, y.dtype)
+        np.testing.assert_array_equal(x, y, err_msg=path)
+
+
+def same_rest(a, b):
+    for part in ("uns", "obsp", "varm", "varp"):
+        same_thing(dict(getattr(a, part)), dict(getattr(b, part)), part)
+    same_thing({k: v for k, v in a.obsm.items() if k in ("frame", "sparse")}, {k: v for k, v in b.obsm.items() if k in ("frame", "sparse")}, "obsm")
+    same_thing(a.raw.X, b.raw.X, "raw.X")
+    for x, y in ((a.raw.var, b.raw.var), (a.obs, b.obs), (a.var, b.var)):
+        pd.testing.assert_frame_equal(x, y)  # with their types: categories that are numbers, integers of 2 bytes
+
+
+def convert(to, source, *args, carry=True):
+    shutil.rmtree(to, ignore_errors=True)
+    return run("--write", to, *args, *(["--carry", source] if carry else []), source)
+
+
+@each("version", ["2", "3", "shards"])
+def the_rest_goes_along(version):
+    a = everything()
+    a.write_h5ad(TMP / "e.h5ad")
+    a = anndata.read_h5ad(TMP / "e.h5ad")
+    r = convert(TMP / "e.zarr", TMP / "e.h5ad", *(["--shards"] if version == "shards" else ["--zarr", version]))
+    assert "left behind" not in r.stderr, r.stderr
+    if version == "2":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same_rest(a, anndata.read_zarr(TMP / "e.zarr"))
+    r = convert(TMP / "back.h5ad", TMP / "e.zarr")
+    assert "left behind" not in r.stderr, r.stderr
+    same_rest(a, anndata.read_h5ad(TMP / "back.h5ad"))
+    convert(TMP / "again.zarr", TMP / "e.zarr", "--zarr", 2)
+    convert(TMP / "back.h5ad", TMP / "again.zarr")
+    same_rest(a, anndata.read_h5ad(TMP / "back.h5ad"))
+
+
+@test
+def the_rest_of_a_store_of_zarr_python_goes_along():
+    a = b = write_v2(TMP / "a.zarr", everything())
+    convert(TMP / "back.h5ad", TMP / "a.zarr")
+    same_rest(b, anndata.read_h5ad(TMP / "back.h5ad"))
+    same(read(TMP / "back.h5ad"), b)
+    run("--update", TMP / "u.h5ad", TMP / "a.zarr")
+    b = anndata.read_h5ad(TMP / "u.h5ad")
+    assert list(b.obs["score"]) == [i / 2 for i in range(41)] and list(b.obs.columns) == list(a.obs.columns) + ["score"] and list(b.obs["cluster"].cat.categories) == ["a", "b"]
+    assert b.obs["i2"].dtype == "i2" and list(b.obs["dose"].cat.categories) == [0.5, 1.0, 2.25]
+    shutil.rmtree(TMP / "u.zarr", ignore_errors=True)
+    run("--update", TMP / "u.zarr", TMP / "u.h5ad")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pd.testing.assert_frame_equal(anndata.read_zarr(TMP / "u.zarr").obs, b.obs)
+    assert "X_comp" in b.obsm and "connectivities" in b.obsp and b.uns["deep"]["a"]["b"]["c"] == 1.5
+
+
 @test
 def what_is_left_behind_is_named():
     written()
-    shutil.rmtree(TMP / "w2.zarr", ignore_errors=True)
-    r = run("--write", TMP / "w2.zarr", "--carry", TMP / "w.h5ad", TMP / "w.h5ad")
-    assert "left behind" in r.stderr and "obsp/connectivities" in r.stderr and "uns/neighbors" in r.stderr, r.stderr
-    b = write_v2(TMP / "a.zarr", sample())
-    r = run("--write", TMP / "back.h5ad", "--carry", TMP / "a.zarr", TMP / "a.zarr")
-    assert "varm/PCs" in r.stderr and "uns/text" in r.stderr, r.stderr
-    same(read(TMP / "back.h5ad"), b)
-    run("--update", TMP / "u.h5ad", TMP / "a.zarr")
-    assert "X_comp" in anndata.read_h5ad(TMP / "u.h5ad").obsm
+    a = everything()
+    a.uns["records"] = np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")])
+    a.write_h5ad(TMP / "e.h5ad")
+    r = convert(TMP / "w2.zarr", TMP / "e.h5ad")
+    assert "left behind, since it cannot be written as .zarr: uns/records" in r.stderr, r.stderr
+    r = run("--write", TMP / "w3.zarr", "--carry", TMP / "e.h5ad", TMP / "w.h5ad")  # other samples
+    assert "left behind, since samples or features have changed" in r.stderr and "obsp/connectivities" in r.stderr and "raw" in r.stderr, r.stderr
+    assert (TMP / "w3.zarr" / "uns" / "deep").exists() and not (TMP / "w3.zarr" / "raw").exists()
+
+
+@each("version", ["2", "3", "shards"])
+def zip_files_are_written(version):
+    options = ["--shards"] if version == "shards" else ["--zarr", version]
+    a = everything()
+    a.write_h5ad(TMP / "e.h5ad")
+    convert(TMP / "e.zarr", TMP / "e.h5ad", *options)
+    p = TMP / "e.zarr.zip"
+    p.write_text("older")
+    run("--write", p, *options, "--carry", TMP / "e.h5ad", TMP / "e.h5ad")
+    with zipfile.ZipFile(p) as z:
+        assert z.testzip() is None
+        assert {n: z.read(n) for n in z.namelist()} == {str(f.relative_to(TMP / "e.zarr")): f.read_bytes() for f in (TMP / "e.zarr").rglob("*") if f.is_file()}
+        assert all(i.compress_type == zipfile.ZIP_STORED for i in z.infolist())
+    assert run(p).stdout == run(TMP / "e.zarr").stdout
+    bytes_ = p.read_bytes()
+    run("--write", p, *options, "--threads", 1, "--carry", TMP / "e.h5ad", TMP / "e.h5ad")
+    assert p.read_bytes() == bytes_
+    if version == "2":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same_rest(anndata.read_h5ad(TMP / "e.h5ad"), anndata.read_zarr(zarr.ZipStore(str(p), mode="r")))
+    convert(TMP / "back.h5ad", p)
+    same_rest(anndata.read_h5ad(TMP / "e.h5ad"), anndata.read_h5ad(TMP / "back.h5ad"))
+    assert not [f for f in TMP.iterdir() if "tmp-comp" in f.name]
+    r = run("--update", p, p, ok=False)
+    assert r.returncode and "in place" in r.stderr and p.read_bytes() == bytes_, r.stderr
 
 
 @test

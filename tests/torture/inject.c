@@ -241,6 +241,18 @@ static mode_t mode_of(int flags, va_list arguments) {
 DEFINE_OPEN(open)
 DEFINE_OPEN(open64)
 
+#define DEFINE_OPENAT(name)                                                                                            \
+  int name(int folder, const char *path, int flags, ...) {                                                             \
+    va_list arguments;                                                                                                 \
+    va_start(arguments, flags);                                                                                        \
+    mode_t mode = mode_of(flags, arguments);                                                                           \
+    va_end(arguments);                                                                                                 \
+    if (fails(OPEN, path)) return -1;                                                                                  \
+    return watch(REAL(int, name, int, const char *, int, ...)(folder, path, flags, mode), path);                       \
+  }
+DEFINE_OPENAT(openat)
+DEFINE_OPENAT(openat64)
+
 #define DEFINE_FOPEN(name)                                                                                             \
   FILE *name(const char *path, const char *mode) {                                                                     \
     if (fails(OPEN, path)) return NULL;                                                                                \
@@ -264,6 +276,10 @@ DIR *opendir(const char *path) {
 
 int mkdir(const char *path, mode_t mode) {
   return fails(OPEN, path) ? -1 : REAL(int, mkdir, const char *, mode_t)(path, mode);
+}
+
+int mkdirat(int folder, const char *path, mode_t mode) {
+  return fails(OPEN, path) ? -1 : REAL(int, mkdirat, int, const char *, mode_t)(folder, path, mode);
 }
 
 #define DEFINE_PREAD(name, offset)                                                                                     \
@@ -357,6 +373,22 @@ int rename(const char *from, const char *to) {
 
 int link(const char *from, const char *to) {
   return fails(RENAME, to) ? -1 : REAL(int, link, const char *, const char *)(from, to);
+}
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+  return fails(RENAME, to)
+             ? -1
+             : REAL(int, linkat, int, const char *, int, const char *, int)(from_folder, from, to_folder, to, flags);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+  return fails(RENAME, to) ? -1
+                           : REAL(int, renameat2, int, const char *, int, const char *, unsigned)(from_folder, from,
+                                                                                                  to_folder, to, flags);
+}
+
+int unlinkat(int folder, const char *path, int flags) {
+  return fails(RENAME, path) ? -1 : REAL(int, unlinkat, int, const char *, int)(folder, path, flags);
 }
 
 int stat(const char *path, struct stat *out) {

@@ -48,6 +48,17 @@ def test_embed_prepares_as_the_model_was(ready_file, program):
     assert cells.obsm["X_comp"].tobytes() == read(ready_file / "embedded.h5ad").obsm["X_comp"].tobytes()
 
 
+def test_embed_of_a_zarr_store(ready_file, program):
+    anndata = pytest.importorskip("anndata")
+    pytest.importorskip("zarr")
+    store = ready_file / "cells.zarr"
+    program("convert", "-i", ready_file / "cells.h5ad", "-o", store)
+    cells = anndata.read_zarr(store)
+    comp.tl.embed(cells, ready_file / "model.comp")
+    program("embed", "-i", store, "-m", ready_file / "model.comp", "-o", store)
+    assert cells.obsm["X_comp"].tobytes() == anndata.read_zarr(store).obsm["X_comp"].tobytes()
+
+
 def test_counterfactual_and_correct_as_the_program(ready_file, program):
     out = ready_file / "predicted.h5ad"
     program("counterfactual", "-i", ready_file / "ready.h5ad", "-m", ready_file / "model.comp", "-o", out, "--to", "treated", "--from", "control",

@@ -62,6 +62,17 @@ done:
   return status;
 }
 
+comp_status comp__h5_array_type(comp__number *out, bool *boolean, hid_t dataset) {
+  comp__h5_array array = {.dataset = dataset};
+  comp__h5_where(dataset, array.where, sizeof array.where);
+  comp_status status = find_type(&array);
+  *out = array.number;
+  if (status == COMP_OK && array.integer && out->kind == COMP__NUMBER_OTHER)
+    *out = (comp__number){COMP__NUMBER_INT, 8, false}; /* of an odd length: HDF5 converts it */
+  *boolean = array.boolean;
+  return status;
+}
+
 static bool read_filters(comp__h5_array *a, hid_t list) {
   a->n_filters = H5Pget_nfilters(list);
   if (a->n_filters < 0 || a->n_filters > COMP__H5_MOST_FILTERS) return false;

@@ -47,6 +47,9 @@ typedef struct comp__h5_array {
 comp_status comp__h5_array_open(comp__h5_array *out, hid_t parent, const char *path);
 void comp__h5_array_close(comp__h5_array *array);
 
+/* How the numbers of a dataset are stored; an error when it holds others. */
+comp_status comp__h5_array_type(comp__number *out, bool *boolean, hid_t dataset);
+
 /* A 1-D dataset (or a single value) of any type, to be read as it is stored (COMP__AS_RAW) when
  * comp__h5_array_is_raw(). It should be released via comp__h5_array_close(), also when it fails. */
 comp_status comp__h5_array_open_raw(comp__h5_array *out, hid_t dataset);

@@ -8,6 +8,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "io/h5/array.h"
+#include "io/h5/attr_json.h"
 #include "io/h5/h5ad.h"
 
 hid_t comp__h5_tree_file(const comp__tree *tree) {
@@ -163,6 +164,78 @@ static comp_status read_texts(comp__strings *out, comp_context *context, const c
   return status;
 }
 
+/* What HDF5 reads itself: single values, and arrays of more than two dimensions. */
+static comp_status load_by_hdf5(comp__tree_value *out, hid_t dataset, comp__as as, bool boolean, bool is_unsigned) {
+  hid_t truth = comp__h5_bool_type();
+  hid_t types[] = {[COMP__AS_F32] = H5T_NATIVE_FLOAT,
+                   [COMP__AS_F64] = H5T_NATIVE_DOUBLE,
+                   [COMP__AS_I32] = H5T_NATIVE_INT32,
+                   [COMP__AS_I64] = is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64};
+  comp_status status;
+  COMP__TRY(comp__h5_check_data(dataset));
+  if (H5Dread(dataset, boolean ? truth : types[as], H5S_ALL, H5S_ALL, H5P_DEFAULT, out->numbers) < 0) {
+    status = comp__h5_error(COMP_ERR_FORMAT, "it cannot be read");
+    goto done;
+  }
+  if (!boolean) comp__stored_narrow(out->numbers, out->type, as, out->count);
+done:
+  comp__h5_close(&truth);
+  return status;
+}
+
+static comp_status load_numbers(comp__tree_value *out, comp_context *context, hid_t dataset) {
+  comp__h5_array array = COMP__H5_ARRAY_INIT;
+  comp__number number;
+  bool boolean;
+  comp__as as;
+  comp_status status;
+  COMP__TRY(comp__h5_array_type(&number, &boolean, dataset));
+  out->type = comp__stored_of(&as, number, boolean);
+  COMP__TRY(comp__alloc(&out->numbers, out->count, comp__as_size(as)));
+  if (out->rank == 0 || out->rank > 2) {
+    status = load_by_hdf5(out, dataset, as, boolean, number.kind == COMP__NUMBER_UINT);
+    goto done;
+  }
+  COMP__TRY(comp__h5_array_open(&array, dataset, "."));
+  COMP__TRY(comp__h5_array_read(context, &array, as, 0, array.rows, out->numbers));
+  comp__stored_narrow(out->numbers, out->type, as, out->count);
+done:
+  comp__h5_array_close(&array);
+  return status;
+}
+
+static comp_status load_value(comp__tree_value *out, comp_context *context, const comp__tree *tree, const char *path) {
+  hid_t dataset = H5I_INVALID_HID, type = H5I_INVALID_HID, space = H5I_INVALID_HID;
+  comp_status status;
+  *out = (comp__tree_value){.count = 1};
+  COMP__TRY(comp__h5_open_dataset(&dataset, comp__h5_tree_file(tree), path));
+  type = H5Dget_type(dataset);
+  space = H5Dget_space(dataset);
+  out->null = space >= 0 && H5Sget_simple_extent_type(space) == H5S_NULL;
+  if (out->null) goto done;
+  COMP__TRY(comp__h5_shape(out->shape, &out->rank, COMP__TREE_MOST_DIMS, dataset));
+  for (int i = 0; i < out->rank; i++) out->count *= out->shape[i]; /* the shape is plausible */
+  out->is_text = type >= 0 && H5Tget_class(type) == H5T_STRING;
+  if (!out->is_text)
+    status = load_numbers(out, context, dataset);
+  else
+    status = comp__h5_read_texts(&out->texts, context, dataset, false);
+done:
+  comp__h5_close(&space);
+  comp__h5_close(&type);
+  comp__h5_close(&dataset);
+  return status == COMP_OK ? status : comp__error_context(status, "%s", path);
+}
+
+static comp_status get_attributes(json_t **out, const comp__tree *tree, const char *path) {
+  hid_t object;
+  *out = NULL;
+  comp_status status = open_owner(&object, tree, path);
+  if (status == COMP_OK) status = comp__h5_get_attributes(out, object);
+  comp__h5_close(&object);
+  return status == COMP_OK ? status : comp__error_context(status, "%s", path);
+}
+
 /* The dataset of categories that an attribute of a 0.7 column refers to. */
 static comp_status follow_reference(hid_t *out, hid_t dataset) {
   hobj_ref_t reference = 0;
@@ -224,6 +297,8 @@ static const comp__tree_ops ops = {
     .read = read_array,
     .close = close_array,
     .read_texts = read_texts,
+    .load = load_value,
+    .attributes = get_attributes,
     .read_categories = read_categories,
     .legacy_names = legacy_names,
     .legacy_table = legacy_table,

@@ -19,11 +19,34 @@ comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid
   return comp__anndata_read_names(out, context, &tree.tree, table);
 }
 
+/* Other formats that are HDF5, by what they have at the root, and what makes an .h5ad of them. */
+static const struct {
+  const char *has[2];
+  const char *what;
+} others[] = {
+    {{"row_attrs", "col_attrs"},
+     "a .loom file, which is not read. In Python: anndata.read_loom(\"cells.loom\").write_h5ad(\"cells.h5ad\"); in R: "
+     "zellkonverter::writeH5AD(LoomExperiment::import(\"cells.loom\", type = \"SingleCellLoomExperiment\"), "
+     "\"cells.h5ad\")"},
+    {{"assays", "cell.names"},
+     "an .h5Seurat file, which is not read. In R: SeuratDisk::Convert(\"cells.h5Seurat\", dest = \"h5ad\"); or "
+     "x <- SeuratDisk::LoadH5Seurat(\"cells.h5Seurat\") and comp::RunComp(x)"},
+    {{"mod", "mod"},
+     "a MuData file, which holds several AnnData; write one of them. In Python: "
+     "mudata.read(\"cells.h5mu\")[\"rna\"].write_h5ad(\"cells.h5ad\")"},
+};
+
 /* What is missing when a file is HDF5, but not this. */
 static comp_status check_is_h5ad(const comp__tree *tree) {
   hid_t file = comp__h5_tree_file(tree);
-  if (comp__h5_find(file, "obs") != COMP__H5_NONE && comp__h5_find(file, "var") != COMP__H5_NONE) return COMP_OK;
+  bool multi = comp__h5_find(file, "mod") == COMP__H5_GROUP && comp__h5_find(file, "X") == COMP__H5_NONE;
+  if (!multi && comp__h5_find(file, "obs") != COMP__H5_NONE && comp__h5_find(file, "var") != COMP__H5_NONE)
+    return COMP_OK;
   char list[512];
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (comp__h5_find(file, others[i].has[0]) != COMP__H5_NONE &&
+        comp__h5_find(file, others[i].has[1]) != COMP__H5_NONE)
+      return comp__error(COMP_ERR_FORMAT, "%s", others[i].what);
   if (comp__h5_find(file, "matrix") == COMP__H5_GROUP) {
     comp__anndata_list_members(list, sizeof list, tree, "matrix");
     return comp__error(COMP_ERR_FORMAT,

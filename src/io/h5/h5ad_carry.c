@@ -7,6 +7,7 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/table.h"
+#include "io/anndata.h"
 #include "io/h5/h5ad.h"
 #include "io/h5/h5ad_write.h"
 
@@ -126,19 +127,6 @@ static void move_graphs(hid_t file) {
   comp__h5_close(&links);
 }
 
-/* Before AnnData 0.7 the categories of a column were in uns; now they are with the column. */
-static bool is_old_categories(const carrying *c, const char *name) {
-  static const char suffix[] = "_categories";
-  size_t length = strlen(name), tail = sizeof suffix - 1;
-  char column[256];
-  if (!comp__h5ad_is_legacy(c->from, "obs") || length <= tail || strcmp(name + length - tail, suffix) != 0)
-    return false;
-  snprintf(column, sizeof column, "%.*s", (int)(length - tail), name);
-  size_t obs = comp_table_find(c->dataset->obs, column), var = comp_table_find(c->dataset->var, column);
-  return (obs != COMP_NOT_FOUND && comp_table_column_kind(c->dataset->obs, obs) == COMP_COLUMN_CATEGORICAL) ||
-         (var != COMP_NOT_FOUND && comp_table_column_kind(c->dataset->var, var) == COMP_COLUMN_CATEGORICAL);
-}
-
 /* Whether a layer that has no place here is in the data set under another name: see comp__set_layer_aside(). */
 static bool was_set_aside(const carrying *c, const char *path, const char *name) {
   char aside[512];
@@ -167,7 +155,9 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
       continue;
     }
     if (comp__h5_find(c->to, member) != COMP__H5_NONE) continue;
-    if (strcmp(path, "uns") == 0 && is_old_categories(c, name)) continue;
+    if (strcmp(path, "uns") == 0 && comp__h5ad_is_legacy(c->from, "obs") &&
+        comp__anndata_is_old_categories(c->dataset, name))
+      continue;
     if (comp__h5_find(c->from, member) == COMP__H5_NONE) {
       comp__warn(c->context, "%s is a link to something that is not in the file: it is left out", member);
       continue;

@@ -7,6 +7,8 @@
 #include "core/json.h"
 #include "core/table.h"
 #include "io/anndata.h"
+#include "io/carry.h"
+#include "io/h5/attr_json.h"
 #include "io/h5/h5_tree.h"
 #include "io/h5/h5ad_write.h"
 #include "io/h5/sink.h"
@@ -18,51 +20,111 @@ typedef struct h5_sink {
   int level; /* of gzip */
 } h5_sink;
 
-static comp_status put_list(hid_t group, const char *name, const json_t *list) {
-  comp__strings values = {0};
+static comp_status make_group(comp__tree_sink *sink, const char *path, const json_t *attributes) {
+  hid_t links = comp__h5_link_list(), group = H5I_INVALID_HID;
   comp_status status = COMP_OK;
-  for (size_t i = 0; i < json_array_size(list) && status == COMP_OK; i++) {
-    const char *text = json_string_value(json_array_get(list, i));
-    status = comp__strings_append(&values, text, strlen(text));
+  if (!attributes) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  group = H5Gcreate2(((h5_sink *)sink)->file, path, links, H5P_DEFAULT, H5P_DEFAULT);
+  if (group < 0) {
+    status = comp__h5_error(COMP_ERR_IO, "cannot write group '%s'", path);
+    goto done;
   }
-  if (status == COMP_OK) status = comp__h5_put_texts(group, name, &values);
-  comp__strings_release(&values);
+  COMP__TRY(comp__h5_put_attributes(group, attributes));
+done:
+  comp__h5_close(&group);
+  comp__h5_close(&links);
   return status;
 }
 
-static comp_status make_group(comp__tree_sink *sink, const char *path, const json_t *attributes) {
-  hid_t group = H5I_INVALID_HID;
-  const char *type = json_string_value(json_object_get(attributes, "encoding-type")), *name;
-  json_t *value;
-  comp_status status;
-  if (!type) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  COMP__TRY(comp__h5_make_group(&group, ((h5_sink *)sink)->file, path, type,
-                                json_string_value(json_object_get(attributes, "encoding-version"))));
-  json_object_foreach((json_t *)attributes, name, value) {
-    if (strncmp(name, "encoding-", 9) == 0) continue;
-    if (json_is_string(value))
-      COMP__TRY(comp__h5_put_text(group, name, json_string_value(value)));
-    else if (json_is_array(value))
-      COMP__TRY(put_list(group, name, value));
-    else
-      COMP__TRY(comp__h5_put_bool(group, name, json_is_true(value)));
-  }
-done:
-  comp__h5_close(&group);
-  return status;
+/* `boolean` is the type of bools. */
+static hid_t type_of(comp__stored type, hid_t boolean) {
+  const hid_t types[] = {[COMP__STORED_BOOL] = boolean,          [COMP__STORED_I8] = H5T_NATIVE_INT8,
+                         [COMP__STORED_I16] = H5T_NATIVE_INT16,  [COMP__STORED_I32] = H5T_NATIVE_INT32,
+                         [COMP__STORED_I64] = H5T_NATIVE_INT64,  [COMP__STORED_U8] = H5T_NATIVE_UINT8,
+                         [COMP__STORED_U16] = H5T_NATIVE_UINT16, [COMP__STORED_U32] = H5T_NATIVE_UINT32,
+                         [COMP__STORED_U64] = H5T_NATIVE_UINT64, [COMP__STORED_F32] = H5T_NATIVE_FLOAT,
+                         [COMP__STORED_F64] = H5T_NATIVE_DOUBLE};
+  return types[type];
 }
 
 static comp_status write_list(comp__tree_sink *sink, const char *path, comp__stored type, const void *values,
                               size_t n) {
   const h5_sink *s = (const h5_sink *)sink;
   hid_t boolean = comp__h5_bool_type();
-  const hid_t types[] = {[COMP__STORED_BOOL] = boolean,         [COMP__STORED_I8] = H5T_NATIVE_INT8,
-                         [COMP__STORED_I16] = H5T_NATIVE_INT16, [COMP__STORED_I32] = H5T_NATIVE_INT32,
-                         [COMP__STORED_I64] = H5T_NATIVE_INT64, [COMP__STORED_F32] = H5T_NATIVE_FLOAT,
-                         [COMP__STORED_F64] = H5T_NATIVE_DOUBLE};
-  comp_status status = comp__h5_write_list(sink->context, s->file, path, types[type], values, n, s->level, true);
+  comp_status status =
+      comp__h5_write_list(sink->context, s->file, path, type_of(type, boolean), values, n, s->level, true);
   comp__h5_close(&boolean);
   return status;
+}
+
+/* Numbers in chunks, compressed. */
+static comp_status write_chunks(h5_sink *s, const char *path, hid_t type, const comp__tree_value *value) {
+  comp__h5_sink to = COMP__H5_SINK_INIT;
+  bool flat = value->rank == 1;
+  comp_status status;
+  COMP__TRY(comp__h5_sink_open(&to, s->file, path, type, value->shape[0], flat ? 0 : value->shape[1], flat, s->level));
+  COMP__TRY(comp__h5_sink_append(s->sink.context, &to, value->numbers, value->shape[0]));
+  COMP__TRY(comp__h5_sink_finish(s->sink.context, &to));
+done:
+  comp__h5_sink_release(&to);
+  return status;
+}
+
+/* What is small or of another shape: one piece. */
+static comp_status write_piece(const h5_sink *s, const char *path, hid_t type, const comp__tree_value *value) {
+  hsize_t shape[COMP__TREE_MOST_DIMS];
+  for (int i = 0; i < value->rank; i++) shape[i] = value->shape[i];
+  hid_t space = value->null        ? H5Screate(H5S_NULL)
+                : value->rank == 0 ? H5Screate(H5S_SCALAR)
+                                   : H5Screate_simple(value->rank, shape, NULL);
+  hid_t links = comp__h5_link_list(), list = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(list, false); /* the same data gives the same file */
+  hid_t dataset = H5Dcreate2(s->file, path, type, space, links, list, H5P_DEFAULT);
+  bool good = dataset >= 0 && (value->null || value->count == 0 ||
+                               H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value->numbers) >= 0);
+  comp_status status = good ? COMP_OK : comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
+  comp__h5_close(&dataset);
+  comp__h5_close(&list);
+  comp__h5_close(&links);
+  comp__h5_close(&space);
+  return status;
+}
+
+/* Gives a dataset its attributes in place of the encoding that it has. */
+static comp_status put_attributes(hid_t file, const char *path, const json_t *attributes) {
+  static const char *const encoding[] = {"encoding-type", "encoding-version"};
+  hid_t dataset = H5I_INVALID_HID;
+  comp_status status;
+  COMP__TRY(comp__h5_open_dataset(&dataset, file, path));
+  for (int i = 0; i < 2; i++)
+    if (comp__h5_has_attr(dataset, encoding[i])) H5Adelete(dataset, encoding[i]);
+  COMP__TRY(comp__h5_put_attributes(dataset, attributes));
+done:
+  comp__h5_close(&dataset);
+  return status;
+}
+
+static comp_status write_value(comp__tree_sink *sink, const char *path, const comp__tree_value *value,
+                               const json_t *attributes) {
+  h5_sink *s = (h5_sink *)sink;
+  hid_t boolean = comp__h5_bool_type();
+  hid_t type = value->null ? H5T_IEEE_F32LE : type_of(value->type, boolean);
+  comp_status status;
+  if (value->is_text && value->rank == 0)
+    status = comp__h5_write_text(s->file, path, comp__strings_get(&value->texts, 0));
+  else if (value->is_text)
+    status = comp__h5_write_texts(s->file, path, &value->texts);
+  else if (!value->null && (value->rank == 1 || value->rank == 2) && value->count > 0)
+    status = write_chunks(s, path, type, value);
+  else
+    status = write_piece(s, path, type, value);
+  if (status == COMP_OK) status = put_attributes(s->file, path, attributes);
+  comp__h5_close(&boolean);
+  return status;
+}
+
+static bool has(const comp__tree_sink *sink, const char *path) {
+  return comp__h5_find(((const h5_sink *)sink)->file, path) != COMP__H5_NONE;
 }
 
 static comp_status write_texts(comp__tree_sink *sink, const char *path, const comp__strings *values) {
@@ -70,7 +132,7 @@ static comp_status write_texts(comp__tree_sink *sink, const char *path, const co
 }
 
 static h5_sink sink_of(comp_context *context, hid_t file, int level) {
-  static const comp__tree_sink_ops ops = {make_group, write_list, write_texts};
+  static const comp__tree_sink_ops ops = {make_group, write_list, write_texts, write_value, has};
   comp__json_start();
   return (h5_sink){{&ops, context, ".h5ad"}, file, level};
 }
@@ -79,6 +141,12 @@ comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char
                                    const comp_table *table, int compression) {
   h5_sink sink = sink_of(context, file, compression);
   return comp__anndata_write_table(&sink.sink, path, names, table);
+}
+
+comp_status comp__h5ad_carry_tree(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
+                                  int compression) {
+  h5_sink sink = sink_of(context, file, compression);
+  return comp__anndata_carry(&sink.sink, path, dataset);
 }
 
 /* Takes a column out of a table in the file, with its categories where AnnData 0.7 keeps them. */

@@ -12,6 +12,9 @@
 #include "core/dataset.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "io/anndata.h"
+#include "io/format.h"
+#include "io/h5/h5_tree.h"
 #include "io/h5/h5ad.h"
 #include "io/h5/h5ad_update.h"
 
@@ -65,9 +68,15 @@ comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset,
   comp__h5ad_tables tables = {&dataset->obs_names, dataset->obs, &dataset->var_names, dataset->var, dataset->record};
   comp_status status;
   COMP__TRY(comp__h5ad_writer_create(&writer, path, dataset->samples, dataset->features, options->compression));
-  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL, options->carry_from != NULL));
-  if (options->carry_from)
-    COMP__TRY(comp__h5ad_carry(context, comp__h5ad_writer_file(writer), options->carry_from, dataset));
+  const char *from = options->carry_from;
+  const comp__format *format = NULL;
+  if (from) COMP__TRY(comp__format_of_input(&format, from));
+  bool same = format == &comp__format_h5ad; /* HDF5 copies from one file to another */
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL, same));
+  if (from)
+    COMP__TRY(
+        same ? comp__h5ad_carry(context, comp__h5ad_writer_file(writer), from, dataset)
+             : comp__h5ad_carry_tree(context, comp__h5ad_writer_file(writer), from, dataset, options->compression));
   COMP__TRY(write_raw(context, writer, dataset->raw, options->compression));
   COMP__TRY(comp__h5ad_writer_finish(context, writer, &tables));
 done:
@@ -122,38 +131,14 @@ comp_status comp__h5ad_needs_rewrite(bool *out, const char *path) {
   return status;
 }
 
-/* The results must be of the file's samples, in its order, and their layers of its features. */
+/* As comp__anndata_check_fit() of a file; also says which layers are overwritten. */
 static comp_status check_fit(size_t *features, comp_context *context, const comp_dataset *results, const char *path) {
-  comp__h5_file file = COMP__H5_FILE_INIT;
-  comp__strings obs = {0}, var = {0};
-  comp_status status;
-  COMP__TRY(comp__h5_open(&file, path, false));
-  COMP__TRY(comp__h5ad_read_names(&obs, context, file.id, "obs"));
-  COMP__TRY(comp__h5ad_read_names(&var, context, file.id, "var"));
-  *features = var.count;
-  if (obs.count != results->samples)
-    COMP__FAIL(COMP_ERR_ARGUMENT, "results of %zu samples cannot be added to %zu", results->samples, obs.count);
-  for (size_t i = 0; i < obs.count; i++)
-    if (strcmp(comp__strings_get(&obs, i), comp__strings_get(&results->obs_names, i)) != 0)
-      COMP__FAIL(COMP_ERR_ARGUMENT, "the results are of other samples: row %zu is '%s' there and '%s' here", i,
-                 comp__strings_get(&results->obs_names, i), comp__strings_get(&obs, i));
-  if (results->slots[COMP_SLOT_LAYERS].count > 0 && results->features != var.count)
-    COMP__FAIL(COMP_ERR_ARGUMENT, "layers of %zu features cannot be added to %zu", results->features, var.count);
-  COMP__TRY(comp__h5_certain(file.id));
-done:
-  comp__strings_release(&obs);
-  comp__strings_release(&var);
-  comp__h5_close_file(&file);
+  comp__tree *tree;
+  comp_status status = comp__h5_tree_open(&tree, path);
+  if (status == COMP_OK) status = comp__anndata_check_fit(features, context, results, tree);
+  if (status == COMP_OK) comp__anndata_tell_overwritten(context, results, tree, path);
+  comp__tree_free(tree);
   return status;
-}
-
-/* A layer may hold measurements: what is lost is said. */
-static void tell_overwritten(comp_context *context, hid_t file, const comp_dataset *results, const char *path) {
-  char name[512];
-  for (size_t i = 0; i < results->slots[COMP_SLOT_LAYERS].count; i++) {
-    snprintf(name, sizeof name, "layers/%s", results->slots[COMP_SLOT_LAYERS].entries[i].name);
-    if (comp__h5_find(file, name) != COMP__H5_NONE) comp__info(context, "%s of %s is overwritten", name, path);
-  }
 }
 
 comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results, const char *in_path,
@@ -166,7 +151,6 @@ comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results
   COMP__TRY(copy_file(out_path, in_path));
   COMP__TRY(comp__h5ad_writer_edit(&writer, out_path, results->samples, features, defaults.compression));
   hid_t file = comp__h5ad_writer_file(writer);
-  tell_overwritten(context, file, results, in_path);
   COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false, false));
   COMP__TRY(comp__h5ad_add_columns(context, file, "obs", results->obs, defaults.compression));
   COMP__TRY(comp__h5ad_write_record(file, results->record));

@@ -41,6 +41,10 @@ comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char
  * (h5ad_carry.c). */
 comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset);
 
+/* The same from any tree, to a file that is written as it is read (h5ad_table_write.c, io/carry.h). */
+comp_status comp__h5ad_carry_tree(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
+                                  int compression);
+
 /* Writes a data set whole: the slot of the format table. */
 comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
                              const comp__write_options *options);

@@ -12,6 +12,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/threads.h"
 #include "io/tree.h"
@@ -26,7 +27,9 @@ static const struct {
   size_t size;
 } TYPES[] = {[COMP__STORED_BOOL] = {"|b1", "bool", 1},  [COMP__STORED_I8] = {"|i1", "int8", 1},
              [COMP__STORED_I16] = {"<i2", "int16", 2},  [COMP__STORED_I32] = {"<i4", "int32", 4},
-             [COMP__STORED_I64] = {"<i8", "int64", 8},  [COMP__STORED_F32] = {"<f4", "float32", 4},
+             [COMP__STORED_I64] = {"<i8", "int64", 8},  [COMP__STORED_U8] = {"|u1", "uint8", 1},
+             [COMP__STORED_U16] = {"<u2", "uint16", 2}, [COMP__STORED_U32] = {"<u4", "uint32", 4},
+             [COMP__STORED_U64] = {"<u8", "uint64", 8}, [COMP__STORED_F32] = {"<f4", "float32", 4},
              [COMP__STORED_F64] = {"<f8", "float64", 8}};
 
 /* ---- values ---- */
@@ -73,6 +76,22 @@ static comp_status put_json(const comp__zarr_sink *s, const char *path, const ch
   return status;
 }
 
+comp_status comp__zarr_sink_drop(const comp__zarr_sink *s, const char *path) {
+  if (unlinkat(s->fd, path, 0) == 0 || errno == ENOENT || errno == ENOTDIR) return COMP_OK;
+  if (errno == EISDIR || errno == EPERM) comp__remove_folder(s->fd, path);
+  struct stat info;
+  if (fstatat(s->fd, path, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) return COMP_OK;
+  return comp__error(COMP_ERR_IO, "cannot replace %s: it cannot be removed", path);
+}
+
+comp_status comp__zarr_sink_replace(const comp__zarr_sink *s, const char *folder, const char *name,
+                                    const json_t *json) {
+  comp__tree_path key;
+  comp_status status = comp__tree_join(&key, folder, name);
+  if (status == COMP_OK) status = comp__zarr_sink_drop(s, key.text);
+  return status == COMP_OK ? put_json(s, folder, name, json_incref((json_t *)json)) : status;
+}
+
 /* ---- metadata ---- */
 
 static comp_status put_group(comp__tree_sink *sink, const char *path, const json_t *attributes) {
@@ -89,12 +108,13 @@ static comp_status put_group(comp__tree_sink *sink, const char *path, const json
 typedef struct writing {
   const comp__zarr_sink *sink;
   const char *path;
-  const char *encoding; /* of AnnData; NULL: none */
+  const char *encoding;     /* of AnnData; NULL: none */
+  const json_t *attributes; /* instead of it; NULL: none */
   int rank;
-  size_t shape[2];
-  size_t chunk[2];
-  size_t shard[2];     /* sharded: chunks of a shard */
-  const char *type_v2; /* also of text */
+  size_t shape[COMP__TREE_MOST_DIMS];
+  size_t chunk[COMP__TREE_MOST_DIMS]; /* some rows, with all that is in them */
+  size_t shard[COMP__TREE_MOST_DIMS]; /* sharded: chunks of a shard */
+  const char *type_v2;                /* also of text */
   const char *type_v3;
   size_t size;         /* bytes a number */
   const char *numbers; /* NULL: texts */
@@ -117,6 +137,7 @@ static json_t *sizes(const writing *w, const size_t *values, const size_t *times
 }
 
 static json_t *attributes_of(const writing *w) {
+  if (w->attributes) return json_incref((json_t *)w->attributes);
   return w->encoding ? json_pack("{s:s, s:s}", "encoding-type", w->encoding, "encoding-version", "0.2.0")
                      : json_object();
 }
@@ -197,10 +218,17 @@ static comp_status gather_texts(comp__zarr_buffer *to, const writing *w, size_t 
   return status;
 }
 
-/* The numbers of a chunk, which has all columns, filled up by zeros. */
+/* How many numbers a row has. */
+static size_t width_of(const writing *w) {
+  size_t width = 1;
+  for (int i = 1; i < w->rank; i++) width *= w->shape[i];
+  return width;
+}
+
+/* The numbers of a chunk, which has whole rows, filled up by zeros. */
 static comp_status gather_numbers(comp__zarr_buffer *to, const writing *w, size_t chunk) {
-  size_t row = w->size * (w->rank == 2 ? w->shape[1] : 1), first = chunk * w->chunk[0];
-  size_t n = w->shape[0] - first < w->chunk[0] ? w->shape[0] - first : w->chunk[0];
+  size_t row = w->size * width_of(w), rows = w->rank > 0 ? w->shape[0] : 1, first = chunk * w->chunk[0];
+  size_t n = rows - first < w->chunk[0] ? rows - first : w->chunk[0];
   comp_status status = comp__zarr_buffer_reserve(to, w->chunk[0] * row);
   if (status != COMP_OK) return status;
   memcpy(to->data, w->numbers + first * row, n * row);
@@ -229,19 +257,18 @@ done:
 }
 
 static comp_status put_stored(const writing *w, size_t number, const comp__zarr_buffer *stored) {
-  char key[4096];
-  const char *prefix = w->sink->version == 3 ? "/c" : "";
+  char key[4096], rest[2 * COMP__TREE_MOST_DIMS + 1] = "";
+  bool v3 = w->sink->version == 3;
+  for (int i = 1; i < w->rank; i++) strcat(rest, v3 ? "/0" : ".0"); /* NOLINT: it has room for all dimensions */
   if (w->rank == 0)
-    snprintf(key, sizeof key, "%s%s", w->path, w->sink->version == 3 ? "/c" : "/0");
+    snprintf(key, sizeof key, "%s%s", w->path, v3 ? "/c" : "/0");
   else
-    snprintf(key, sizeof key, "%s%s/%zu%s", w->path, prefix, number,
-             w->rank == 1            ? ""
-             : w->sink->version == 3 ? "/0"
-                                     : ".0");
+    snprintf(key, sizeof key, "%s%s/%zu%s", w->path, v3 ? "/c" : "", number, rest);
   return comp__zarr_sink_put(w->sink, key, stored->data, stored->size);
 }
 
 static size_t chunk_count(const writing *w) {
+  if (w->rank > 1 && width_of(w) == 0) return 0;
   return w->rank == 0 ? 1 : (w->shape[0] + w->chunk[0] - 1) / w->chunk[0];
 }
 
@@ -285,10 +312,22 @@ static comp_status put_array(writing *w) {
 /* Chunks of about so many rows, but no more than there are; shards of several. */
 static void choose_chunks(writing *w, size_t rows) {
   w->chunk[0] = rows == 0 ? 1 : rows < w->shape[0] ? rows : w->shape[0] > 0 ? w->shape[0] : 1;
-  w->chunk[1] = w->shape[1] > 0 ? w->shape[1] : 1;
+  for (int i = 1; i < COMP__TREE_MOST_DIMS; i++) {
+    w->chunk[i] = w->shape[i] > 0 ? w->shape[i] : 1;
+    w->shard[i] = 1;
+  }
   w->shard[0] = chunk_count(w) < SHARD_CHUNKS ? chunk_count(w) : SHARD_CHUNKS;
   if (w->shard[0] == 0) w->shard[0] = 1;
-  w->shard[1] = 1;
+}
+
+static comp_status put_numbers(writing *w, comp__stored type, const void *values) {
+  w->type_v2 = TYPES[type].v2;
+  w->type_v3 = TYPES[type].v3;
+  w->size = TYPES[type].size;
+  w->numbers = values;
+  size_t row = w->size * width_of(w);
+  choose_chunks(w, CHUNK_BYTES / (row > 0 ? row : 1));
+  return put_array(w);
 }
 
 comp_status comp__zarr_sink_array(comp__zarr_sink *sink, const char *path, comp__stored type, const void *values,
@@ -296,12 +335,29 @@ comp_status comp__zarr_sink_array(comp__zarr_sink *sink, const char *path, comp_
   writing w = {.sink = sink, .path = path, .encoding = encoded ? "array" : NULL, .rank = cols > 0 ? 2 : 1};
   w.shape[0] = rows;
   w.shape[1] = cols;
-  w.type_v2 = TYPES[type].v2;
-  w.type_v3 = TYPES[type].v3;
-  w.size = TYPES[type].size;
-  w.numbers = values;
-  choose_chunks(&w, CHUNK_BYTES / (w.size * (cols > 0 ? cols : 1)));
+  return put_numbers(&w, type, values);
+}
+
+static comp_status put_value(comp__tree_sink *sink, const char *path, const comp__tree_value *value,
+                             const json_t *attributes) {
+  writing w = {.sink = (comp__zarr_sink *)sink, .path = path, .attributes = attributes, .rank = value->rank};
+  const int8_t no = 0;
+  memcpy(w.shape, value->shape, sizeof w.shape);
+  if (value->null) { /* zarr has no such thing: AnnData writes a bool */
+    w.rank = 0;
+    return put_numbers(&w, COMP__STORED_BOOL, &no);
+  }
+  if (!value->is_text) return put_numbers(&w, value->type, value->numbers);
+  w.type_v2 = "|O";
+  w.type_v3 = "string";
+  w.texts = &value->texts;
+  choose_chunks(&w, CHUNK_TEXTS);
   return put_array(&w);
+}
+
+static bool has(const comp__tree_sink *sink, const char *path) {
+  struct stat info;
+  return fstatat(((const comp__zarr_sink *)sink)->fd, path, &info, 0) == 0;
 }
 
 static comp_status put_texts(comp__tree_sink *sink, const char *path, const comp__strings *values) {
@@ -330,7 +386,7 @@ static comp_status put_list(comp__tree_sink *sink, const char *path, comp__store
 
 comp_status comp__zarr_sink_open(comp__zarr_sink *out, comp_context *context, const char *folder, int version,
                                  bool sharded, int level) {
-  static const comp__tree_sink_ops ops = {put_group, put_list, put_texts};
+  static const comp__tree_sink_ops ops = {put_group, put_list, put_texts, put_value, has};
   comp__json_start();
   *out = (comp__zarr_sink){{&ops, context, ".zarr"}, -1, version, sharded, level};
   out->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -30,6 +30,13 @@ comp_status comp__zarr_sink_array(comp__zarr_sink *sink, const char *path, comp_
 /* A single text, with its encoding. */
 comp_status comp__zarr_sink_text(comp__zarr_sink *sink, const char *path, const char *text);
 
+/* Removes a value, or a folder with all that is below it; nothing there is no error. */
+comp_status comp__zarr_sink_drop(const comp__zarr_sink *sink, const char *path);
+
+/* Writes JSON in place of a value, which is removed first: the file that it was may have other names (links). */
+comp_status comp__zarr_sink_replace(const comp__zarr_sink *sink, const char *folder, const char *name,
+                                    const json_t *json);
+
 /* Writes a value; folders on the way are made. */
 comp_status comp__zarr_sink_put(const comp__zarr_sink *sink, const char *key, const void *data, size_t size);
 

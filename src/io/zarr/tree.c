@@ -85,6 +85,21 @@ static comp_status load_v3(json_t **out, const comp__zarr_store *store, const ch
   return make_node(out, metadata, json_incref(json_object_get(metadata, "attributes")));
 }
 
+json_t *comp__zarr_consolidated_list(const json_t *whole, int version) {
+  const json_t *at = version == 2 ? whole : json_object_get(whole, "consolidated_metadata");
+  json_t *list = json_object_get(at, "metadata");
+  return json_is_object(list) ? list : NULL;
+}
+
+comp_status comp__zarr_tree_consolidated(json_t **out, const comp__tree *tree, const char *group) {
+  const zarr_tree *t = of(tree);
+  comp_status status = read_json(out, t->store, group, t->version == 2 ? ".zmetadata" : "zarr.json");
+  if (status != COMP_OK || comp__zarr_consolidated_list(*out, t->version)) return status;
+  json_decref(*out);
+  *out = NULL;
+  return COMP_OK;
+}
+
 /* What consolidated metadata says of a node that has a folder. */
 static comp_status load_consolidated(json_t **out, zarr_tree *t, const char *path) {
   comp__strings names = {0};
@@ -93,9 +108,8 @@ static comp_status load_consolidated(json_t **out, zarr_tree *t, const char *pat
   comp_status status = COMP_OK;
   *out = NULL;
   if (!t->has_consolidated) {
-    COMP__TRY(read_json(&root, t->store, "", t->version == 2 ? ".zmetadata" : "zarr.json"));
-    const json_t *at = t->version == 2 ? root : json_object_get(root, "consolidated_metadata");
-    t->consolidated = json_incref(json_object_get(at, "metadata"));
+    COMP__TRY(comp__zarr_tree_consolidated(&root, &t->tree, ""));
+    t->consolidated = json_incref(comp__zarr_consolidated_list(root, t->version));
     t->has_consolidated = true;
   }
   if (!t->consolidated) goto done;
@@ -333,6 +347,50 @@ static comp_status read_texts(comp__strings *out, comp_context *context, const c
   return status;
 }
 
+static comp_status load_numbers(comp__tree_value *out, comp_context *context, const comp__zarr_array *array) {
+  comp__as as;
+  comp_status status;
+  out->type = comp__stored_of(&as, array->meta.type.number, array->meta.type.kind == COMP__ZARR_BOOL);
+  COMP__TRY(comp__alloc(&out->numbers, out->count, comp__as_size(as)));
+  COMP__TRY(comp__zarr_array_read(context, array, as, 0, out->rank > 0 ? out->shape[0] : 1, out->numbers));
+  comp__stored_narrow(out->numbers, out->type, as, out->count);
+done:
+  return status;
+}
+
+static comp_status load_value(comp__tree_value *out, comp_context *context, const comp__tree *tree, const char *path) {
+  comp__zarr_array array;
+  comp_status status;
+  *out = (comp__tree_value){0};
+  COMP__TRY(open_any(&array, tree, path));
+  out->rank = array.meta.rank;
+  out->count = comp__zarr_array_count(&array);
+  for (int i = 0; i < out->rank; i++) out->shape[i] = array.meta.shape[i];
+  out->null = comp__tree_text_is(tree, path, "encoding-type", "null");
+  if (out->null) goto done;
+  comp__zarr_kind kind = array.meta.type.kind;
+  out->is_text = kind == COMP__ZARR_TEXT || kind == COMP__ZARR_UNICODE || kind == COMP__ZARR_BYTES;
+  if (out->is_text)
+    status = comp__zarr_array_read_texts(&out->texts, context, &array);
+  else if (kind == COMP__ZARR_NUMBER || kind == COMP__ZARR_BOOL)
+    status = load_numbers(out, context, &array);
+  else
+    status = comp__error(COMP_ERR_FORMAT, "%s holds neither text nor numbers", path);
+done:
+  comp__zarr_array_close(&array);
+  return status;
+}
+
+static comp_status get_attributes(json_t **out, const comp__tree *tree, const char *path) {
+  const json_t *node;
+  *out = NULL;
+  comp_status status = load(&node, tree, path);
+  if (status != COMP_OK) return status;
+  const json_t *attributes = json_object_get(node, "attributes");
+  *out = attributes ? json_deep_copy(attributes) : json_object();
+  return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
+}
+
 static comp_status certain(const comp__tree *tree) {
   const zarr_tree *t = of(tree);
   return t->doubt == COMP_OK ? COMP_OK : comp__error(t->doubt, "%s", t->why);
@@ -389,6 +447,8 @@ comp_status comp__zarr_tree_open(comp__tree **out, const char *path) {
       .read = read_array,
       .close = close_array,
       .read_texts = read_texts,
+      .load = load_value,
+      .attributes = get_attributes,
       .certain = certain,
       .free = free_tree,
   };

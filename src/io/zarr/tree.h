@@ -26,4 +26,10 @@ int comp__zarr_tree_version(const comp__tree *tree);
 const json_t *comp__zarr_tree_metadata(const comp__tree *tree, const char *path);
 const json_t *comp__zarr_tree_attributes(const comp__tree *tree, const char *path);
 
+/* Consolidated metadata of a group as it is stored now: the whole of `.zmetadata`, or of zarr.json, to be changed and
+ * freed via json_decref(); *out = NULL when there is none. The list in it is by keys (version 2), or by paths below the
+ * group. */
+comp_status comp__zarr_tree_consolidated(json_t **out, const comp__tree *tree, const char *group);
+json_t *comp__zarr_consolidated_list(const json_t *whole, int version);
+
 #endif

@@ -42,3 +42,12 @@ static comp_status probe_zarr(bool *is, const comp__peek *peek) {
 const comp__format comp__format_zarr = {
     "zarr",    "AnnData in zarr", ".zarr",        probe_zarr,
     read_zarr, comp__zarr_write,  .folder = true, .open_tree = comp__zarr_tree_open};
+
+/* The same packed. It is found by what is in it: the other row reads it. */
+const comp__format comp__format_zarr_zip = {"zarr",
+                                            "AnnData in zarr, as a zip file",
+                                            ".zarr.zip",
+                                            NULL,
+                                            read_zarr,
+                                            comp__zarr_write_zip,
+                                            .open_tree = comp__zarr_tree_open};

@@ -1,17 +1,21 @@
 /* zarr_write.c: writing a data set as AnnData in a zarr store. */
+#include "io/zarr/zarr_write.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/matrix.h"
+#include "io/carry.h"
 #include "io/tree.h"
 #include "io/zarr/sink.h"
-#include "io/zarr/zarr_write.h"
 
-static comp_status put_group(comp__zarr_sink *s, const char *path, const char *type, const char *version) {
+comp_status comp__zarr_write_group(comp__zarr_sink *s, const char *path, const char *type, const char *version) {
   json_t *attributes = json_pack("{s:s, s:s}", "encoding-type", type, "encoding-version", version);
   comp_status status = s->sink.ops->group(&s->sink, path, attributes);
   json_decref(attributes);
@@ -50,11 +54,15 @@ done:
   return status;
 }
 
-static comp_status put_matrix(comp__zarr_sink *s, const char *folder, const char *name, const comp_matrix *m) {
+comp_status comp__zarr_check_matrix_name(const char *name) {
+  if (!strchr(name, '/') && comp__zarr_key_is_good(name) && !comp__zarr_key_is_metadata(name)) return COMP_OK;
+  return comp__error(COMP_ERR_DATA, "a matrix cannot be called '%s' in a zarr store", name);
+}
+
+comp_status comp__zarr_write_matrix(comp__zarr_sink *s, const char *folder, const char *name, const comp_matrix *m) {
   comp__tree_path path;
-  if (strchr(name, '/') || !comp__zarr_key_is_good(name) || comp__zarr_key_is_metadata(name))
-    return comp__error(COMP_ERR_DATA, "a matrix cannot be called '%s' in a zarr store", name);
-  comp_status status = comp__tree_join(&path, folder, name);
+  comp_status status = comp__zarr_check_matrix_name(name);
+  if (status == COMP_OK) status = comp__tree_join(&path, folder, name);
   if (status != COMP_OK) return status;
   if (m->kind == COMP_CSR) return put_sparse(s, path.text, m);
   if (m->cols == 0) return comp__error(COMP_ERR_DATA, "%s has no columns", path.text);
@@ -66,11 +74,13 @@ static comp_status put_slots(comp__zarr_sink *s, const comp_dataset *dataset) {
   comp_status status = COMP_OK;
   for (int slot = 0; slot < 2; slot++) {
     const char *folder = comp_slot_name((comp_slot)slot);
-    COMP__TRY(put_group(s, folder, "dict", "0.1.0"));
+    COMP__TRY(comp__zarr_write_group(s, folder, "dict", "0.1.0"));
     for (size_t i = 0; i < dataset->slots[slot].count; i++)
-      COMP__TRY(put_matrix(s, folder, dataset->slots[slot].entries[i].name, dataset->slots[slot].entries[i].matrix));
+      COMP__TRY(comp__zarr_write_matrix(s, folder, dataset->slots[slot].entries[i].name,
+                                        dataset->slots[slot].entries[i].matrix));
   }
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) COMP__TRY(put_group(s, others[i], "dict", "0.1.0"));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    COMP__TRY(comp__zarr_write_group(s, others[i], "dict", "0.1.0"));
 done:
   return status;
 }
@@ -78,10 +88,14 @@ done:
 static comp_status put_raw(comp__zarr_sink *s, const comp_dataset *raw) {
   comp_status status = COMP_OK;
   if (!raw || !raw->x) return COMP_OK;
-  COMP__TRY(put_group(s, "raw", "raw", "0.1.0"));
-  COMP__TRY(put_matrix(s, "raw", "X", raw->x));
+  if (s->sink.ops->has(&s->sink, "raw")) { /* one that was carried over is the user's own */
+    comp__info(s->sink.context, "raw of the input is kept as it is");
+    return COMP_OK;
+  }
+  COMP__TRY(comp__zarr_write_group(s, "raw", "raw", "0.1.0"));
+  COMP__TRY(comp__zarr_write_matrix(s, "raw", "X", raw->x));
   COMP__TRY(comp__anndata_write_table(&s->sink, "raw/var", &raw->var_names, raw->var));
-  COMP__TRY(put_group(s, "raw/varm", "dict", "0.1.0"));
+  COMP__TRY(comp__zarr_write_group(s, "raw/varm", "dict", "0.1.0"));
 done:
   return status;
 }
@@ -93,17 +107,32 @@ comp_status comp__zarr_write(comp_context *context, const comp_dataset *dataset,
   (void)name;
   COMP__TRY(comp__zarr_sink_open(&s, context, path, options->shards ? 3 : options->zarr, options->shards,
                                  options->compression));
-  COMP__TRY(put_group(&s, "", "anndata", "0.1.0"));
-  if (dataset->x) COMP__TRY(put_matrix(&s, "", "X", dataset->x));
-  COMP__TRY(comp__anndata_write_table(&s.sink, "obs", &dataset->obs_names, dataset->obs));
-  COMP__TRY(comp__anndata_write_table(&s.sink, "var", &dataset->var_names, dataset->var));
+  COMP__TRY(comp__zarr_write_group(&s, "", "anndata", "0.1.0"));
+  if (dataset->x) COMP__TRY(comp__zarr_write_matrix(&s, "", "X", dataset->x));
   COMP__TRY(put_slots(&s, dataset));
+  if (options->carry_from) COMP__TRY(comp__anndata_carry(&s.sink, options->carry_from, dataset));
+  if (!s.sink.ops->has(&s.sink, "obs"))
+    COMP__TRY(comp__anndata_write_table(&s.sink, "obs", &dataset->obs_names, dataset->obs));
+  if (!s.sink.ops->has(&s.sink, "var"))
+    COMP__TRY(comp__anndata_write_table(&s.sink, "var", &dataset->var_names, dataset->var));
   COMP__TRY(put_raw(&s, dataset->raw));
   if (dataset->record) {
-    COMP__TRY(put_group(&s, "uns/comp", "dict", "0.1.0"));
+    COMP__TRY(comp__zarr_write_group(&s, "uns/comp", "dict", "0.1.0"));
     COMP__TRY(comp__zarr_sink_text(&s, "uns/comp/record", dataset->record));
   }
 done:
   comp__zarr_sink_close(&s);
+  return status;
+}
+
+comp_status comp__zarr_write_zip(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,
+                                 const comp__write_options *options) {
+  comp__folder_output folder = {0};
+  comp_status status;
+  COMP__TRY(comp__folder_output_begin_scratch(&folder, name));
+  COMP__TRY(comp__zarr_write(context, dataset, folder.temporary, name, options));
+  COMP__TRY(comp__zarr_pack(path, folder.temporary, name));
+done:
+  comp__folder_output_abort(&folder);
   return status;
 }

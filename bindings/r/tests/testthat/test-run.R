@@ -14,6 +14,10 @@ test_that("runComp gives the bytes of comp run, from every kind of data", {
   expected <- floats(readComp(file.path(folder, "out", "data.h5ad"))$embeddings$X_comp)
   data <- readComp(file)
   expect_identical(data$x, counts()$x)
+  for (store in c("cells.zarr", "cells.zarr.zip")) {
+    program("convert", "-i", file, "-o", file.path(folder, store), "--zarr", "3")
+    expect_identical(readComp(file.path(folder, store)), data)
+  }
 
   result <- do.call(runComp, c(list(data$x, data$obs$condition, data$obs$label), SMALL, SHORT))
   expect_identical(floats(result$embeddings$X_comp), expected)

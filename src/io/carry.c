@@ -1,0 +1,327 @@
+/* carry.c: uns, obsp, varm, varp, raw and the like from one tree to another. */
+#include "io/carry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dataset.h"
+#include "core/error.h"
+#include "core/table.h"
+#include "io/anndata.h"
+#include "io/format.h"
+
+/* Groups in groups; and characters of a list of names in a message. */
+enum { DEEPEST = 32, LIST = 512 };
+
+typedef struct carrying {
+  comp__tree_sink *to;
+  const comp__tree *from;
+  const comp_dataset *dataset;
+  bool same_obs; /* the samples are those of the old file, in order */
+  bool same_var;
+  char unfit[LIST];   /* what does not fit any more */
+  char unknown[LIST]; /* what cannot be read or written */
+} carrying;
+
+static void list(char *names, const char *path) {
+  size_t used = strlen(names);
+  snprintf(names + used, LIST - used, "%s%s", used ? ", " : "", path);
+}
+
+static bool same_names(const comp__strings *a, const comp__strings *b) {
+  if (a->count != b->count) return false;
+  for (size_t i = 0; i < a->count; i++)
+    if (strcmp(comp__strings_get(a, i), comp__strings_get(b, i)) != 0) return false;
+  return true;
+}
+
+static comp_status compare_names(bool *same, comp_context *context, const comp__tree *tree, const char *table,
+                                 const comp__strings *names) {
+  comp__strings old = {0};
+  comp_status status = comp__anndata_read_names(&old, context, tree, table);
+  if (status == COMP_OK) *same = same_names(&old, names);
+  comp__strings_release(&old);
+  return status;
+}
+
+/* ---- one node ---- */
+
+static bool array_can_go(const carrying *c, const char *path) {
+  int rank;
+  /* A column of AnnData 0.7, whose categories are elsewhere. */
+  if (c->from->ops->has(c->from, path, "categories")) return false;
+  switch (c->from->ops->content(&rank, c->from, path)) {
+  case COMP__CONTENT_OTHER:
+    return false;
+  case COMP__CONTENT_TEXT:
+    return rank >= 0 && rank <= 1;
+  default:
+    return rank >= 0 && rank <= COMP__TREE_MOST_DIMS;
+  }
+}
+
+static bool is_mapping(const carrying *c, const char *path) {
+  return comp__tree_text_is(c->from, path, "encoding-type", "dict") ||
+         comp__tree_text_is(c->from, path, "encoding-type", "raw") ||
+         (!c->from->ops->has(c->from, path, "encoding-type") && !c->from->ops->has(c->from, path, "h5sparse_format"));
+}
+
+/* Whether all that is below a path can be carried: a table without one of its columns would be no table. */
+static comp_status can_go(bool *out, const carrying *c, const char *path, int depth) {
+  comp__strings members = {0};
+  comp__tree_path below;
+  comp_status status = COMP_OK;
+  comp__node node = c->from->ops->find(c->from, path);
+  *out = node == COMP__NODE_ARRAY && array_can_go(c, path);
+  if (node != COMP__NODE_GROUP) return COMP_OK;
+  *out = depth < DEEPEST && !comp__tree_text_is(c->from, path, "encoding-type", "awkward-array");
+  if (!*out) return COMP_OK;
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; *out && i < members.count; i++) {
+    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
+    COMP__TRY(can_go(out, c, below.text, depth + 1));
+  }
+done:
+  comp__strings_release(&members);
+  return status;
+}
+
+/* Files from before AnnData 0.8 do not say what things are. */
+static int encode(json_t *attributes, const char *type, const char *version) {
+  if (json_object_get(attributes, "encoding-type")) return 0;
+  return json_object_set_new(attributes, "encoding-type", json_string(type)) |
+         json_object_set_new(attributes, "encoding-version", json_string(version));
+}
+
+/* In old files, a sparse matrix had its form and shape in attributes of other names. */
+static int encode_group(json_t *attributes) {
+  const char *old = json_string_value(json_object_get(attributes, "h5sparse_format"));
+  json_t *shape = json_object_get(attributes, "h5sparse_shape");
+  int failed = encode(attributes, !old ? "dict" : strcmp(old, "csc") == 0 ? "csc_matrix" : "csr_matrix", "0.1.0");
+  if (shape && !json_object_get(attributes, "shape")) failed |= json_object_set(attributes, "shape", shape);
+  return failed;
+}
+
+static comp_status copy_array(const carrying *c, const char *path) {
+  comp__tree_value value = {0};
+  json_t *attributes = NULL;
+  comp_status status;
+  COMP__TRY(c->from->ops->load(&value, c->to->context, c->from, path));
+  COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
+  const char *scalar = value.null ? "null" : value.is_text ? "string" : "numeric-scalar";
+  const char *type = value.null || value.rank == 0 ? scalar : value.is_text ? "string-array" : "array";
+  /* The parts of sparse matrices have none. */
+  const char *name = strrchr(path, '/');
+  bool part = name && (strcmp(name, "/data") == 0 || strcmp(name, "/indices") == 0 || strcmp(name, "/indptr") == 0);
+  if (!part && encode(attributes, type, value.null ? "0.1.0" : "0.2.0") != 0)
+    COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  COMP__TRY(c->to->ops->value(c->to, path, &value, attributes));
+done:
+  json_decref(attributes);
+  comp__tree_value_release(&value);
+  return status;
+}
+
+/* A table whose parts cannot go one by one (categories of AnnData 0.7): by way of the table that comp makes of it. */
+static comp_status copy_table(const carrying *c, const char *path) {
+  comp__strings names = {0};
+  comp_table *table = NULL;
+  comp_status status;
+  COMP__TRY(comp__anndata_read_names(&names, c->to->context, c->from, path));
+  COMP__TRY(comp_table_new(&table, names.count));
+  COMP__TRY(comp__anndata_read_table(table, c->to->context, c->from, path));
+  COMP__TRY(comp__anndata_write_table(c->to, path, &names, table));
+done:
+  comp_table_free(table);
+  comp__strings_release(&names);
+  return status;
+}
+
+static comp_status copy_node(carrying *c, const char *path, int depth);
+
+static comp_status copy_group(carrying *c, const char *path, int depth) {
+  comp__strings members = {0};
+  comp__tree_path below;
+  json_t *attributes = NULL;
+  comp_status status;
+  COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
+  if (encode_group(attributes) != 0) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  COMP__TRY(c->to->ops->group(c->to, path, attributes));
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; i < members.count; i++) {
+    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
+    COMP__TRY(copy_node(c, below.text, depth + 1));
+  }
+done:
+  json_decref(attributes);
+  comp__strings_release(&members);
+  return status;
+}
+
+/* Of a mapping, what can be carried; of all else, the whole or nothing. */
+static comp_status copy_node(carrying *c, const char *path, int depth) {
+  bool good = true, group = c->from->ops->find(c->from, path) == COMP__NODE_GROUP;
+  comp_status status = COMP_OK;
+  if (group && is_mapping(c, path))
+    good = depth < DEEPEST;
+  else
+    status = can_go(&good, c, path, depth);
+  if (status != COMP_OK) return status;
+  if (!good && group && comp__tree_text_is(c->from, path, "encoding-type", "dataframe")) return copy_table(c, path);
+  if (!good) {
+    list(c->unknown, path);
+    return COMP_OK;
+  }
+  return group ? copy_group(c, path, depth) : copy_array(c, path);
+}
+
+/* ---- what there is ---- */
+
+static comp_status need_group(carrying *c, const char *path) {
+  if (c->to->ops->has(c->to, path)) return COMP_OK;
+  json_t *attributes = json_pack("{s:s, s:s}", "encoding-type", "dict", "encoding-version", "0.1.0");
+  comp_status status = c->to->ops->group(c->to, path, attributes);
+  json_decref(attributes);
+  return status;
+}
+
+/* Whether a layer that has no place here is in the data set under another name: see comp__set_layer_aside(). */
+static bool was_set_aside(const carrying *c, const char *path, const char *name) {
+  char aside[512];
+  snprintf(aside, sizeof aside, "%s_input", name);
+  return strcmp(path, "layers") == 0 && comp_dataset_matrix(c->dataset, COMP_SLOT_LAYERS, aside);
+}
+
+/* What the data set has itself: its record, and from before AnnData 0.7 the categories of its columns. */
+static bool is_own(const carrying *c, const char *path, const char *name) {
+  return strcmp(path, "uns") == 0 &&
+         ((c->dataset->record && strcmp(name, "comp") == 0) ||
+          (comp__anndata_is_legacy(c->from, "obs") && comp__anndata_is_old_categories(c->dataset, name)));
+}
+
+/* The members of a group that are not in the new file. `fits`: they can be kept at all. */
+static comp_status carry_members(carrying *c, const char *path, bool fits) {
+  comp__strings members = {0};
+  comp__tree_path member;
+  comp_status status;
+  COMP__TRY(need_group(c, path));
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; i < members.count; i++) {
+    const char *name = comp__strings_get(&members, i);
+    COMP__TRY(comp__tree_join(&member, path, name));
+    if (is_own(c, path, name) || c->to->ops->has(c->to, member.text)) continue;
+    if (fits)
+      COMP__TRY(copy_node(c, member.text, 1));
+    else if (!was_set_aside(c, path, name))
+      list(c->unfit, member.text);
+  }
+done:
+  comp__strings_release(&members);
+  return status;
+}
+
+/* ---- obs and var ---- */
+
+/* Whether a column of the data set takes the place of the one in the file. */
+static bool is_new(const comp_table *table, const char *name) {
+  size_t column = comp_table_find(table, name);
+  return column != COMP_NOT_FOUND && !comp__table_column_from_file(table, column);
+}
+
+/* Adds the new columns to the list of a table's columns. */
+static comp_status list_columns(json_t *order, const comp_table *table) {
+  for (size_t i = 0; i < comp_table_column_count(table); i++) {
+    const char *name = comp_table_column_name(table, i);
+    bool found = comp__table_column_from_file(table, i);
+    for (size_t k = 0; !found && k < json_array_size(order); k++) {
+      const char *text = json_string_value(json_array_get(order, k));
+      found = text && strcmp(text, name) == 0;
+    }
+    if (!found && json_array_append_new(order, json_string(name)) != 0)
+      return comp__error(COMP_ERR_MEMORY, "out of memory");
+  }
+  return COMP_OK;
+}
+
+/* A table that is still as it was is copied, with types that comp does not hold itself; new columns are added. The
+ * writer writes the others. */
+static comp_status carry_table(carrying *c, const char *path, const comp_table *table, bool same) {
+  comp__strings members = {0};
+  json_t *attributes = NULL;
+  bool good = same && comp__table_from_file(table) && c->from->ops->find(c->from, path) == COMP__NODE_GROUP;
+  comp__tree_path below;
+  comp_status status = COMP_OK;
+  if (good) COMP__TRY(can_go(&good, c, path, 0));
+  if (good) COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
+  json_t *order = json_object_get(attributes, "column-order");
+  if (!good || !json_is_array(order)) goto done;
+  COMP__TRY(list_columns(order, table));
+  COMP__TRY(c->to->ops->group(c->to, path, attributes));
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; i < members.count; i++) {
+    if (is_new(table, comp__strings_get(&members, i))) continue;
+    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
+    COMP__TRY(copy_node(c, below.text, 1));
+  }
+  COMP__TRY(comp__anndata_write_columns(c->to, path, table, false));
+done:
+  json_decref(attributes);
+  comp__strings_release(&members);
+  return status;
+}
+
+static comp_status carry_root_member(carrying *c, const char *name) {
+  static const struct {
+    const char *name;
+    bool obs, var; /* what must be the same */
+    bool mapping;
+  } parts[] = {{"layers", true, true, true}, {"obsm", true, false, true}, {"obsp", true, false, true},
+               {"varm", false, true, true},  {"varp", false, true, true}, {"uns", false, false, true},
+               {"raw", true, false, false}};
+  bool fits = true, mapping = false;
+  if (strncmp(name, "raw.", 4) == 0) { /* before AnnData 0.7 */
+    list(c->unknown, name);
+    return COMP_OK;
+  }
+  if (strcmp(name, "X") == 0) return COMP_OK;
+  if (strcmp(name, "obs") == 0) return carry_table(c, name, c->dataset->obs, c->same_obs);
+  if (strcmp(name, "var") == 0) return carry_table(c, name, c->dataset->var, c->same_var);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (strcmp(name, parts[i].name) != 0) continue;
+    fits = (!parts[i].obs || c->same_obs) && (!parts[i].var || c->same_var);
+    mapping = parts[i].mapping;
+  }
+  if (mapping && c->from->ops->find(c->from, name) == COMP__NODE_GROUP) return carry_members(c, name, fits);
+  if (mapping) return COMP_OK; /* one compound dataset, before AnnData 0.7: obsm has been read, varm is given up */
+  if (c->to->ops->has(c->to, name)) return COMP_OK;
+  if (fits) return copy_node(c, name, 0);
+  list(c->unfit, name);
+  return COMP_OK;
+}
+
+comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset) {
+  carrying c = {.to = sink, .dataset = dataset};
+  const comp__format *format;
+  comp__strings members = {0};
+  comp__tree *tree = NULL;
+  comp_status status;
+  COMP__TRY(comp__format_of_input(&format, path));
+  COMP__TRY(format->open_tree(&tree, path));
+  c.from = tree;
+  COMP__TRY(compare_names(&c.same_obs, sink->context, tree, "obs", &dataset->obs_names));
+  COMP__TRY(compare_names(&c.same_var, sink->context, tree, "var", &dataset->var_names));
+  COMP__TRY(tree->ops->members(&members, tree, ""));
+  for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
+  COMP__TRY(tree->ops->certain(tree));
+  if (c.unfit[0])
+    comp__info(sink->context, "%s: left behind, since samples or features have changed: %s", path, c.unfit);
+  if (c.unknown[0])
+    comp__info(sink->context, "%s: left behind, since it cannot be written as %s: %s", path, sink->format, c.unknown);
+done:
+  if (status != COMP_OK) comp__error_context(status, "%s", path);
+  comp__strings_release(&members);
+  comp__tree_free(tree);
+  return status;
+}

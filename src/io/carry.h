@@ -1,0 +1,14 @@
+/* carry.h: copying what a data set does not hold itself from one tree to another, of any format. */
+#ifndef COMP_IO_CARRY_H
+#define COMP_IO_CARRY_H
+
+#include "io/tree_sink.h"
+
+/* Copies from the file `path`, a tree, what it holds beyond the data set and what still fits it: uns, obsp, varm, varp,
+ * raw, other entries of layers and obsm, and whatever else is there; also obs and var where they are still what the
+ * file holds, with new columns added. To be called when the matrices of the data set have been written, but not its
+ * tables. Messages name what does not fit any more, and what no tree but its own can hold: structs,
+ * references, awkward arrays. */
+comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset);
+
+#endif
