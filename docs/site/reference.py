@@ -161,7 +161,8 @@ def header_page(path):
             kept = list(dict.fromkeys(names))
             if kept:
                 out.append("\n### " + ", ".join(kept[:4]) + (", ..." if len(kept) > 4 else "") + "\n")
-            out.append(f"```c\n{code.replace('COMP_API ', '')}\n```\n")
+            code = re.sub(r"^COMP_API (.*(?:\n {9,}.*)*)", lambda m: m.group(1).replace("\n" + 9 * " ", "\n"), code, flags=re.M)
+            out.append(f"```c\n{code}\n```\n")
         if comment:
             out.append(prose(comment.group(0)))
     return "\n".join(out)
@@ -192,8 +193,10 @@ def docstring(text):
         elif " : " in line:
             name, kind = line.split(" : ", 1)
             out.append(f"\n`{name}` ({escaped(kind)})")
+        elif re.fullmatch("Returns|Raises|Attributes|Notes|Examples", line):
+            out.append(f"\n**{line}**\n")
         else:
-            out.append(f"\n**{escaped(line)}**\n")
+            out.append(f"\n`{line}`")
     return "\n".join(out) + "\n"
 
 

@@ -9,6 +9,7 @@
 Trainings on most pages are cut to a few epochs (comp in PATH, comp.run, RunComp and so on are wrapped), as only the code is tested there. Pages of docs/tutorials run as they are.
 setup/PAGE.sh makes the files that a page takes for granted. docs/python.md and docs/r.md are run by ./dev python and ./dev r.
 """
+import os
 import pathlib
 import re
 import resource
@@ -81,13 +82,11 @@ class Interpreter:
 
 class Runner:
     def __init__(self, build):
-        import os
-
         self.build = build
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="comp-docs-"))
         self.env = dict(os.environ, COMP_LIBRARY=str(build / "libcomp.so"), COMP_MODULES=str(build / "src/modules"), COMP_REAL=str(build / "comp"), R_LIBS=str(build / "r/library"),
                         PYTHONPATH=str(ROOT / "bindings/python"), PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg", PATH=f"{HERE / 'bin'}:{os.environ['PATH']}",
-                        LD_LIBRARY_PATH=str(build), OMP_NUM_THREADS="2")
+                        LD_LIBRARY_PATH=str(build), OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
         self.started = {}
 
     def interpreter(self, language):
@@ -117,9 +116,9 @@ class Runner:
             raise Failed("\n".join((errors.strip() or out.strip()).split("\n")[-15:]))
         return out
 
-    def page(self, path):
+    def page(self, path, docs=DOCS):
         """Runs a page; returns how many blocks were run, and how many outputs were compared."""
-        name = str(path.relative_to(DOCS))
+        name = str(path.relative_to(docs))
         where = self.folder / name.replace("/", "-")
         where.mkdir()
         quick = not name.startswith("tutorials/")
@@ -193,6 +192,5 @@ def main(build, wanted):
     return 1 if failed else 0
 
 
-if sys.argv[1] == "--list":
-    sys.exit(main(None, sys.argv[2:]))
-sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]))
+if __name__ == "__main__":
+    sys.exit(main(None if sys.argv[1] == "--list" else pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]))

@@ -1,5 +1,6 @@
 # driver.R: runs R blocks for blocks.py. A line of input: folder, file with the block, file for what it prints, 1 for few epochs. The blocks of a folder share their variables.
 suppressPackageStartupMessages(library(comp))
+options(comp.threads = 1) # the least CPU time, the same bytes
 shortened <- function(f, ...) {
   few <- list(epochs = 3, hidden = 16, latent = 4, ...)
   function(...) {

@@ -56,7 +56,7 @@ test("search finds a page", async () => {
   const { page } = browser;
   await page.goto(url("index.html"));
   await page.click(".md-search__input");
-  await page.fill(".md-search__input", "noise ceiling");
+  await page.type(".md-search__input", "noise ceiling");
   await page.waitForSelector(".md-search-result__link", { timeout: 60000 });
   const found = await page.$$eval(".md-search-result__link", (links) => links.map((a) => a.getAttribute("href") || a.href));
   assert.ok(found.some((link) => link.includes("glossary.html")), found.join(" "));
