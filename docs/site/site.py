@@ -37,6 +37,7 @@ def main(build):
     for path, page in written.items():
         text = pages_of_site.relinked((ROOT / path).read_text(), path, page, existing.__contains__)
         made[page] = pages_of_site.tabbed(text)
+    made["changelog.md"] = "---\nsearch:\n  boost: 0.2\n---\n" + made["changelog.md"]  # other pages come first in search
     for page, text in made.items():
         (source / page).parent.mkdir(parents=True, exist_ok=True)
         (source / page).write_text(text)
