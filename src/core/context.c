@@ -28,7 +28,6 @@ static const comp_option rows[] = {
      .choices = level_names, .help = "which messages are made: those of this level and of the levels before it",
      .library_only = "the program has --quiet and --verbose"},
     {"memory", .type = COMP_OPTION_BYTES, FIELD(memory), .metavar = "SIZE", .unset = "half of the machine's memory",
-     .min = 1 << 16, .max = 1e18,
      .help = "memory to take, about (2G): a matrix larger than a quarter of it is kept in a scratch file in TMPDIR"},
     {0},
 };
