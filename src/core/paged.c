@@ -39,7 +39,12 @@ struct comp__pager {
   comp__paged *first; /* the arrays; guarded by the mutex, as all below */
   pthread_t keeper;
   bool running, stop;
+  pid_t process; /* a child made by fork() has the arrays, but not the keeper, and the mutex as it was then */
 };
+
+static bool is_ours(const comp__pager *pager) {
+  return pager->process == getpid();
+}
 
 /* ---- The memory that may be taken ---- */
 
@@ -88,6 +93,7 @@ comp_status comp__pager_new(comp__pager **out, size_t memory, bool asked) {
   if (status != COMP_OK) return status;
   pager->memory = memory;
   pager->asked = asked;
+  pager->process = getpid();
   atomic_init(&pager->users, 1);
   pthread_mutex_init(&pager->mutex, NULL);
   pthread_cond_init(&pager->wake, NULL);
@@ -95,17 +101,21 @@ comp_status comp__pager_new(comp__pager **out, size_t memory, bool asked) {
   return COMP_OK;
 }
 
+static void stop_keeper(comp__pager *pager) {
+  pthread_mutex_lock(&pager->mutex);
+  pager->stop = true;
+  pthread_cond_signal(&pager->wake);
+  pthread_mutex_unlock(&pager->mutex);
+  pthread_join(pager->keeper, NULL);
+}
+
 void comp__pager_leave(comp__pager *pager) {
   if (!pager || atomic_fetch_sub(&pager->users, 1) > 1) return;
-  if (pager->running) {
-    pthread_mutex_lock(&pager->mutex);
-    pager->stop = true;
-    pthread_cond_signal(&pager->wake);
-    pthread_mutex_unlock(&pager->mutex);
-    pthread_join(pager->keeper, NULL);
+  if (is_ours(pager)) {
+    if (pager->running) stop_keeper(pager);
+    pthread_cond_destroy(&pager->wake);
+    pthread_mutex_destroy(&pager->mutex);
   }
-  pthread_cond_destroy(&pager->wake);
-  pthread_mutex_destroy(&pager->mutex);
   comp__free(pager);
 }
 
@@ -251,13 +261,15 @@ comp_status comp__paged_new(comp__paged **out, void **block, comp__pager *pager,
 void comp__paged_free(comp__paged *p) {
   if (!p) return;
   comp__pager *pager = p->pager;
-  pthread_mutex_lock(&pager->mutex);
-  if (p->previous)
-    p->previous->next = p->next;
-  else
-    pager->first = p->next;
-  if (p->next) p->next->previous = p->previous;
-  pthread_mutex_unlock(&pager->mutex);
+  if (is_ours(pager)) {
+    pthread_mutex_lock(&pager->mutex);
+    if (p->previous)
+      p->previous->next = p->next;
+    else
+      pager->first = p->next;
+    if (p->next) p->next->previous = p->previous;
+    pthread_mutex_unlock(&pager->mutex);
+  }
   munmap(p->block, p->bytes);
   comp__free(p);
   comp__pager_leave(pager);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,6 +122,26 @@ static void few_pages_stay(void **state) {
   comp_context_free(context);
 }
 
+/* A child has no keeper to wait for. */
+static void freed_in_a_child(void **state) {
+  (void)state;
+  comp_context *context = context_with(1, 1 << 16);
+  comp_matrix *m = make(context);
+  comp_context_free(context);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    const bool good = m->values[3] == 3.0f;
+    comp_matrix_free(m);
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_true(m->values[3] == 3.0f);
+  comp_matrix_free(m);
+}
+
 static void a_full_disk_is_an_error(void **state) {
   (void)state;
   const struct rlimit full = {1 << 16, RLIM_INFINITY};
@@ -188,11 +209,9 @@ static void the_environment_decides(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_quarter_decides),
-      cmocka_unit_test(all_operations_give_the_same),
-      cmocka_unit_test(few_pages_stay),
-      cmocka_unit_test(a_full_disk_is_an_error),
-      cmocka_unit_test(a_folder_that_is_not_there),
+      cmocka_unit_test(the_quarter_decides),     cmocka_unit_test(all_operations_give_the_same),
+      cmocka_unit_test(few_pages_stay),          cmocka_unit_test(freed_in_a_child),
+      cmocka_unit_test(a_full_disk_is_an_error), cmocka_unit_test(a_folder_that_is_not_there),
       cmocka_unit_test(the_environment_decides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
