@@ -93,6 +93,11 @@ COMP_API void comp_context_free(comp_context *context);
 /* The number of threads in use, at least 1. */
 COMP_API int comp_context_thread_count(const comp_context *context);
 
+/* The memory that calls may take, about, in bytes: the option "memory", the environment variable COMP_MEMORY, or half
+ * of the memory of the machine (or of the control group, where that has less). A matrix larger than a quarter of it is
+ * kept in a scratch file without a name in the folder that TMPDIR names (else /var/tmp); results are the same bytes. */
+COMP_API size_t comp_context_memory(const comp_context *context);
+
 /* Asks the running call to stop soon and return COMP_ERR_INTERRUPTED, leaving its data in good order.
  * Safe in a signal handler and from another thread. */
 COMP_API void comp_context_interrupt(comp_context *context);

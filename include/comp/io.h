@@ -18,6 +18,13 @@
 COMP_API comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const char *path,
                                        const comp_options *options);
 
+/* A look at a data file, of which little is read: `*out` gets all names and tables, and `*some` those of some samples
+ * with their X, layers and obsm: 16 blocks of 256 samples, spread evenly over the file. `*some` is NULL when nothing
+ * was left out, so that all is in `*out`: X takes less than 64 MB, or the format cannot be read in parts (text, MEX,
+ * CSC). Options are of the kind "read". Both should be freed via comp_dataset_free(). */
+COMP_API comp_status comp_dataset_glance(comp_dataset **out, comp_dataset **some, comp_context *context,
+                                         const char *path, const comp_options *options);
+
 /* Reads a text table with every column as it is: numbers, bools, strings. Row names, where the table has them, are its
  * first column. Of the options (kind "read") only those of text tables count. It should be freed via
  * comp_table_free(). */

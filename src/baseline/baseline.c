@@ -286,8 +286,11 @@ comp_status comp__baseline_method(comp_dataset **out, comp_context *context, con
   COMP__TRY(find(&baseline, name));
   COMP__TRY(check(&baseline->method, options));
   run.components = options->components ? options->components : baseline->method.components;
-  COMP__TRY(check_data(context, dataset->x));
-  if (!options->rep || !takes(&baseline->method, "rep")) COMP__TRY(check_varies(dataset->x));
+  if (!options->rep || !takes(&baseline->method, "rep")) { /* else X is not used, and may be missing */
+    COMP__TRY(comp__dataset_need_x(dataset));
+    COMP__TRY(check_data(context, dataset->x));
+    COMP__TRY(check_varies(dataset->x));
+  }
   if (!baseline->method.no_condition) {
     COMP__TRY(comp__baseline_groups(&run.batch, dataset, options->condition));
     COMP__TRY(check_batches(&run.batch, options->condition));

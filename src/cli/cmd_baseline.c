@@ -77,6 +77,7 @@ static int run_method(cli_session *session, const baseline_options *o, const com
   comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_baseline_run(&results, session->context, dataset, o->name, model, o->how);
   comp_dataset_free(dataset);
+  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, false);
   if (status == COMP_OK)
     status = comp_dataset_update(session->context, results, o->input.path, o->output, o->input.read);
   comp_dataset_free(results);
@@ -95,7 +96,8 @@ static int run(cli_session *session, const void *values) {
   if (status != COMP_OK) return cli_option_error(session, status);
   status = comp_dataset_check_update(o->output);
   if (status == COMP_OK && !comp_file_same(o->input.path, o->output)) status = comp_file_check_writable(o->output);
-  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, !comp_options_given(o->how, "rep"));
+  const bool from_rep = comp_options_given(o->how, "rep"); /* then X is not needed, nor are layers */
+  if (status == COMP_OK) status = cli_input_skip(o->input.read, from_rep, !from_rep);
   comp_model *model = NULL;
   if (status == COMP_OK && o->model) status = comp_model_load(&model, o->model);
   int code = status == COMP_OK ? run_method(session, o, model) : cli_fail(session, status);

@@ -172,7 +172,10 @@ static int stream_input(cli_session *session, const train_options *o) {
     return cli_usage_error(
         session, "--memory trains from a file whose name ends in .h5ad or .zarr, not %s; make one with comp convert",
         o->input);
-  comp_status status = comp_options_set(o->train, "stream", o->input);
+  int64_t memory;
+  comp_status status = comp_options_get_int(&memory, session->common.context, "memory");
+  if (status == COMP_OK) status = comp_options_set_int(o->train, "memory", memory);
+  if (status == COMP_OK) status = comp_options_set(o->train, "stream", o->input);
   if (status == COMP_OK)
     status = comp_options_set(o->train, "stream-layer", comp_options_get(o->read, "layer", NULL, 0));
   return status == COMP_OK ? 0 : cli_fail(session, status);
@@ -205,7 +208,7 @@ static int read_ranks(cli_session *session, const train_options *o) {
 static int run(cli_session *session, const void *values) {
   const train_options *o = values;
   train_job job;
-  const bool stream = comp_options_given(o->train, "memory");
+  const bool stream = comp_options_given(session->common.context, "memory");
   int code = read_ranks(session, o);
   if (code == 0) code = read_job(&job, session, o);
   if (code == 0 && stream) code = stream_input(session, o);

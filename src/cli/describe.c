@@ -140,22 +140,23 @@ static const char *matrix_kind(const comp_matrix *matrix) {
   return comp_matrix_get_kind(matrix) == COMP_CSR ? "sparse" : "dense";
 }
 
-static void put_slot(FILE *out, const char *title, const comp_dataset *dataset, comp_slot slot) {
+static void put_slot(FILE *out, const char *title, const describe_subject *subject, comp_slot slot) {
+  const comp_dataset *dataset = subject->values;
   char rows[32], cols[32];
   for (size_t i = 0; i < comp_dataset_matrix_count(dataset, slot); i++) {
     const char *name = comp_dataset_matrix_name(dataset, slot, i);
     const comp_matrix *matrix = comp_dataset_matrix(dataset, slot, name);
     if (i == 0) fprintf(out, "%s\n", title);
     put_name(out, name);
-    fprintf(out, "%-13s%s x %s\n", matrix_kind(matrix), text_count(rows, sizeof rows, comp_matrix_rows(matrix)),
+    fprintf(out, "%-13s%s x %s\n", matrix_kind(matrix),
+            text_count(rows, sizeof rows, comp_dataset_sample_count(subject->dataset)),
             text_count(cols, sizeof cols, comp_matrix_cols(matrix)));
   }
 }
 
 /* The share of zeros in X; 0 when it is empty. */
 static double zero_share(const describe_subject *subject) {
-  double all =
-      (double)comp_dataset_sample_count(subject->dataset) * (double)comp_dataset_feature_count(subject->dataset);
+  double all = (double)comp_dataset_sample_count(subject->values) * (double)comp_dataset_feature_count(subject->values);
   return all > 0 ? (double)subject->look.zeros / all : 0;
 }
 
@@ -168,13 +169,17 @@ static void put_shape(FILE *out, const describe_subject *subject, int width) {
           text_count(features, sizeof features, comp_dataset_feature_count(subject->dataset)));
   fputs("X\n", out);
   put_name(out, "kind");
-  fprintf(out, "%s, %.1f %% zeros\n", matrix_kind(comp_dataset_x(subject->dataset)), 100 * zero_share(subject));
+  fprintf(out, "%s, %.1f %% zeros\n", matrix_kind(comp_dataset_x(subject->values)), 100 * zero_share(subject));
   int column = put_name(out, "looks like");
   char reason[sizeof subject->look.reason];
   snprintf(reason, sizeof reason, "%s", subject->look.reason);
   text_flow flow = text_flow_start(out, column, NAME_WIDTH + 2, width);
   text_flow_add(&flow, text_clean(reason));
   text_flow_end(&flow);
+  if (subject->values == subject->dataset) return;
+  put_name(out, "looked at");
+  fprintf(out, "%s of the samples (--all looks at every value)\n",
+          text_count(samples, sizeof samples, comp_dataset_sample_count(subject->values)));
 }
 
 /* The start of the record: a list of all features may follow in it. */
@@ -197,8 +202,8 @@ comp_status describe_text(FILE *out, const describe_subject *subject, int width)
   comp_status status = put_table(out, "obs", comp_dataset_obs(dataset), width);
   if (status == COMP_OK) status = put_table(out, "var", comp_dataset_var(dataset), width);
   if (status != COMP_OK) return status;
-  put_slot(out, "layers", dataset, COMP_SLOT_LAYERS);
-  put_slot(out, "obsm", dataset, COMP_SLOT_OBSM);
+  put_slot(out, "layers", subject, COMP_SLOT_LAYERS);
+  put_slot(out, "obsm", subject, COMP_SLOT_OBSM);
   put_record(out, comp_dataset_record(dataset), width);
   return COMP_OK;
 }
@@ -268,7 +273,7 @@ static void put_json_shape(FILE *out, const describe_subject *subject) {
   json_put_string(out, subject->path);
   fprintf(out, ",\n  \"format\": \"%s\",\n  \"samples\": %zu,\n  \"features\": %zu,\n  \"x\": {\"kind\": \"%s\"",
           subject->format, comp_dataset_sample_count(dataset), comp_dataset_feature_count(dataset),
-          matrix_kind(comp_dataset_x(dataset)));
+          matrix_kind(comp_dataset_x(subject->values)));
   put_json_number(out, "zeros", zero_share(subject));
   put_json_number(out, "min", subject->look.min);
   put_json_number(out, "max", subject->look.max);
@@ -277,7 +282,7 @@ static void put_json_shape(FILE *out, const describe_subject *subject) {
   if (subject->look.common_total > 0.0) put_json_number(out, "common_total", subject->look.common_total);
   fputs(", \"looks_because\": ", out);
   json_put_string(out, subject->look.reason);
-  fputs("}", out);
+  fprintf(out, ", \"looked_at\": %zu}", comp_dataset_sample_count(subject->values));
 }
 
 comp_status describe_json(FILE *out, const describe_subject *subject) {
@@ -286,8 +291,8 @@ comp_status describe_json(FILE *out, const describe_subject *subject) {
   comp_status status = put_json_table(out, "obs", comp_dataset_obs(dataset));
   if (status == COMP_OK) status = put_json_table(out, "var", comp_dataset_var(dataset));
   if (status != COMP_OK) return status;
-  put_json_slot(out, "layers", dataset, COMP_SLOT_LAYERS);
-  put_json_slot(out, "obsm", dataset, COMP_SLOT_OBSM);
+  put_json_slot(out, "layers", subject->values, COMP_SLOT_LAYERS);
+  put_json_slot(out, "obsm", subject->values, COMP_SLOT_OBSM);
   const char *record = comp_dataset_record(dataset);
   fprintf(out, ",\n  \"record\": %s\n}\n", record ? record : "null"); /* it is JSON itself */
   return COMP_OK;

@@ -11,8 +11,9 @@
 typedef struct describe_subject {
   const char *path;
   const char *format;
-  const comp_dataset *dataset;
-  comp_data_look look; /* of X */
+  const comp_dataset *dataset; /* all names and tables */
+  const comp_dataset *values;  /* what X, layers and obsm are shown of: the same, or some of its samples */
+  comp_data_look look;         /* of the X of `values` */
 } describe_subject;
 
 /* Text of lines of at most `width` columns; lists of levels are cut after a few. */

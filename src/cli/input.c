@@ -5,6 +5,7 @@
 
 comp_status cli_input_skip(comp_options *read, bool x, bool slots) {
   comp_status status = comp_options_set_bool(read, "skip-x", x);
+  if (status == COMP_OK) status = comp_options_set_bool(read, "skip-layers", x);
   return status == COMP_OK ? comp_options_set_bool(read, "skip-slots", slots) : status;
 }
 

@@ -26,7 +26,7 @@ typedef struct cli_input {
 #define CLI_INPUT_ROWS(type, member)                                                                                   \
   { .rows = "read", OPT_FIELD(type, member.read) }
 
-/* Sets what is not read: X, or layers and obsm. */
+/* Sets what is not read: X and with it the layers, or layers and obsm. */
 comp_status cli_input_skip(comp_options *read, bool x, bool slots);
 
 /* What else an .h5ad holds (uns, ...) goes along to another .h5ad, where it still fits the matrix: sets `write`, which

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,6 +58,12 @@ int cli_usage_error(cli_session *session, const char *format, ...) {
   return EXIT_USAGE;
 }
 
+static bool has_option(const opt_spec *table, const char *name) {
+  for (const opt_spec *spec = cli_rows(table); spec->name; spec++)
+    if (strcmp(spec->name, name) == 0) return true;
+  return false;
+}
+
 /* The dashes before the name of an option that a message starts with, "min_dist: ...", which becomes "min-dist: ...".
  */
 static const char *dashes_for(const cli_session *session, char *message) {
@@ -65,12 +72,9 @@ static const char *dashes_for(const cli_session *session, char *message) {
   if (!session->command || length == 0 || length >= sizeof name || message[length] != ':') return "";
   for (size_t i = 0; i < length; i++) name[i] = message[i] == '_' ? '-' : message[i];
   name[length] = '\0';
-  for (const opt_spec *spec = cli_rows(session->command->options); spec->name; spec++) {
-    if (strcmp(spec->name, name) != 0) continue;
-    memcpy(message, name, length);
-    return length == 1 ? "-" : "--";
-  }
-  return "";
+  if (!has_option(session->command->options, name) && !has_option(cli_common_options, name)) return "";
+  memcpy(message, name, length);
+  return length == 1 ? "-" : "--";
 }
 
 /* What the library said. Returns `buffer`. */
@@ -174,6 +178,17 @@ int cli_signal_code(int code) {
 
 /* ---- a run ---- */
 
+/* Who decided on the memory, and what it is. */
+static void show_memory(const cli_session *session) {
+  char size[32];
+  const char *set = getenv("COMP_MEMORY");
+  const char *who = comp_options_given(session->common.context, "memory") ? "--memory"
+                    : set && set[0]                                       ? "COMP_MEMORY"
+                                                                          : "half of the machine's";
+  fprintf(stderr, "memory to take: %s (%s)\n", text_bytes(size, sizeof size, comp_context_memory(session->context)),
+          who);
+}
+
 int cli_session_start(cli_session *session) {
   const cli_common *common = &session->common;
   session->started = cli_now();
@@ -186,6 +201,7 @@ int cli_session_start(cli_session *session) {
   comp_context_on_log(session->context, show_message, session);
   if (!common->quiet) comp_context_on_progress(session->context, show_progress, session);
   start_signals(session);
+  if (common->verbose) show_memory(session);
   return 0;
 }
 

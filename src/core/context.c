@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -26,12 +27,14 @@ static const comp_option rows[] = {
     {"log-level", .type = COMP_OPTION_CHOICE, FIELD(log_level), .metavar = "LEVEL", .value = "warning",
      .choices = level_names, .help = "which messages are made: those of this level and of the levels before it",
      .library_only = "the program has --quiet and --verbose"},
+    {"memory", .type = COMP_OPTION_BYTES, FIELD(memory), .metavar = "SIZE", .unset = "half of the machine's memory",
+     .help = "memory to take, about (2G): a matrix larger than a quarter of it is kept in a scratch file in TMPDIR"},
     {0},
 };
 
 const comp__options_kind comp__context_kind = {
     .name = "context",
-    .summary = "threads and messages",
+    .summary = "threads, memory and messages",
     .size = sizeof(comp__context_options),
     .rows = rows,
 };
@@ -53,6 +56,8 @@ struct comp_context {
   comp_epoch_fn epoch;
   void *epoch_user;
   comp__pool *pool;
+  comp__pager *pager;
+  pthread_mutex_t *guard; /* of the caller's functions; NULL: none */
   atomic_bool interrupted;
   comp_progress progress;
   bool muted;
@@ -72,6 +77,21 @@ comp_status comp_context_new(comp_context **out, const comp_options *options) {
   return status == COMP_OK ? comp__context_new(out, &plain) : status;
 }
 
+/* What a run may take: as it was asked for, in the environment too, or half of what there is. */
+static comp_status new_pager(comp__pager **out, const comp__context_options *asked) {
+  comp__context_options options = *asked;
+  const char *text = getenv("COMP_MEMORY");
+  if (options.memory == 0 && text && text[0]) {
+    const comp_option *row;
+    comp_status status = comp__options_row(&row, &comp__context_kind, "memory");
+    if (status == COMP_OK) status = comp__option_parse(row, &options, text);
+    if (status != COMP_OK) return comp__error_context(status, "the environment variable COMP_MEMORY");
+  }
+  if (options.memory > 0) return comp__pager_new(out, options.memory, true);
+  const size_t memory = comp__machine_memory() / 2;
+  return comp__pager_new(out, memory > 0 ? memory : SIZE_MAX, false);
+}
+
 comp_status comp__context_new(comp_context **out, const comp__context_options *options) {
   *out = NULL;
   comp_status status = comp__cpu_check();
@@ -81,17 +101,27 @@ comp_status comp__context_new(comp_context **out, const comp__context_options *o
   if (status != COMP_OK) return status;
   context->options = *options;
   if (context->options.threads == 0) context->options.threads = comp_cpu_count();
+  COMP__TRY(new_pager(&context->pager, options));
   COMP__TRY(comp__pool_new(&context->pool, context->options.threads));
   *out = context;
 done:
-  if (status != COMP_OK) comp__free(context);
+  if (status != COMP_OK) comp_context_free(context);
   return status;
 }
 
 void comp_context_free(comp_context *context) {
   if (!context) return;
   comp__pool_free(context->pool);
+  comp__pager_leave(context->pager);
   comp__free(context);
+}
+
+size_t comp_context_memory(const comp_context *context) {
+  return comp__pager_memory(context->pager);
+}
+
+comp__pager *comp__context_pager(comp_context *context) {
+  return context->pager;
 }
 
 int comp_context_thread_count(const comp_context *context) {
@@ -131,9 +161,26 @@ void comp_context_on_epoch(comp_context *context, comp_epoch_fn epoch, void *use
   context->epoch_user = user;
 }
 
+void comp__context_guard(comp_context *context, pthread_mutex_t *lock) {
+  context->guard = lock;
+}
+
+/* Before and after a function of the caller's. */
+static void enter(comp_context *context) {
+  if (context->guard) pthread_mutex_lock(context->guard);
+}
+
+static void leave(comp_context *context) {
+  if (context->guard) pthread_mutex_unlock(context->guard);
+}
+
 bool comp__report_epoch(comp_context *context, const comp_epoch *epoch) {
   assert(!comp__in_parallel_loop());
-  return !context->epoch || context->epoch(context->epoch_user, epoch);
+  if (!context->epoch) return true;
+  enter(context);
+  bool go_on = context->epoch(context->epoch_user, epoch);
+  leave(context);
+  return go_on;
 }
 
 comp_status comp__check_interrupt(comp_context *context) {
@@ -154,7 +201,9 @@ void comp__log(comp_context *context, comp_log_level level, const char *format, 
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  enter(context);
   context->log(context->log_user, level, text);
+  leave(context);
 }
 
 static void report(comp_context *context, bool finished) {
@@ -162,7 +211,9 @@ static void report(comp_context *context, bool finished) {
   assert(!comp__in_parallel_loop());
   context->progress.finished = finished;
   context->last_report = comp__seconds();
+  enter(context);
   context->on_progress(context->progress_user, &context->progress);
+  leave(context);
 }
 
 void comp__progress_begin(comp_context *context, const char *task, const char *unit, uint64_t total) {

@@ -2,14 +2,18 @@
 #ifndef COMP_CORE_CONTEXT_H
 #define COMP_CORE_CONTEXT_H
 
+#include <pthread.h>
+
 #include "comp/context.h"
 #include "core/options.h"
+#include "core/paged.h"
 #include "core/threads.h"
 
 /* The kind "context". */
 typedef struct comp__context_options {
   int threads;              /* 0: as many as the CPUs that this process may run on */
   comp_log_level log_level; /* messages beyond this level are not made */
+  size_t memory;            /* bytes that the run may take; 0: COMP_MEMORY, or else half of the machine's memory */
 } comp__context_options;
 
 extern const comp__options_kind comp__context_kind;
@@ -20,6 +24,9 @@ comp__context_options comp__context_defaults(void);
 comp_status comp__context_new(comp_context **out, const comp__context_options *options);
 
 comp__pool *comp__context_pool(comp_context *context);
+
+/* Where matrices that are too large for memory go. */
+comp__pager *comp__context_pager(comp_context *context);
 
 /* Makes a message when the level is wanted. Only on the thread that made the library call. */
 void comp__log(comp_context *context, comp_log_level level, const char *format, ...) COMP_PRINTF(3, 4);
@@ -36,6 +43,10 @@ void comp__log_mute(comp_context *context, bool muted);
 void comp__progress_begin(comp_context *context, const char *task, const char *unit, uint64_t total);
 void comp__progress_update(comp_context *context, uint64_t done, const char *note);
 void comp__progress_end(comp_context *context);
+
+/* While a lock is set, the caller's functions (messages, progress, epochs) are called under it: another thread that
+ * works for this call holds it when it uses what they might use, too, such as HDF5. NULL: none. */
+void comp__context_guard(comp_context *context, pthread_mutex_t *lock);
 
 /* Tells the caller of an epoch; false: training should end. */
 bool comp__report_epoch(comp_context *context, const comp_epoch *epoch);

@@ -32,31 +32,91 @@ static comp_status new_matrix(comp_matrix **out, comp_matrix_kind kind, size_t r
   return COMP_OK;
 }
 
-comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t cols) {
+/* ---- Arrays ---- */
+
+/* Gives memory, or a place in a scratch file to a matrix that takes `all` bytes. Where nobody chose how much memory to
+ * take, a disk without room is no reason to fail: memory is tried then. Zeros only in a file. */
+static comp_status new_array(void *out, comp__paged **paged, comp_context *context, size_t count, size_t size,
+                             size_t all) {
+  comp__pager *pager = context ? comp__context_pager(context) : NULL;
+  void *block;
+  size_t bytes;
+  *paged = NULL;
+  if (!pager || count == 0 || !comp__pager_wants(pager, all) || !comp__size_mul(&bytes, count, size))
+    return comp__alloc(out, count, size);
+  comp_status status = comp__paged_new(paged, &block, pager, bytes);
+  if (status != COMP_OK && !comp__pager_asked(pager)) return comp__alloc(out, count, size);
+  if (status == COMP_OK) memcpy(out, &block, sizeof block);
+  return status;
+}
+
+static void free_array(void *array, comp__paged *paged) {
+  if (paged)
+    comp__paged_free(paged);
+  else
+    comp__free(array);
+}
+
+static void tell_paged(comp_context *context, const comp_matrix *matrix, size_t bytes) {
+  if (!matrix->paged_values || comp__in_parallel_loop()) return;
+  comp__debug(context, "a matrix of %zu x %zu (%zu MB) is in a scratch file in %s", matrix->rows, matrix->cols,
+              (bytes >> 20) + 1, comp__scratch_folder());
+}
+
+/* Room for `nnz` entries, in place of what is there. */
+static comp_status give_entries(comp_matrix *matrix, comp_context *context, size_t nnz) {
+  comp_status status;
+  size_t bytes;
+  if (!comp__size_mul(&bytes, nnz, sizeof *matrix->values + sizeof *matrix->indices)) bytes = SIZE_MAX;
+  free_array(matrix->indices, matrix->paged_indices);
+  free_array(matrix->values, matrix->paged_values);
+  matrix->indices = NULL;
+  matrix->values = NULL;
+  matrix->paged_indices = matrix->paged_values = NULL;
+  COMP__TRY(new_array(&matrix->indices, &matrix->paged_indices, context, nnz, sizeof *matrix->indices, bytes));
+  COMP__TRY(new_array(&matrix->values, &matrix->paged_values, context, nnz, sizeof *matrix->values, bytes));
+  if (context) tell_paged(context, matrix, bytes);
+done:
+  return status;
+}
+
+/* ---- Making and freeing ---- */
+
+comp_status comp__matrix_new_dense_in(comp_matrix **out, comp_context *context, size_t rows, size_t cols) {
   comp_matrix *matrix;
   comp_status status = new_matrix(&matrix, COMP_DENSE, rows, cols);
   *out = NULL;
   if (status != COMP_OK) return status;
-  size_t count;
+  size_t count, bytes;
   if (!comp__size_mul(&count, rows, cols)) count = SIZE_MAX; /* comp__alloc() refuses it */
-  status = comp__alloc(&matrix->values, count, sizeof(float));
+  if (!comp__size_mul(&bytes, count, sizeof(float))) bytes = SIZE_MAX;
+  status = new_array(&matrix->values, &matrix->paged_values, context, count, sizeof(float), bytes);
   if (status != COMP_OK) {
     comp_matrix_free(matrix);
     return comp__error_context(status, "a dense matrix of %zu x %zu", rows, cols);
   }
+  if (context) tell_paged(context, matrix, bytes);
   *out = matrix;
   return COMP_OK;
 }
 
-comp_status comp_matrix_new_dense(comp_matrix **out, size_t rows, size_t cols) {
-  COMP__NEED(out);
-  comp_status status = comp__matrix_new_dense_raw(out, rows, cols);
-  if (status == COMP_OK) memset((*out)->values, 0, rows * cols * sizeof(float));
+comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t cols) {
+  return comp__matrix_new_dense_in(out, NULL, rows, cols);
+}
+
+/* All zero: what is in a file is so already. */
+static comp_status new_zeros(comp_matrix **out, comp_context *context, size_t rows, size_t cols) {
+  comp_status status = comp__matrix_new_dense_in(out, context, rows, cols);
+  if (status == COMP_OK && !(*out)->paged_values) memset((*out)->values, 0, rows * cols * sizeof(float));
   return status;
 }
 
-comp_status comp_matrix_new_csr(comp_matrix **out, size_t rows, size_t cols, size_t nnz) {
+comp_status comp_matrix_new_dense(comp_matrix **out, size_t rows, size_t cols) {
   COMP__NEED(out);
+  return new_zeros(out, NULL, rows, cols);
+}
+
+comp_status comp__matrix_new_csr_in(comp_matrix **out, comp_context *context, size_t rows, size_t cols, size_t nnz) {
   comp_matrix *matrix;
   comp_status status = new_matrix(&matrix, COMP_CSR, rows, cols);
   *out = NULL;
@@ -64,8 +124,7 @@ comp_status comp_matrix_new_csr(comp_matrix **out, size_t rows, size_t cols, siz
   size_t pointers;
   if (!comp__size_add(&pointers, rows, 1)) pointers = SIZE_MAX;
   COMP__TRY(comp__calloc(&matrix->indptr, pointers, sizeof *matrix->indptr));
-  COMP__TRY(comp__alloc(&matrix->indices, nnz, sizeof *matrix->indices));
-  COMP__TRY(comp__alloc(&matrix->values, nnz, sizeof *matrix->values));
+  COMP__TRY(give_entries(matrix, context, nnz));
   *out = matrix;
 done:
   if (status == COMP_OK) return COMP_OK;
@@ -73,10 +132,15 @@ done:
   return comp__error_context(status, "a sparse matrix of %zu x %zu with %zu entries", rows, cols, nnz);
 }
 
+comp_status comp_matrix_new_csr(comp_matrix **out, size_t rows, size_t cols, size_t nnz) {
+  COMP__NEED(out);
+  return comp__matrix_new_csr_in(out, NULL, rows, cols, nnz);
+}
+
 void comp_matrix_free(comp_matrix *matrix) {
   if (!matrix) return;
-  if (!(matrix->borrowed & COMP__BORROWED_VALUES)) comp__free(matrix->values);
-  if (!(matrix->borrowed & COMP__BORROWED_INDICES)) comp__free(matrix->indices);
+  if (!(matrix->borrowed & COMP__BORROWED_VALUES)) free_array(matrix->values, matrix->paged_values);
+  if (!(matrix->borrowed & COMP__BORROWED_INDICES)) free_array(matrix->indices, matrix->paged_indices);
   if (!(matrix->borrowed & COMP__BORROWED_INDPTR)) comp__free(matrix->indptr);
   if (matrix->borrowed && matrix->release) matrix->release(matrix->user);
   comp__free(matrix);
@@ -314,12 +378,7 @@ static comp_status select_csr(selection *s, comp_matrix **out, comp_context *con
   comp__parallel_for(context, n_rows, ROW_CHUNK, count_selected, s);
   accumulate(s->to->indptr, n_rows);
   size_t nnz = (size_t)s->to->indptr[n_rows];
-  comp__free(s->to->indices);
-  comp__free(s->to->values);
-  s->to->indices = NULL;
-  s->to->values = NULL;
-  COMP__TRY(comp__alloc(&s->to->indices, nnz, sizeof *s->to->indices));
-  COMP__TRY(comp__alloc(&s->to->values, nnz, sizeof *s->to->values));
+  COMP__TRY(give_entries(s->to, context, nnz));
   comp__parallel_for(context, n_rows, ROW_CHUNK, copy_selected, s);
   *out = s->to;
 done:
@@ -336,7 +395,7 @@ comp_status comp_matrix_select(comp_matrix **out, comp_context *context, const c
   if (!cols) n_cols = matrix->cols;
   selection s = {.from = matrix, .rows = rows, .cols = cols, .ascending = true};
   if (matrix->kind == COMP_CSR) return select_csr(&s, out, context, n_rows, n_cols);
-  comp_status status = comp__matrix_new_dense_raw(&s.to, n_rows, n_cols);
+  comp_status status = comp__matrix_new_dense_in(&s.to, context, n_rows, n_cols);
   if (status != COMP_OK) return status;
   comp__parallel_for(context, n_rows, ROW_CHUNK, select_dense, &s);
   *out = s.to;
@@ -361,7 +420,7 @@ static void scatter_rows(void *arg, size_t begin, size_t end, int thread) {
 comp_status comp_matrix_to_dense(comp_matrix **out, comp_context *context, const comp_matrix *matrix) {
   COMP__NEED_OUT(out, context, matrix);
   if (matrix->kind == COMP_DENSE) return comp_matrix_select(out, context, matrix, NULL, 0, NULL, 0);
-  comp_status status = comp_matrix_new_dense(out, matrix->rows, matrix->cols);
+  comp_status status = new_zeros(out, context, matrix->rows, matrix->cols);
   if (status != COMP_OK) return status;
   conversion c = {matrix, *out};
   comp__parallel_for(context, matrix->rows, ROW_CHUNK, scatter_rows, &c);
@@ -403,12 +462,7 @@ comp_status comp_matrix_to_csr(comp_matrix **out, comp_context *context, const c
   comp__parallel_for(context, matrix->rows, ROW_CHUNK, count_nonzeros, &c);
   accumulate(c.to->indptr, matrix->rows);
   size_t nnz = (size_t)c.to->indptr[matrix->rows];
-  comp__free(c.to->indices);
-  comp__free(c.to->values);
-  c.to->indices = NULL;
-  c.to->values = NULL;
-  COMP__TRY(comp__alloc(&c.to->indices, nnz, sizeof *c.to->indices));
-  COMP__TRY(comp__alloc(&c.to->values, nnz, sizeof *c.to->values));
+  COMP__TRY(give_entries(c.to, context, nnz));
   comp__parallel_for(context, matrix->rows, ROW_CHUNK, gather_nonzeros, &c);
   *out = c.to;
 done:
@@ -425,8 +479,8 @@ static void transpose_dense(void *arg, size_t begin, size_t end, int thread) {
 }
 
 /* A counting sort by column; one thread, as it is bound by memory. */
-static comp_status transpose_csr(comp_matrix **out, const comp_matrix *matrix) {
-  comp_status status = comp_matrix_new_csr(out, matrix->cols, matrix->rows, comp_matrix_nnz(matrix));
+static comp_status transpose_csr(comp_matrix **out, comp_context *context, const comp_matrix *matrix) {
+  comp_status status = comp__matrix_new_csr_in(out, context, matrix->cols, matrix->rows, comp_matrix_nnz(matrix));
   if (status != COMP_OK) return status;
   comp_matrix *to = *out;
   int64_t nnz = (int64_t)comp_matrix_nnz(matrix);
@@ -450,9 +504,9 @@ comp_status comp_matrix_transpose(comp_matrix **out, comp_context *context, cons
   if (matrix->kind == COMP_CSR) {
     if (matrix->rows > INT32_MAX)
       return comp__error(COMP_ERR_DATA, "a matrix of %zu rows is too long to transpose", matrix->rows);
-    return transpose_csr(out, matrix);
+    return transpose_csr(out, context, matrix);
   }
-  comp_status status = comp__matrix_new_dense_raw(out, matrix->cols, matrix->rows);
+  comp_status status = comp__matrix_new_dense_in(out, context, matrix->cols, matrix->rows);
   if (status != COMP_OK) return status;
   conversion c = {matrix, *out};
   comp__parallel_for(context, matrix->cols, 16, transpose_dense, &c);

@@ -3,6 +3,7 @@
 #define COMP_CORE_MATRIX_H
 
 #include "comp/matrix.h"
+#include "core/paged.h"
 
 struct comp_matrix {
   comp_matrix_kind kind;
@@ -13,7 +14,8 @@ struct comp_matrix {
   int32_t *indices;  /* [nnz], CSR only */
   unsigned borrowed; /* COMP__BORROWED_*: the arrays that are the caller's and must not be written to or freed */
   comp_release_fn release;
-  void *user; /* of release */
+  void *user;                                /* of release */
+  comp__paged *paged_values, *paged_indices; /* where these arrays are in a scratch file; NULL: in memory */
 };
 
 enum { COMP__BORROWED_VALUES = 1, COMP__BORROWED_INDICES = 2, COMP__BORROWED_INDPTR = 4 };
@@ -23,6 +25,11 @@ comp_status comp__matrix_own(comp_context *context, comp_matrix *matrix);
 
 /* As comp_matrix_new_dense(), not initialised. */
 comp_status comp__matrix_new_dense_raw(comp_matrix **out, size_t rows, size_t cols);
+
+/* The same and comp_matrix_new_csr() for what may be as large as X: in a scratch file where it is too large for the
+ * memory of the context (core/paged.h). Nothing but matrix.c needs to know. */
+comp_status comp__matrix_new_dense_in(comp_matrix **out, comp_context *context, size_t rows, size_t cols);
+comp_status comp__matrix_new_csr_in(comp_matrix **out, comp_context *context, size_t rows, size_t cols, size_t nnz);
 
 /* One below the other: n >= 1 matrices of one kind and width. It should be freed via comp_matrix_free(). */
 comp_status comp__matrix_stack(comp_matrix **out, comp_matrix *const *parts, size_t n);

@@ -73,8 +73,7 @@ done:
   return status;
 }
 
-/* Whether an entry of layers or obsm is a matrix that can be held; *why says what it is otherwise. */
-static bool can_hold(const char **why, const comp__tree *tree, const char *path, comp_slot slot) {
+bool comp__anndata_can_hold(const char **why, const comp__tree *tree, const char *path, comp_slot slot) {
   comp__node node = tree->ops->find(tree, path);
   bool sparse = node == COMP__NODE_GROUP && (comp__tree_text_is(tree, path, "encoding-type", "csr_matrix") ||
                                              comp__tree_text_is(tree, path, "encoding-type", "csc_matrix"));
@@ -123,7 +122,7 @@ static comp_status read_slot(comp_dataset *dataset, comp_context *context, const
     const char *name = comp__strings_get(&members, i);
     if (skipped && strcmp(name, skipped) == 0) continue;
     COMP__TRY(comp__tree_join(&path, folder, name));
-    if (can_hold(&why, tree, path.text, slot))
+    if (comp__anndata_can_hold(&why, tree, path.text, slot))
       COMP__TRY(read_entry(dataset, context, tree, path.text, name, slot));
     else
       comp__info(context, "%s is not read: %s", path.text, why);
@@ -179,7 +178,8 @@ static comp_status read_parts(comp_dataset **out, comp_context *context, const c
   if (!options->skip_x) COMP__TRY(read_x(*out, context, tree, paths));
   if (!options->skip_slots) {
     /* The layers have the columns of X, not of raw. */
-    if (!options->raw) COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer));
+    if (!options->raw && !options->skip_layers)
+      COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer));
     COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL));
   }
   COMP__TRY(read_record(*out, context, tree));

@@ -30,6 +30,9 @@ comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const 
 comp_status comp__anndata_open_x(comp__tree_matrix *out, comp_context *context, const comp__tree *tree,
                                  const comp__read_options *options);
 
+/* Whether an entry of layers or obsm is a matrix that can be held; *why says what it is otherwise. */
+bool comp__anndata_can_hold(const char **why, const comp__tree *tree, const char *path, comp_slot slot);
+
 /* The names of a group's members in one line, for messages. */
 void comp__anndata_list_members(char *out, size_t size, const comp__tree *tree, const char *path);
 

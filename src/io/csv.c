@@ -266,9 +266,9 @@ static comp_status assemble_x(comp_matrix **out, comp__csv *csv) {
     nonzeros += csv->pieces[i].nonzeros;
   }
   if ((double)nonzeros < COMP__CSV_SPARSE_BELOW * (double)csv->rows * (double)csv->x_cols)
-    COMP__TRY(comp_matrix_new_csr(&a.x, csv->rows, csv->x_cols, nonzeros));
+    COMP__TRY(comp__matrix_new_csr_in(&a.x, csv->context, csv->rows, csv->x_cols, nonzeros));
   else
-    COMP__TRY(comp__matrix_new_dense_raw(&a.x, csv->rows, csv->x_cols));
+    COMP__TRY(comp__matrix_new_dense_in(&a.x, csv->context, csv->rows, csv->x_cols));
   comp__parallel_for(csv->context, csv->n_pieces, 1, assemble_piece, &a);
   *out = a.x;
 done:

@@ -226,16 +226,31 @@ done:
   return status;
 }
 
+comp_status comp__format_check_unchanged(const char *path, const struct stat *before) {
+  struct stat now;
+  if (!S_ISREG(before->st_mode) || stat(path, &now) != 0) return COMP_OK;
+  if (now.st_ino != before->st_ino || now.st_dev != before->st_dev) return COMP_OK;
+  if (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+      now.st_mtim.tv_nsec == before->st_mtim.tv_nsec)
+    return COMP_OK;
+  return comp__error(COMP_ERR_IO, "the file was changed while it was being read; start again when it is complete");
+}
+
 comp_status comp__dataset_read(comp_dataset **out, comp_context *context, const char *path,
                                const comp__read_options *options) {
   static const comp__read_options defaults = {0};
   const comp__format *format;
   comp_dataset *dataset = NULL;
+  struct stat before = {0};
   comp_status status;
   *out = NULL;
   if (!options) options = &defaults;
+  (void)stat(path, &before); /* what is wrong with it is found next */
   COMP__TRY(comp__format_of_input(&format, path));
-  COMP__TRY(format->read(&dataset, context, path, options));
+  status = format->read(&dataset, context, path, options);
+  if (status != COMP_ERR_INTERRUPTED && comp__format_check_unchanged(path, &before) != COMP_OK)
+    status = COMP_ERR_IO; /* the better reason */
+  if (status != COMP_OK) goto done;
   COMP__TRY(check_matrix(context, dataset));
   COMP__TRY(check_names(context, &dataset->obs_names, path, false));
   COMP__TRY(check_names(context, &dataset->var_names, path, true));

@@ -4,6 +4,8 @@
 #ifndef COMP_IO_FORMAT_H
 #define COMP_IO_FORMAT_H
 
+#include <sys/stat.h>
+
 #include "io/options.h"
 #include "io/tree_matrix.h"
 
@@ -41,6 +43,10 @@ comp_status comp__format_of_input(const comp__format **out, const char *path);
 
 /* The format of an output, by its name. */
 comp_status comp__format_of_output(const comp__format **out, const char *name);
+
+/* COMP_ERR_IO when this file (a folder is not looked at) has other times or another size than before: another program
+ * writes to it. One that was replaced is fine: who has it open reads the old one. */
+comp_status comp__format_check_unchanged(const char *path, const struct stat *before);
 
 /* The error of a value of X that is not finite, naming its sample and feature. */
 comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col);

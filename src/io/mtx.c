@@ -400,7 +400,7 @@ static comp_status scatter(reader *r) {
   comp_matrix *sorted = NULL;
   int64_t *next = NULL;
   size_t from = 0;
-  COMP__TRY(comp_matrix_new_csr(&sorted, r->header.cols, r->header.rows, r->count));
+  COMP__TRY(comp__matrix_new_csr_in(&sorted, r->context, r->header.cols, r->header.rows, r->count));
   COMP__TRY(comp__alloc(&next, r->header.cols + 1, sizeof *next));
   memcpy(next, r->matrix->indptr, (r->header.cols + 1) * sizeof *next);
   memcpy(sorted->indptr, next, (r->header.cols + 1) * sizeof *next);
@@ -497,7 +497,7 @@ static comp_status make_matrix(reader *r) {
   if (r->capacity > most)
     return comp__error(COMP_ERR_FORMAT, "%s announces %zu entries, more than a file of its size can hold",
                        comp__source_name(r->source), r->header.entries);
-  return comp_matrix_new_csr(&r->matrix, r->header.cols, r->header.rows, r->capacity);
+  return comp__matrix_new_csr_in(&r->matrix, r->context, r->header.cols, r->header.rows, r->capacity);
 }
 
 static comp_status read_body(comp_matrix **out, reader *r) {

@@ -17,6 +17,8 @@ static const comp_option read_rows[] = {
      .help = "lines of a text table that start with this character are skipped"},
     {"skip-x", .type = COMP_OPTION_BOOL, READ(skip_x), .help = "read names and tables only: there is no X then",
      .library_only = "commands read what they need"},
+    {"skip-layers", .type = COMP_OPTION_BOOL, READ(skip_layers), .help = "leave layers out",
+     .library_only = "commands read what they need"},
     {"skip-slots", .type = COMP_OPTION_BOOL, READ(skip_slots), .help = "leave layers and obsm out",
      .library_only = "commands read what they need"},
     {0},

@@ -14,6 +14,7 @@ typedef struct comp__read_options {
   bool raw;             /* read raw/X (and raw/var) instead of X */
   bool skip_x;          /* names and tables only: comp_dataset_x() is NULL */
   bool skip_slots;      /* leave layers and obsm out */
+  bool skip_layers;     /* leave layers out */
   bool transpose;       /* a text table holds features as rows, samples as columns */
   bool no_header;       /* a text table has no line of column names */
   const char *names;    /* column names for a text table without a header, separated by commas; NULL: "0", "1", ... */
@@ -36,6 +37,9 @@ comp__write_options comp__write_defaults(void);
 /* As the public functions (comp/io.h), whose names have one '_'. NULL: the defaults. */
 comp_status comp__dataset_read(comp_dataset **out, comp_context *context, const char *path,
                                const comp__read_options *options);
+/* `small`: an X of at most so many bytes is read whole. */
+comp_status comp__dataset_glance(comp_dataset **out, comp_dataset **some, comp_context *context, const char *path,
+                                 const comp__read_options *options, size_t small);
 comp_status comp__table_read(comp_table **out, comp_context *context, const char *path,
                              const comp__read_options *options);
 comp_status comp__dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,

@@ -15,6 +15,7 @@ struct comp__rows {
   const comp__format *format;
   comp__tree *tree;
   comp__tree_matrix matrix;
+  struct stat opened; /* the file when it was opened */
 };
 
 comp_status comp__rows_open(comp__rows **out, comp_context *context, const char *path,
@@ -29,6 +30,7 @@ comp_status comp__rows_open(comp__rows **out, comp_context *context, const char 
   COMP__TRY(comp__strdup(&rows->layer, rows->options.layer));
   rows->options.layer = rows->layer;
   rows->options.metadata = NULL;
+  if (stat(path, &rows->opened) != 0) COMP__TRY(comp__error_errno("cannot open"));
   COMP__TRY(comp__format_of_input(&rows->format, path));
   if (!rows->format->open_x && !rows->format->open_tree)
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "it is %s, which cannot be read block by block; comp convert makes an .h5ad of it",
@@ -61,6 +63,16 @@ size_t comp__rows_cols(const comp__rows *rows) {
 comp_matrix_kind comp__rows_kind(const comp__rows *rows) {
   return rows->matrix.kind;
 }
+size_t comp__rows_entries(const comp__rows *rows, size_t begin, size_t end) {
+  const comp__tree_matrix *m = &rows->matrix;
+  return m->kind == COMP_DENSE ? (end - begin) * m->cols : (size_t)(m->indptr[end] - m->indptr[begin]);
+}
+size_t comp__rows_bytes(const comp__rows *rows) {
+  const comp__tree_matrix *m = &rows->matrix;
+  const size_t entries = comp__rows_entries(rows, 0, m->rows);
+  if (m->kind == COMP_DENSE) return entries * sizeof(float);
+  return entries * (sizeof(float) + sizeof(int32_t)) + (m->rows + 1) * sizeof(int64_t);
+}
 
 /* The names are not kept, so the error of a bad value reads them now. */
 static comp_status name_bad_value(comp_context *context, const comp__rows *rows, size_t row, size_t col) {
@@ -85,7 +97,10 @@ comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows
   if (begin > end || end > rows->matrix.rows)
     return comp__error(COMP_ERR_ARGUMENT, "rows %zu .. %zu were asked for, but there are %zu", begin, end,
                        rows->matrix.rows);
-  COMP__TRY(comp__tree_matrix_read(&matrix, context, &rows->matrix, begin, end));
+  status = comp__tree_matrix_read(&matrix, context, &rows->matrix, begin, end);
+  if (status != COMP_ERR_INTERRUPTED && comp__format_check_unchanged(rows->path, &rows->opened) != COMP_OK)
+    status = COMP_ERR_IO; /* the better reason */
+  if (status != COMP_OK) goto done;
   if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
     COMP__TRY(name_bad_value(context, rows, begin + row, col));
   COMP__TRY(rows->tree->ops->certain(rows->tree));

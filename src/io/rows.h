@@ -17,7 +17,14 @@ size_t comp__rows_count(const comp__rows *rows);
 size_t comp__rows_cols(const comp__rows *rows);
 comp_matrix_kind comp__rows_kind(const comp__rows *rows);
 
-/* Reads rows begin .. end - 1, checked as a whole read would be. It should be freed via comp_matrix_free(). */
+/* Entries of rows begin .. end - 1: of a dense matrix all values. */
+size_t comp__rows_entries(const comp__rows *rows, size_t begin, size_t end);
+
+/* The bytes that all rows would take in memory. */
+size_t comp__rows_bytes(const comp__rows *rows);
+
+/* Reads rows begin .. end - 1, checked as a whole read would be. A file that was changed since it was opened is an
+ * error. It should be freed via comp_matrix_free(). */
 comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows *rows, size_t begin, size_t end);
 
 void comp__rows_close(comp__rows *rows);

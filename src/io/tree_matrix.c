@@ -189,7 +189,7 @@ static comp_status read_sparse(comp_matrix **out, comp_context *context, const c
   comp_status status;
   size_t first = (size_t)m->indptr[begin], nnz = (size_t)(m->indptr[end] - m->indptr[begin]);
   *out = NULL;
-  COMP__TRY(comp_matrix_new_csr(&matrix, end - begin, m->by_column ? m->rows : m->cols, nnz));
+  COMP__TRY(comp__matrix_new_csr_in(&matrix, context, end - begin, m->by_column ? m->rows : m->cols, nnz));
   for (size_t row = 0; row <= end - begin; row++) matrix->indptr[row] = m->indptr[begin + row] - m->indptr[begin];
   COMP__TRY(m->values.tree->ops->read(context, &m->indices, COMP__AS_I32, first, nnz, matrix->indices));
   COMP__TRY(m->values.tree->ops->read(context, &m->values, COMP__AS_F32, first, nnz, matrix->values));
@@ -219,7 +219,7 @@ comp_status comp__tree_matrix_read(comp_matrix **out, comp_context *context, con
                                    size_t end) {
   if (m->by_column) return read_by_column(out, context, m);
   if (m->kind == COMP_CSR) return read_sparse(out, context, m, begin, end);
-  comp_status status = comp__matrix_new_dense_raw(out, end - begin, m->cols);
+  comp_status status = comp__matrix_new_dense_in(out, context, end - begin, m->cols);
   if (status != COMP_OK) return status;
   status = m->values.tree->ops->read(context, &m->values, COMP__AS_F32, begin, end - begin, (*out)->values);
   if (status == COMP_OK) return COMP_OK;

@@ -42,7 +42,7 @@ done:
 }
 
 /* Spreads columns to their places among more columns. Takes the matrix over. */
-static comp_status widen(comp_matrix **matrix, const plan *p, size_t n) {
+static comp_status widen(comp_matrix **matrix, comp_context *context, const plan *p, size_t n) {
   comp_matrix *m = *matrix, *wide;
   if (m->kind == COMP_CSR) {
     size_t nnz = comp_matrix_nnz(m);
@@ -50,26 +50,28 @@ static comp_status widen(comp_matrix **matrix, const plan *p, size_t n) {
     m->cols = n;
     return COMP_OK;
   }
-  comp_status status = comp_matrix_new_dense(&wide, m->rows, n);
+  comp_status status = comp__matrix_new_dense_in(&wide, context, m->rows, n);
   if (status != COMP_OK) return status;
-  for (size_t row = 0; row < m->rows; row++)
+  for (size_t row = 0; row < m->rows; row++) {
+    memset(wide->values + row * n, 0, n * sizeof *wide->values);
     for (size_t k = 0; k < p->found; k++) wide->values[row * n + p->place[k]] = m->values[row * m->cols + k];
+  }
   comp_matrix_free(m);
   *matrix = wide;
   return COMP_OK;
 }
 
 /* Makes a data set of `part`, which has the found features only, with all n; takes everything out of it. */
-static comp_status widen_dataset(comp_dataset **out, comp_dataset *part, const plan *p, const char *const *names,
-                                 size_t n) {
+static comp_status widen_dataset(comp_dataset **out, comp_context *context, comp_dataset *part, const plan *p,
+                                 const char *const *names, size_t n) {
   comp_status status;
   comp__strings var = {0};
   comp_dataset *d = NULL;
   comp__slot *layers = &part->slots[COMP_SLOT_LAYERS];
   for (size_t i = 0; i < n; i++) COMP__TRY(comp__strings_append(&var, names[i], strlen(names[i])));
   COMP__TRY(comp__dataset_new(&d, &part->obs_names, &var));
-  COMP__TRY(widen(&part->x, p, n));
-  for (size_t i = 0; i < layers->count; i++) COMP__TRY(widen(&layers->entries[i].matrix, p, n));
+  COMP__TRY(widen(&part->x, context, p, n));
+  for (size_t i = 0; i < layers->count; i++) COMP__TRY(widen(&layers->entries[i].matrix, context, p, n));
   comp_table_free(d->obs);
   d->obs = part->obs;
   part->obs = NULL;
@@ -103,7 +105,7 @@ comp_status comp_align_features(comp_dataset **dataset, comp_context *context, c
   if (p.found < n_names) {
     comp__warn(context, "%zu of the %zu features needed are not in the data and taken as 0: '%s'%s", n_names - p.found,
                n_names, p.first_missing, n_names - p.found > 1 ? ", ..." : "");
-    COMP__TRY(widen_dataset(&whole, part, &p, names, n_names));
+    COMP__TRY(widen_dataset(&whole, context, part, &p, names, n_names));
   }
   comp_dataset_free(*dataset);
   *dataset = whole ? whole : part;

@@ -236,14 +236,15 @@ done:
   return status;
 }
 
-static comp_status new_prediction(comp_prediction *p, const comp__aligned *f, const comp__counterfactual_options *o) {
+static comp_status new_prediction(comp_prediction *p, comp_context *context, const comp__aligned *f,
+                                  const comp__counterfactual_options *o) {
   size_t features = f->model->network.features;
   comp_status status;
-  COMP__TRY(comp__matrix_new_dense_raw(&p->values, f->samples, features));
+  COMP__TRY(comp__matrix_new_dense_in(&p->values, context, f->samples, features));
   if (o->samples > 0) {
-    COMP__TRY(comp__matrix_new_dense_raw(&p->sd, f->samples, features));
-    COMP__TRY(comp__matrix_new_dense_raw(&p->lower, f->samples, features));
-    COMP__TRY(comp__matrix_new_dense_raw(&p->upper, f->samples, features));
+    COMP__TRY(comp__matrix_new_dense_in(&p->sd, context, f->samples, features));
+    COMP__TRY(comp__matrix_new_dense_in(&p->lower, context, f->samples, features));
+    COMP__TRY(comp__matrix_new_dense_in(&p->upper, context, f->samples, features));
   }
   COMP__TRY(comp__alloc(&p->predicted, f->samples, sizeof *p->predicted));
 done:
@@ -312,7 +313,7 @@ comp_status comp__counterfactual(comp_prediction *out, comp_context *context, co
   if (!model->network.options.decoder_sees_condition)
     comp__warn(context, "this model's decoder does not see the condition: the result is a reconstruction, the same "
                         "under every condition");
-  COMP__TRY(new_prediction(out, &aligned, options));
+  COMP__TRY(new_prediction(out, context, &aligned, options));
   COMP__TRY(mark(out, &aligned, from));
   comp__counterfactual_options first = *options;
   if (options->borrow || options->cells) first.clip = false; /* a change that was cut off is no change to work with */

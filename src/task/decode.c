@@ -24,7 +24,7 @@ comp_status comp_decode(comp_matrix **out, comp_context *context, const comp_mod
     COMP__FAIL(COMP_ERR_ARGUMENT, "condition: the decoder of this model needs one");
   if (condition) COMP__TRY(comp__model_find_level(&code, model, condition, COMP_ERR_ARGUMENT, "condition:"));
   COMP__TRY(comp__coder_new(&coder, context, model, COMP_PRECISION_F32));
-  COMP__TRY(comp__matrix_new_dense_raw(&x, z->rows, comp_model_feature_count(model)));
+  COMP__TRY(comp__matrix_new_dense_in(&x, context, z->rows, comp_model_feature_count(model)));
   COMP__TRY(comp__decode(context, coder, x->values, z->values, NULL, code, NULL, z->rows));
   *out = x;
   x = NULL;

@@ -71,7 +71,7 @@ static comp_status align_csr(comp_matrix **out, comp_context *context, const com
   align_job job = {.aligned = f};
   comp_status status;
   COMP__TRY(comp__alloc(&indptr, f->samples + 1, sizeof *indptr));
-  COMP__TRY(comp_matrix_new_csr(out, f->samples, features, count_entries(indptr, f)));
+  COMP__TRY(comp__matrix_new_csr_in(out, context, f->samples, features, count_entries(indptr, f)));
   memcpy((*out)->indptr, indptr, (f->samples + 1) * sizeof *indptr);
   COMP__TRY(comp__alloc(&job.rows, threads * features, sizeof *job.rows));
   COMP__TRY(comp__calloc(&job.there, threads * features, sizeof *job.there));
@@ -90,7 +90,7 @@ static comp_status align(comp_matrix **out, comp_context *context, const comp__a
   if (!f->place) return comp_matrix_select(out, context, f->x, NULL, 0, NULL, 0);
   comp_status status;
   if (f->x->kind == COMP_DENSE) {
-    status = comp__matrix_new_dense_raw(out, f->samples, f->model->network.features);
+    status = comp__matrix_new_dense_in(out, context, f->samples, f->model->network.features);
     align_job job = {.aligned = f, .out = *out};
     if (status == COMP_OK) comp__parallel_for(context, f->samples, 64, align_dense, &job);
   } else

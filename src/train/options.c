@@ -22,7 +22,8 @@ static const comp_option rows[] = {
     {"memory", .type = COMP_OPTION_BYTES, FIELD(memory), .metavar = "SIZE", .group = "Files",
      .unset = "X is read whole",
      .help = "train from disk: X of an .h5ad or .zarr is read again each epoch, in shuffled blocks that take at most "
-             "SIZE (2G)"},
+             "SIZE (2G)",
+     .library_only = "--memory of the program is for all commands"},
     {"stream", .type = COMP_OPTION_FILE, FIELD(stream), .metavar = "FILE", .group = "Files",
      .help = "the .h5ad or .zarr to read X from while training; needs memory, and data that was read without X",
      .library_only = "with --memory the program streams its input"},

@@ -1,7 +1,7 @@
 /*
  * stream.h: a data file larger than memory, a window at a time: blocks of neighbouring rows in an order that is drawn
  * again each epoch, as many at once as the memory allows. What a window holds is a pure function of the seed and the
- * epoch.
+ * epoch. The next window is read on a thread of its own while the current one is used.
  */
 #ifndef COMP_TRAIN_STREAM_H
 #define COMP_TRAIN_STREAM_H

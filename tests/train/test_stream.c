@@ -2,11 +2,16 @@
  * at any number of threads and after a stop. */
 #include "testing.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/options.h"
+#include "io/rows.h"
 #include "model/trained.h"
 #include "train/loader.h"
 #include "train/options.h"
@@ -188,10 +193,139 @@ static void a_model_from_disk(void **state) {
   }
 }
 
+/* What a window must hold: the blocks of the drawn order, each read by itself. */
+static void windows_are_the_blocks_of_the_order(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp__read_options read = {0};
+  enum { BLOCK = 64, BLOCKS = (ROWS + BLOCK - 1) / BLOCK };
+  for (int sparse = 0; sparse < 2; sparse++) {
+    const char *path = sparse ? "sparse.h5ad" : "dense.h5ad";
+    comp__stream *stream;
+    comp__rows *rows;
+    assert_ok(comp__stream_open(&stream, context, path, &read, 20000, 5));
+    assert_ok(comp__rows_open(&rows, context, path, &read));
+    const size_t windows = comp__stream_windows(stream), most = comp__stream_window_rows(stream, 0) / BLOCK;
+    /* in order, then as after a stop: any window of any epoch */
+    for (size_t turn = 0; turn < 3 * windows; turn++) {
+      const uint64_t epoch = turn < windows ? 0 : 7 - turn % 3;
+      const size_t w = turn < windows ? turn : (5 * turn + 1) % windows;
+      const comp_matrix *x;
+      const size_t *ids;
+      size_t order[BLOCKS], row = 0;
+      comp__rng_permutation(order, BLOCKS, comp__rng_at(5, COMP__RNG_SHUFFLE, epoch, UINT64_MAX));
+      assert_ok(comp__stream_window(&x, &ids, context, stream, epoch, w));
+      for (size_t b = w * most; b < BLOCKS && b < (w + 1) * most; b++) {
+        const size_t begin = order[b] * BLOCK, end = begin + BLOCK < ROWS ? begin + BLOCK : ROWS;
+        comp_matrix *block;
+        assert_ok(comp__rows_read(&block, context, rows, begin, end));
+        for (size_t i = 0; i < block->rows; i++, row++) {
+          const size_t from = comp__matrix_row_begin(block, i), n = comp__matrix_row_begin(block, i + 1) - from;
+          const size_t to = comp__matrix_row_begin(x, row);
+          assert_int_equal(ids[row], begin + i);
+          assert_int_equal(comp__matrix_row_begin(x, row + 1) - to, n);
+          assert_memory_equal(x->values + to, block->values + from, n * sizeof(float));
+          if (sparse) assert_memory_equal(x->indices + to, block->indices + from, n * sizeof(int32_t));
+        }
+        comp_matrix_free(block);
+      }
+      assert_int_equal(row, x->rows);
+    }
+    comp__rows_close(rows);
+    comp__stream_close(stream);
+  }
+  comp_context_free(context);
+}
+
+static void copy_file(const char *to, const char *from) {
+  char bytes[4096];
+  FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+  assert_true(in && out);
+  for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;) assert_int_equal(fwrite(bytes, 1, n, out), n);
+  fclose(in);
+  assert_int_equal(fclose(out), 0);
+}
+
+/* Asks for windows until one fails. */
+static comp_status first_failure(comp_context *context, comp__stream *stream) {
+  comp_status status = COMP_OK;
+  const comp_matrix *x;
+  const size_t *ids;
+  for (size_t w = 0; w < 3 * comp__stream_windows(stream) && status == COMP_OK; w++)
+    status = comp__stream_window(&x, &ids, context, stream, 1 + w / comp__stream_windows(stream),
+                                 w % comp__stream_windows(stream));
+  return status;
+}
+
+static void a_file_that_changes(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp__read_options read = {0};
+  comp__stream *stream;
+  copy_file("other.h5ad", "sparse.h5ad");
+  assert_ok(comp__stream_open(&stream, context, "other.h5ad", &read, 20000, 5));
+  FILE *file = fopen("other.h5ad", "ab");
+  fputs("more", file);
+  fclose(file);
+  assert_int_equal(first_failure(context, stream), COMP_ERR_IO);
+  assert_non_null(strstr(comp_error_message(), "other.h5ad"));
+  assert_non_null(strstr(comp_error_message(), "changed while it was being read"));
+  comp__stream_close(stream);
+  /* one that is replaced is still there for who has it open */
+  copy_file("other.h5ad", "sparse.h5ad");
+  assert_ok(comp__stream_open(&stream, context, "other.h5ad", &read, 20000, 5));
+  copy_file("third.h5ad", "dense.h5ad");
+  assert_int_equal(rename("third.h5ad", "other.h5ad"), 0);
+  assert_ok(first_failure(context, stream));
+  comp__stream_close(stream);
+  remove("other.h5ad");
+  comp_context_free(context);
+}
+
+static void an_unreadable_block(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp__read_options read = {0};
+  comp__stream *stream;
+  struct stat info;
+  copy_file("other.h5ad", "dense.h5ad");
+  assert_int_equal(stat("other.h5ad", &info), 0);
+  assert_ok(comp__stream_open(&stream, context, "other.h5ad", &read, 20000, 5));
+  /* All that is packed: the times of the file are as they were. */
+  FILE *file = fopen("other.h5ad", "r+b");
+  fseek(file, 4096, SEEK_SET);
+  for (long i = 4096; i < (long)info.st_size; i++) fputc(0x5a, file);
+  fclose(file);
+  const struct timespec times[2] = {info.st_atim, info.st_mtim};
+  assert_int_equal(utimensat(AT_FDCWD, "other.h5ad", times, 0), 0);
+  comp_status status = first_failure(context, stream);
+  assert_true(status == COMP_ERR_FORMAT || status == COMP_ERR_DATA || status == COMP_ERR_IO);
+  assert_non_null(strstr(comp_error_message(), "other.h5ad"));
+  comp__stream_close(stream);
+  remove("other.h5ad");
+  comp_context_free(context);
+}
+
+static void waiting_can_be_interrupted(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp__read_options read = {0};
+  comp__stream *stream;
+  assert_ok(comp__stream_open(&stream, context, "sparse.h5ad", &read, 20000, 5));
+  comp_context_interrupt(context);
+  comp_status status = first_failure(context, stream);
+  assert_true(status == COMP_ERR_INTERRUPTED || status == COMP_OK); /* what was read already is given */
+  comp_context_reset(context);
+  assert_ok(first_failure(context, stream));
+  comp__stream_close(stream);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(windows_hold_every_row_once),
-      cmocka_unit_test(batches_hold_every_training_row_once),
+      cmocka_unit_test(windows_hold_every_row_once), cmocka_unit_test(windows_are_the_blocks_of_the_order),
+      cmocka_unit_test(a_file_that_changes),         cmocka_unit_test(an_unreadable_block),
+      cmocka_unit_test(waiting_can_be_interrupted),  cmocka_unit_test(batches_hold_every_training_row_once),
       cmocka_unit_test(a_model_from_disk),
   };
   return cmocka_run_group_tests_name("train/stream", tests, enter, leave);

@@ -13,7 +13,7 @@ OPTIONS <- list(
                                                "max-cells")),
   diagnoseComp = list(kind = "diagnose", without = c("label", "names", "against-name")),
   simulateComp = list(kind = "simulate", without = character()),
-  readComp = list(kind = "read", without = c("skip-x", "skip-slots"))
+  readComp = list(kind = "read", without = c("skip-x", "skip-layers", "skip-slots"))
 )
 
 # As R can write it: min-dist is min_dist.
