@@ -65,7 +65,7 @@ static const comp_option table[] = {
 
     {.rows = &comp__train_kind,
      .only = "preset",
-     .unset = "default; protect for a table of 20 or more features with --protect",
+     .unset = "default; protect for a table with --protect",
      FIELD(train)},
     {.rows = &comp__train_kind, .without = "condition preset " RUN_DECIDES, FIELD(train)},
 
