@@ -12,7 +12,7 @@
 #include "comp/comp.h"
 #include "core/rng.h"
 
-enum { N = 1200 };
+enum { N = 600 };
 
 static double normal(size_t i, uint64_t column) {
   return comp__rng_normal(comp__rng_at(3, COMP__RNG_TEST, 0, i), column);
@@ -32,7 +32,7 @@ static comp__attack attack(const char *name, const float *x, comp_context *conte
     rows[i] = i;
     codes[i] = (int32_t)(i % 2);
   }
-  const size_t n_train = 800;
+  const size_t n_train = 400;
   const comp__examples train = {x, 2, rows, n_train, codes, 2}, test = {x, 2, rows + n_train, N - n_train, codes, 2};
   assert_ok(comp__attack_run(&a, context, comp__attacker_find(name), &train, &test, 5, 0));
   assert_true(a.accuracy.low <= a.accuracy.value && a.accuracy.value <= a.accuracy.high);
@@ -59,8 +59,8 @@ static void attackers(void **state) {
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
     const comp__attack a = attack(all[k], shifted, context), b = attack(all[k], crossed, context),
                        c = attack(all[k], nothing, context);
-    if (fabs(a.balanced.value - 0.841) > 0.05) fail_msg("%s: %g of a shift", all[k], a.balanced.value);
-    if (fabs(a.auroc.value - 0.921) > 0.04) fail_msg("%s: area %g of a shift", all[k], a.auroc.value); /* Phi(sqrt 2) */
+    if (fabs(a.balanced.value - 0.841) > 0.07) fail_msg("%s: %g of a shift", all[k], a.balanced.value);
+    if (fabs(a.auroc.value - 0.921) > 0.05) fail_msg("%s: area %g of a shift", all[k], a.auroc.value); /* Phi(sqrt 2) */
     if (k == 0 ? b.balanced.value > 0.6 : b.balanced.value < 0.95)
       fail_msg("%s: %g of an exclusive or", all[k], b.balanced.value);
     if (c.balanced.low > 0.5 || c.auroc.low > 0.5) fail_msg("%s finds %g in nothing", all[k], c.balanced.value);
@@ -236,8 +236,14 @@ static void audits(void **state) {
 static void same_at_any_threads(void **state) {
   (void)state;
   comp_options *o = how();
-  comp_dataset *d = make(0.3, 1);
+  comp_context *maker = test_context(1);
+  comp_dataset *whole = make(0.3, 1), *d;
   char *first = NULL;
+  size_t rows[240];
+  for (size_t i = 0; i < 240; i++) rows[i] = i;
+  assert_ok(comp_dataset_select(&d, maker, whole, rows, 240, NULL, 0));
+  comp_dataset_free(whole);
+  comp_context_free(maker);
   assert_ok(comp_options_set(o, "attackers", "logistic,knn,mlp,forest"));
   assert_ok(comp_options_set(o, "release", "draws,cells:4"));
   for (size_t t = 0; t < TEST_THREADS_COUNT; t++) {
