@@ -125,7 +125,8 @@ static void draw_series(comp__canvas *canvas, const comp__frame *frame, const se
   comp__set_color(canvas, color);
   pen->line_width(canvas->sheet, 0.9);
   if (s->bound) pen->dash(canvas->sheet, 3, 1.5);
-  for (size_t i = 0; i < s->count; i++)
+  pen->move_to(canvas->sheet, comp__frame_x(frame, s->points[0].x), comp__frame_y(frame, s->points[0].y));
+  for (size_t i = 1; i < s->count; i++)
     pen->line_to(canvas->sheet, comp__frame_x(frame, s->points[i].x), comp__frame_y(frame, s->points[i].y));
   pen->stroke(canvas->sheet);
   pen->dash(canvas->sheet, 0, 0);
