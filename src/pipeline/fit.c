@@ -40,9 +40,11 @@ static void tell_recipe(comp__job *job, const comp_options *t) {
       job->context,
       "--protect: posteriors of standard deviation %s, steps of %s rows, gamma %s, and no stop before the end: "
       "narrow posteriors barely overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
-      "not part of its mixture (--preset default: none of this)",
+      "not part of its mixture, and the encoder does not see '%s', which it would write into the means (--preset "
+      "default: "
+      "none of this)",
       comp_options_get(t, "scale", scale, sizeof scale), comp_options_get(t, "batch", batch, sizeof batch),
-      comp_options_get(t, "gamma", gamma, sizeof gamma), job->o.train.condition);
+      comp_options_get(t, "gamma", gamma, sizeof gamma), job->o.train.condition, job->o.train.condition);
 }
 
 comp_status comp__train_plan(comp__plan *plan, comp__job *job) {

@@ -8,8 +8,9 @@
 
 /* What helps where an attribute must be hidden. */
 #define HIDE_BETTER                                                                                                    \
-  "Release draws (comp embed --sample) in place of means, or train with --encoder-without-condition: an encoder that " \
-  "sees the condition writes it into the means. comp audit measures both."
+  "Release draws (comp embed --sample) in place of means. An encoder that sees the condition writes it into the "      \
+  "means: "                                                                                                            \
+  "train with --preset protect or --encoder-without-condition. comp audit measures both."
 
 /* ---- The condition --------------------------------------------------------------------------------------------- */
 
