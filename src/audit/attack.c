@@ -96,7 +96,7 @@ static comp__measured with_error(double value, double error, double z) {
 static comp__measured share_of(double share, double n, double z) {
   const double scale = 1 / (1 + z * z / n), centre = scale * (share + z * z / (2 * n)),
                half = scale * z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  return (comp__measured){share, fmax(centre - half, 0), fmin(centre + half, 1)};
+  return (comp__measured){share, fmin(fmax(centre - half, 0), share), fmax(fmin(centre + half, 1), share)};
 }
 
 static float score_at(const float *scores, size_t i, size_t level, size_t n_levels) {

@@ -67,8 +67,8 @@ comp_status comp__utility_measure(comp__utility *out, const comp__judged *j) {
   const double share = (double)hits / n, scale = 1 / (1 + z * z / n), centre = scale * (share + z * z / (2 * n)),
                half = scale * z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
   out->accuracy = share;
-  out->low = centre - half;
-  out->high = centre + half;
+  out->low = fmin(centre - half, share);
+  out->high = fmax(centre + half, share);
   out->majority = (double)most / n;
   out->balanced = found / used;
 done:
