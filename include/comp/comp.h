@@ -26,6 +26,7 @@
  *   baseline.h  the methods that CoMP is set against
  *   classify.h  how well a column can be predicted from an embedding; fairness
  *   diagnose.h  whether a model can be trusted
+ *   audit.h     how well an attribute is hidden
  *   verdict.h   what the numbers mean: findings and advice
  *   figure.h    figures for print
  *   pipeline.h  a whole run: from data to a folder with everything in it
@@ -56,6 +57,7 @@
 #ifndef COMP_H
 #define COMP_H
 
+#include "comp/audit.h"
 #include "comp/baseline.h"
 #include "comp/classify.h"
 #include "comp/context.h"

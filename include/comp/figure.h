@@ -46,6 +46,10 @@ COMP_API comp_status comp_figure_counterfactual(comp_context *context, const com
 COMP_API comp_status comp_figure_strip(comp_context *context, const comp_dataset *dataset, const char *path,
                                        const comp_options *options);
 
+/* The trade-off of a frontier, the document of comp_audit_frontier() (comp/audit.h) as text: how well the attribute is
+ * found against how well the target is predicted, one point a gamma, with the bounds where there are any. */
+COMP_API comp_status comp_figure_frontier(const char *json, const char *path, const comp_options *options);
+
 /* Bars of each metric in files of scores (docs/formats.md), one bar for each method: what a score names as its method,
  * else its embedding, else its file. */
 COMP_API comp_status comp_figure_metrics(const char *const *score_files, size_t n_files, const char *path,

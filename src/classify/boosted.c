@@ -84,10 +84,15 @@ static comp_status copies_get(void **out, const copies *c, int thread) {
 
 /* ---- training ---- */
 
+static const char *const settings[] = {"depth 6, rate 0.3", "depth 3, rate 0.1", "depth 10, rate 0.1", NULL};
+static const int depths[] = {6, 3, 10};
+static const double rates[] = {0.3, 0.1, 0.1};
+
 typedef struct fitting {
   comp_context *context;
   boosted *model;
   const comp__examples *train;
+  size_t setting;
   uint64_t seed;
   copies copies;
 } fitting;
@@ -119,7 +124,8 @@ static comp_status fit_problem(const fitting *f, size_t problem, int thread) {
   COMP__TRY(copies_get(&matrix, &f->copies, thread));
   COMP__TRY(set_labels(matrix, f, problem, &any));
   if (!any) goto done;
-  COMP__TRY(check(xgboost, xgboost->model_new(&booster, matrix, seed), "creation"));
+  COMP__TRY(
+      check(xgboost, xgboost->model_new(&booster, matrix, depths[f->setting], rates[f->setting], seed), "creation"));
   for (int round = 0; round < ROUNDS; round++) {
     COMP__TRY(comp__check_interrupt(f->context));
     COMP__TRY(check(xgboost, xgboost->model_grow(booster, round, matrix), "training"));
@@ -138,11 +144,12 @@ static comp_status fit_problems(void *arg, size_t begin, size_t end, int thread)
   return status;
 }
 
-static comp_status boosted_fit(void **out, comp_context *context, const comp__examples *train, uint64_t seed) {
+static comp_status boosted_fit(void **out, comp_context *context, const comp__examples *train, size_t setting,
+                               uint64_t seed) {
   *out = NULL;
   boosted *model;
   const void *xgboost;
-  fitting f = {.context = context, .train = train, .seed = seed};
+  fitting f = {.context = context, .train = train, .setting = setting, .seed = seed};
   comp_status status = comp__module_table(&xgboost, COMP__MODULE_BOOSTED, sizeof *model->xgboost);
   if (status == COMP_OK) status = comp__calloc(&model, 1, sizeof *model);
   if (status != COMP_OK) return status;
@@ -217,6 +224,7 @@ const comp__learner comp__learner_boosted = {
     .title = "boosted trees",
     .help = "100 rounds of trees of depth 6, by XGBoost",
     .module = "boosted",
+    .settings = settings,
     .fit = boosted_fit,
     .score = boosted_score,
     .free = boosted_free,

@@ -16,8 +16,9 @@ typedef struct comp__boosting {
   void (*matrix_free)(void *matrix);
   /* labels [rows], each 0 or 1. */
   comp_status (*matrix_set_labels)(void *matrix, const float *labels, size_t rows);
-  /* A model of two classes without trees. It should be freed via model_free(). */
-  comp_status (*model_new)(void **out, void *matrix, uint64_t seed);
+  /* A model of two classes without trees, for trees of a depth that each count for `rate`. It should be freed via
+   * model_free(). */
+  comp_status (*model_new)(void **out, void *matrix, int depth, double rate, uint64_t seed);
   void (*model_free)(void *model);
   /* Adds one tree, number `round`. */
   comp_status (*model_grow)(void *model, int round, void *matrix);

@@ -110,7 +110,7 @@ comp_status comp__fit_predict(int32_t *predicted, comp_context *context, comp_cl
                               const comp__examples *train, const comp__examples *test, uint64_t seed) {
   const comp__learner *learner = learners[kind];
   void *model;
-  comp_status status = learner->fit(&model, context, train, seed);
+  comp_status status = learner->fit(&model, context, train, 0, seed);
   if (status != COMP_OK) return status;
   status = predict(predicted, context, learner, model, test);
   learner->free(model);
@@ -131,7 +131,7 @@ comp_status comp_classifier_fit(comp_classifier **out, comp_context *context, co
   classifier->learner = learners[kind];
   classifier->features = data.all.features;
   classifier->n_levels = n_levels;
-  COMP__TRY(classifier->learner->fit(&classifier->model, context, &data.all, seed));
+  COMP__TRY(classifier->learner->fit(&classifier->model, context, &data.all, 0, seed));
   *out = classifier;
 done:
   comp__labelled_release(&data);

@@ -158,6 +158,7 @@ typedef struct grower {
   comp__rng rng;
   uint64_t draws;
   size_t n_levels, tried;
+  double smallest;          /* a node of fewer samples is a leaf */
   uint32_t *rows, *kept;    /* [n]: rows of the sample, grouped by node; room for a partition */
   uint32_t *weights;        /* [n]: how often a row was drawn */
   uint32_t *levels;         /* [n] */
@@ -327,7 +328,7 @@ static comp_status make_node(grower *g, pending p, size_t *depth) {
     levels += g->total[k] > 0.0;
   }
   split best = {0};
-  if (levels < 2 || !find_split(&best, g, p.begin, p.end, n)) return make_leaf(g, p.at, n);
+  if (levels < 2 || n < g->smallest || !find_split(&best, g, p.begin, p.end, n)) return make_leaf(g, p.at, n);
   const size_t middle = partition(g, &best, p.begin, p.end);
   comp_status status = comp__grow(&t->nodes, &t->node_room, t->n_nodes, t->n_nodes + 2, sizeof *t->nodes);
   if (status == COMP_OK) status = comp__grow(&g->stack, &g->stack_room, *depth, *depth + 2, sizeof *g->stack);
@@ -365,6 +366,7 @@ typedef struct fitting {
   comp_context *context;
   forest *model;
   const binned *data;
+  double smallest;
   uint64_t seed;
 } fitting;
 
@@ -373,8 +375,10 @@ static comp_status fit_trees(void *arg, size_t begin, size_t end, int thread) {
   const fitting *f = arg;
   comp_status status = COMP_OK;
   for (size_t t = begin; t < end && status == COMP_OK; t++) {
-    grower g = {
-        .data = f->data, .tree = &f->model->trees[t], .rng = comp__rng_at(f->seed, COMP__RNG_CLASSIFY, STEP_TREE, t)};
+    grower g = {.data = f->data,
+                .tree = &f->model->trees[t],
+                .smallest = f->smallest,
+                .rng = comp__rng_at(f->seed, COMP__RNG_CLASSIFY, STEP_TREE, t)};
     status = comp__check_interrupt(f->context);
     if (status == COMP_OK) status = grower_init(&g);
     if (status == COMP_OK) status = grow_tree(&g);
@@ -383,7 +387,12 @@ static comp_status fit_trees(void *arg, size_t begin, size_t end, int thread) {
   return status;
 }
 
-static comp_status forest_fit(void **out, comp_context *context, const comp__examples *train, uint64_t seed) {
+static const char *const settings[] = {"trees grown out", "nodes of 20 or more divided", "nodes of 100 or more divided",
+                                       NULL};
+static const double smallest[] = {2.0, 20.0, 100.0};
+
+static comp_status forest_fit(void **out, comp_context *context, const comp__examples *train, size_t setting,
+                              uint64_t seed) {
   *out = NULL;
   forest *model;
   binned data = {0};
@@ -395,7 +404,7 @@ static comp_status forest_fit(void **out, comp_context *context, const comp__exa
   model->features = train->features;
   model->n_levels = train->n_levels;
   COMP__TRY(binned_init(&data, context, train));
-  fitting f = {context, model, &data, seed};
+  fitting f = {context, model, &data, smallest[setting], seed};
   COMP__TRY(comp__parallel_try(context, TREES, 1, fit_trees, &f));
   *out = model;
 done:
@@ -439,6 +448,7 @@ const comp__learner comp__learner_forest = {
     .name = "forest",
     .title = "random forest",
     .help = "the mean of the votes of 100 trees",
+    .settings = settings,
     .fit = forest_fit,
     .score = forest_score,
     .free = forest_free,

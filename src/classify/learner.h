@@ -25,12 +25,13 @@ typedef struct comp__examples {
 } comp__examples;
 
 typedef struct comp__learner {
-  const char *name;   /* as on the command line */
-  const char *title;  /* in sentences: "random forest" */
-  const char *help;   /* what it is, in one line */
-  const char *module; /* that it needs (core/module.h); NULL: none */
-  /* Trains. `*out` should be freed via free(). At least two levels have samples. */
-  comp_status (*fit)(void **out, comp_context *context, const comp__examples *train, uint64_t seed);
+  const char *name;            /* as on the command line */
+  const char *title;           /* in sentences: "random forest" */
+  const char *help;            /* what it is, in one line */
+  const char *module;          /* that it needs (core/module.h); NULL: none */
+  const char *const *settings; /* in words, the usual one first; they end with NULL */
+  /* Trains, with one of the settings. `*out` should be freed via free(). At least two levels have samples. */
+  comp_status (*fit)(void **out, comp_context *context, const comp__examples *train, size_t setting, uint64_t seed);
   /* scores[n, problems]. */
   comp_status (*score)(float *scores, comp_context *context, const void *model, const comp__examples *rows);
   void (*free)(void *model);

@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 
-static const double PENALTY_C = 1.0;
+static const double penalty_c[] = {1.0, 0.01};
 static const double STOP = 1e-4;
 /* The constant feature that makes the intercept. liblinear shrinks its weight as any other; the larger the constant,
  * the less of that is seen. */
@@ -103,6 +103,7 @@ typedef struct fitting {
   comp_context *context;
   logistic *model;
   const comp__examples *train;
+  double c;
   rows rows;
 } fitting;
 
@@ -138,7 +139,7 @@ static comp_status fit_problem(const fitting *f, size_t problem) {
     goto done;
   }
   const struct problem data = {.l = (int)e->n, .n = (int)d + 1, .y = y, .x = f->rows.starts, .bias = BIAS};
-  const struct parameter how = {.solver_type = L2R_LR, .eps = STOP, .C = PENALTY_C};
+  const struct parameter how = {.solver_type = L2R_LR, .eps = STOP, .C = f->c};
   const char *complaint = check_parameter(&data, &how);
   if (complaint) COMP__FAIL(COMP_ERR_NUMERIC, "logistic regression: %s", complaint);
   const int host = omp_get_max_threads(); /* liblinear's vector sums may be OpenMP's; the setting is this thread's */
@@ -160,14 +161,17 @@ static comp_status fit_problems(void *arg, size_t begin, size_t end, int thread)
   return status;
 }
 
-static comp_status logistic_fit(void **out, comp_context *context, const comp__examples *train, uint64_t seed) {
+static const char *const settings[] = {"C = 1", "C = 0.01", NULL};
+
+static comp_status logistic_fit(void **out, comp_context *context, const comp__examples *train, size_t setting,
+                                uint64_t seed) {
   (void)seed;
   *out = NULL;
   pthread_once(&once, silence);
   const size_t d = train->features, problems = comp__problems(train->n_levels);
   if (train->n > INT32_MAX || d + 1 > INT32_MAX)
     return comp__error(COMP_ERR_ARGUMENT, "logistic regression: %zu samples x %zu features are too many", train->n, d);
-  fitting f = {.context = context, .train = train};
+  fitting f = {.context = context, .train = train, .c = penalty_c[setting]};
   logistic *model;
   comp_status status = comp__calloc(&model, 1, sizeof *model);
   if (status != COMP_OK) return status;
@@ -207,6 +211,7 @@ const comp__learner comp__learner_logistic = {
     .name = "logistic",
     .title = "logistic regression",
     .help = "standardised features, L2 penalty with C = 1",
+    .settings = settings,
     .fit = logistic_fit,
     .score = logistic_score,
     .free = logistic_free,

@@ -28,7 +28,8 @@ typedef enum comp__purpose {
   COMP__RNG_PCA = 13,
   COMP__RNG_CLASSIFY = 14,
   COMP__RNG_REPORT = 15,
-  COMP__RNG_CELLS = 16
+  COMP__RNG_CELLS = 16,
+  COMP__RNG_AUDIT = 18 /* 17 was in use once */
 } comp__purpose;
 
 /* A stream: everything but the column, which counts along it. */

@@ -100,6 +100,7 @@ static comp_status recipe(comp__train_options *out, const comp__lab *lab, const 
   status = comp__train_options_init(&protect, "comp", "protect");
   if (status != COMP_OK) return status;
   if (strcmp(trial->model, "comp") == 0) *out = protect;
+  if (strcmp(trial->model, "comp") == 0) out->model.encoder_sees_condition = true; /* as in the paper */
   comp__lab_gamma(out, lab, trial);
   out->model.scale = protect.model.scale;
   out->model.n_hidden = protect.model.n_hidden;

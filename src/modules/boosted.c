@@ -37,16 +37,18 @@ static void model_free(void *model) {
 }
 
 /* One round is a step down the logistic loss; every setting that matters is named. */
-static comp_status set_up(BoosterHandle booster, uint64_t seed) {
-  char text[32];
+static comp_status set_up(BoosterHandle booster, int depth, double rate, uint64_t seed) {
+  char text[32], depth_text[32], rate_text[32];
   snprintf(text, sizeof text, "%d", (int)(seed >> 33)); /* it takes 31 bits */
+  snprintf(depth_text, sizeof depth_text, "%d", depth);
+  snprintf(rate_text, sizeof rate_text, "%.3g", rate);
   const char *const settings[][2] = {{"nthread", "1"},
                                      {"verbosity", "0"},
                                      {"tree_method", "hist"},
                                      {"max_bin", "256"},
                                      {"objective", "binary:logistic"},
-                                     {"learning_rate", "0.3"},
-                                     {"max_depth", "6"},
+                                     {"learning_rate", rate_text},
+                                     {"max_depth", depth_text},
                                      {"seed", text}};
   comp_status status = COMP_OK;
   for (size_t i = 0; i < sizeof settings / sizeof *settings && status == COMP_OK; i++)
@@ -54,11 +56,11 @@ static comp_status set_up(BoosterHandle booster, uint64_t seed) {
   return status;
 }
 
-static comp_status model_new(void **out, void *matrix, uint64_t seed) {
+static comp_status model_new(void **out, void *matrix, int depth, double rate, uint64_t seed) {
   BoosterHandle booster = NULL;
   *out = NULL;
   comp_status status = outcome(XGBoosterCreate(&matrix, 1, &booster));
-  if (status == COMP_OK) status = set_up(booster, seed);
+  if (status == COMP_OK) status = set_up(booster, depth, rate, seed);
   if (status == COMP_OK)
     *out = booster;
   else if (booster)

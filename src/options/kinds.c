@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/options.h"
 #include "baseline/options.h"
 #include "classify/options.h"
 #include "comp/machine.h"
@@ -39,6 +40,7 @@ static const comp__options_kind *const kinds[] = {
     &comp__scores_kind,
     &comp__classify_kind,
     &comp__diagnose_kind,
+    &comp__audit_kind,
     &comp__baseline_kind,
     &comp__neighbors_kind,
     &comp__umap_kind,

@@ -63,10 +63,7 @@ static const comp_option table[] = {
     {"no-hvg", .type = COMP_OPTION_BOOL, FIELD(no_hvg), .group = "Preparation", .help = "all features, however many"},
     {.rows = &comp__tabular_kind, .only = "drop drop-missing", .group = "Preparation", FIELD(tabular)},
 
-    {.rows = &comp__train_kind,
-     .only = "preset",
-     .unset = "default; protect for a table of 20 or more features with --protect",
-     FIELD(train)},
+    {.rows = &comp__train_kind, .only = "preset", .unset = "default; protect for a table with --protect", FIELD(train)},
     {.rows = &comp__train_kind, .without = "condition preset " RUN_DECIDES, FIELD(train)},
 
     {"k", 'k', COMP_OPTION_INT, FIELD(k), .metavar = "N", .min = 1, .max = 1e9, .group = "Results",

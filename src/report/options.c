@@ -65,6 +65,13 @@ comp_status comp_figure_history(const comp_model *model, const char *path, const
   return status == COMP_OK ? comp__figure_history(model, path, &plain) : status;
 }
 
+comp_status comp_figure_frontier(const char *json, const char *path, const comp_options *options) {
+  COMP__NEED(json, path);
+  comp__figure_options plain;
+  comp_status status = comp__options_resolve(&plain, &comp__figure_kind, options);
+  return status == COMP_OK ? comp__figure_frontier(json, path, &plain) : status;
+}
+
 comp_status comp_figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
                                        const comp_options *options) {
   COMP__NEED(context, dataset, path);

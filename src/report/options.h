@@ -46,6 +46,7 @@ comp__report_options comp__report_defaults(void);
 comp_status comp__figure_scatter(comp_context *context, const comp_dataset *dataset, const char *path,
                                  const char *const *embeddings, size_t n_embeddings, const char *const *columns,
                                  size_t n_columns, const comp__figure_options *options);
+comp_status comp__figure_frontier(const char *json, const char *path, const comp__figure_options *options);
 comp_status comp__figure_history(const comp_model *model, const char *path, const comp__figure_options *options);
 comp_status comp__figure_counterfactual(comp_context *context, const comp_dataset *dataset, const char *path,
                                         const comp__figure_options *options);

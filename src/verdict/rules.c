@@ -31,6 +31,8 @@ static const comp__rule table[] = {
     {"labels-lost", KEPT, 0.1, 0.3, comp__rule_labels_lost},
     /* Accuracy, or balanced accuracy, of the best classifier above that of a guess. */
     {"hidden", HIDDEN, 0.02, 0.1, comp__rule_hidden},
+    /* Where it must be hidden: accuracy, or balanced accuracy, above that in the data before. Always a problem. */
+    {"reveals-more", HIDDEN, 0.02, 0.02, comp__rule_reveals_more},
     {"hidden-from-some", HIDDEN, 0.02, NAN, comp__rule_hidden_from_some},
     /* Balanced accuracy below chance. */
     {"below-chance", HIDDEN, 0.04, NAN, comp__rule_below_chance},

@@ -64,6 +64,7 @@ void comp__rule_composition(comp__judge *j);       /* rules_embedding.c */
 void comp__rule_labels_lost(comp__judge *j);       /* rules_embedding.c */
 void comp__rule_silhouette(comp__judge *j);        /* rules_embedding.c */
 void comp__rule_hidden(comp__judge *j);            /* rules_hidden.c */
+void comp__rule_reveals_more(comp__judge *j);      /* rules_hidden.c */
 void comp__rule_hidden_from_some(comp__judge *j);  /* rules_hidden.c */
 void comp__rule_below_chance(comp__judge *j);      /* rules_hidden.c */
 void comp__rule_target(comp__judge *j);            /* rules_hidden.c */

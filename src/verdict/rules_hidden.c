@@ -6,6 +6,12 @@
 #include "verdict/json.h"
 #include "verdict/rules.h"
 
+/* What helps where an attribute must be hidden. */
+#define HIDE_BETTER                                                                                                    \
+  "Release draws (comp embed --sample) in place of means. An encoder that sees the condition writes it into the "      \
+  "means: "                                                                                                            \
+  "train with --preset protect or --encoder-without-condition. comp audit measures both."
+
 /* ---- The condition --------------------------------------------------------------------------------------------- */
 
 /* The strongest classifier against what needs no embedding. Where one value is common, a classifier can be no better
@@ -76,10 +82,11 @@ void comp__rule_hidden(comp__judge *j) {
   const bool unsure = level == COMP_FINDING_OK && !confounded && comp__is_uncertain(j, high, j->rule->problem);
   if (confounded || unsure) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
-             unsure                    ? "Add samples before you rely on it."
-             : level > COMP_FINDING_OK ? "More --epochs or another --gamma may hide it better."
-             : wanted                  ? "A classifier that was not tried may still find it."
-                                       : "",
+             unsure                              ? "Add samples before you rely on it."
+             : level > COMP_FINDING_OK && wanted ? HIDE_BETTER
+             : level > COMP_FINDING_OK           ? "More --epochs or another --gamma may hide it better."
+             : wanted                            ? "A classifier that was not tried may still find it."
+                                                 : "",
              "'%s' %s from z%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said,
              unsure ? ", but with so few samples this is uncertain" : "", x.balanced ? "balanced " : "", value_of(&x),
              range, classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
@@ -92,6 +99,33 @@ void comp__rule_hidden(comp__judge *j) {
   comp__find_number(j, "margin", margin);
   comp__find_number(j, "low", x.over - 1 / sqrt((double)(x.best.samples ? x.best.samples : 1)));
   comp__find_number(j, "high", high);
+}
+
+/* Whether an attribute that must be hidden is easier to find than in the data itself. Both numbers are of the same
+ * samples, so that two standard errors of one of them are margin enough. */
+void comp__rule_reveals_more(comp__judge *j) {
+  const char *before = comp__evidence_before(j->evidence);
+  exposure x = exposure_of(j, comp__evidence_embedding(j->evidence)), earlier = {0};
+  if (!j->evidence->scores.protect || !before || !is_known(&x)) return;
+  earlier = exposure_of(j, before);
+  if (!earlier.best.classifier) return;
+  const double margin = margin_of(j, &x), plain = x.best.accuracy - earlier.best.accuracy,
+               even = x.best.balanced - earlier.best.balanced;
+  const bool balanced = even > plain || isnan(plain);
+  const double more = balanced ? even : plain;
+  if (!(more > margin)) return;
+  const double now = balanced ? x.best.balanced : x.best.accuracy,
+               was = balanced ? earlier.best.balanced : earlier.best.accuracy;
+  comp__find(
+      j, COMP_FINDING_PROBLEM, "Do not release it. " HIDE_BETTER,
+      "z reveals '%s' more than the data itself: %saccuracy %.3f (%s), from the data %.3f. The model has put the "
+      "attribute into z.",
+      x.best.column, balanced ? "balanced " : "", now,
+      comp__classifier_words(balanced ? x.best.balanced_classifier : x.best.classifier), was);
+  comp__find_number(j, "more", more);
+  comp__find_number(j, balanced ? "balanced_accuracy" : "accuracy", now);
+  comp__find_number(j, "before", was);
+  comp__find_number(j, "margin", margin);
 }
 
 /* Whether one classifier is fooled while another is not. */
@@ -155,11 +189,12 @@ void comp__rule_target(comp__judge *j) {
   if (!now.classifier) return;
   if (before) earlier = comp__classified_find(&e->scores, column, before);
   if (!isnan(earlier.accuracy)) snprintf(text, sizeof text, "; before: %.3f", earlier.accuracy);
-  bool useful = now.accuracy > now.majority;
+  /* Within two standard errors of the most common value nothing is predicted. */
+  const bool useful = now.accuracy > now.majority + 1 / sqrt((double)(now.samples ? now.samples : 1));
   comp__find(j, useful ? COMP_FINDING_OK : COMP_FINDING_CAUTION, useful ? "" : "Use a smaller --gamma.",
              "'%s' %s from z: best accuracy %.3f (%s), chance %.3f%s.", column,
-             useful ? "can still be predicted" : "can no longer be predicted", now.accuracy,
-             comp__classifier_words(now.classifier), now.majority, text);
+             useful ? "can still be predicted" : "can no longer be predicted better than by its most common value",
+             now.accuracy, comp__classifier_words(now.classifier), now.majority, text);
   comp__find_number(j, "accuracy", now.accuracy);
   comp__find_number(j, "chance", now.majority);
   comp__find_number(j, "before", earlier.accuracy);
@@ -196,6 +231,17 @@ static double error_of(json_t *gaps) {
   return least > 0 ? 2 * sqrt(0.25 / least + 0.25 / second) : INFINITY;
 }
 
+/* Samples of all groups. */
+static double tested(json_t *gaps) {
+  double n = 0;
+  size_t i;
+  json_t *group;
+  json_array_foreach(json_object_get(gaps, "groups"), i, group) {
+    n += (double)comp__member_count(group, "samples");
+  }
+  return fmax(n, 1);
+}
+
 void comp__rule_fairness(comp__judge *j) {
   const comp__evidence *e = j->evidence;
   const char *column = target_of(j), *condition = comp__design_condition(e), *embedding = comp__evidence_embedding(e);
@@ -211,21 +257,29 @@ void comp__rule_fairness(comp__judge *j) {
   const bool less_even = parity - parity_before > j->rule->caution, less_odds = odds - odds_before > j->rule->caution;
   const bool chance =
       (less_even && parity - parity_before < error_of(gaps)) || (less_odds && odds - odds_before < error_of(gaps));
+  /* Who always predicts the most common value treats all groups alike, and is of no use. */
+  const double accuracy = comp__member_number(gaps, "accuracy"), majority = comp__member_number(gaps, "majority");
+  const bool worthless = accuracy <= majority + 1 / sqrt(tested(gaps));
   char text[96] = "";
   if (earlier) snprintf(text, sizeof text, " Before: %.1f and %.1f points.", 100 * parity_before, 100 * odds_before);
-  comp__find(j, less_even || less_odds ? COMP_FINDING_CAUTION : COMP_FINDING_NOTE,
-             less_even || less_odds
+  comp__find(j, less_even || less_odds || worthless ? COMP_FINDING_CAUTION : COMP_FINDING_NOTE,
+             worthless ? "Small gaps are worth nothing here. Use a smaller --gamma, and compare gaps of models that "
+                         "predict the target."
+             : less_even || less_odds
                  ? "A hidden attribute does not make predictions fair. Compare runs with other --gamma, and check the "
                    "rates of each group before you use predictions."
                  : "",
              "%sWhere %s predicts '%s', groups of '%s' differ by up to %.1f points in what is predicted (demographic "
-             "parity) and by up to %.1f points in true and false positive rates (equalised odds).%s%s",
+             "parity) and by up to %.1f points in true and false positive rates (equalised odds).%s%s%s",
              less_even && less_odds ? "Both gaps between groups are larger than before. "
              : less_even            ? "Predictions differ more between groups than before. "
              : less_odds            ? "Errors differ more between groups than before. "
                                     : "",
              *by ? comp__classifier_words(by) : "a classifier", column, condition, 100 * parity, 100 * odds, text,
-             chance ? " With so few samples tested this may be chance." : "");
+             chance ? " With so few samples tested this may be chance." : "",
+             worthless ? " But it predicts no better than the most common value does: such predictions are alike for "
+                         "all groups, and useless."
+                       : "");
   comp__find_number(j, "odds_gap", odds);
   comp__find_number(j, "odds_gap_before", odds_before);
   comp__find_number(j, "parity_gap", parity);

@@ -25,9 +25,10 @@ baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
 verdict       core classify model train metrics diagnose
 score         core classify metrics verdict
+audit         core nn neighbors cluster classify train task verdict
 report        core prep train task metrics verdict
 pipeline      core io prep linalg umap train task baseline score verdict report
-options       core pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
+options       core audit pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
@@ -51,6 +52,7 @@ metrics       metrics counterfactual_score
 score         score
 baseline      baseline
 verdict       diagnose verdict
+audit         audit
 report        report figure
 pipeline      pipeline
 '

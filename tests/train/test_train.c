@@ -692,8 +692,9 @@ static void presets_follow_the_paper(void **state) {
   assert_ok(comp__train_options_init(&o, "comp", "protect"));
   assert_true(o.model.scale == 1.0 && o.model.beta == 1.0 && o.model.gamma == 10.0 && o.patience == 0);
   assert_true(o.steps == 3000 && o.epochs == 0 && o.schedule == COMP_SCHEDULE_COSINE && !o.model.include_self);
+  assert_true(!o.model.encoder_sees_condition && !o.model.centred);
   assert_ok(comp__train_options_init(&o, "comp", "default"));
-  assert_true(o.model.include_self);
+  assert_true(o.model.include_self && o.model.encoder_sees_condition);
 }
 
 int main(void) {

@@ -415,6 +415,61 @@ static void protected_attribute(void **state) {
   }
 }
 
+/* An attribute that is easier to find in z than in the data is a problem; one that must not be hidden is not asked for.
+ * A target that nothing predicts makes small gaps worthless. */
+static void reveals_more(void **state) {
+  (void)state;
+  const char *scores =
+      "{\"condition\": \"c\", %s\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": 0.01}}}, "
+      "{\"name\": \"X_pca\", \"scores\": {\"kbet\": {\"value\": 0.9}}}], \"predict\": [{\"embedding\": \"X_pca\", "
+      "\"column\": \"c\", \"samples\": 7540, \"levels\": 2, \"majority\": 0.677, \"classifiers\": [{\"classifier\": "
+      "\"forest\", \"accuracy\": 0.69, \"balanced_accuracy\": 0.57}]}, {\"embedding\": \"X_comp\", \"column\": \"c\", "
+      "\"samples\": 7540, \"levels\": 2, \"majority\": 0.677, \"classifiers\": [{\"classifier\": \"logistic\", "
+      "\"accuracy\": 0.672, \"balanced_accuracy\": 0.5}, {\"classifier\": \"forest\", \"accuracy\": %g, "
+      "\"balanced_accuracy\": %g}]}, {\"embedding\": \"X_comp\", \"column\": \"t\", \"samples\": 7540, \"levels\": 2, "
+      "\"majority\": 0.754, \"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": %g, \"balanced_accuracy\": "
+      "0.5}]}]%s}";
+  const char *fairness = ", \"fairness\": [{\"embedding\": \"X_comp\", \"column\": \"t\", \"classifier\": \"forest\", "
+                         "\"accuracy\": %g, \"majority\": 0.754, \"parity_gap\": 0.01, \"odds_gap\": 0.02, \"groups\": "
+                         "[{\"condition\": \"a\", \"samples\": 1500}, {\"condition\": \"b\", \"samples\": 760}]}]";
+  const struct {
+    bool protect;
+    double accuracy, balanced, target;
+    const char *more, *useful, *gaps;
+  } cases[] = {
+      {true, 0.796, 0.726, 0.79, "problem", "ok", "note"},     /* far above the data itself */
+      {true, 0.68, 0.64, 0.79, "problem", "ok", "note"},       /* by balanced accuracy alone */
+      {true, 0.70, 0.585, 0.79, "none", "ok", "note"},         /* within the margin */
+      {true, 0.677, 0.5, 0.757, "none", "caution", "caution"}, /* nothing is left of the target */
+      {false, 0.796, 0.726, 0.79, "none", "none", "none"},
+  };
+  char text[4096], gaps[512];
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(gaps, sizeof gaps, fairness, cases[k].target);
+    snprintf(text, sizeof text, scores, cases[k].protect ? "\"protect\": true, " : "", cases[k].accuracy,
+             cases[k].balanced, cases[k].target, cases[k].protect ? gaps : "");
+#pragma GCC diagnostic pop
+    comp_verdict *v =
+        judge(text,
+              "{\"samples\": 7540, \"condition\": \"c\", \"conditions\": [{\"value\": \"a\", \"samples\": 5105}, "
+              "{\"value\": \"b\", \"samples\": 2435}], \"columns\": []}",
+              NULL, NULL);
+    assert_string_equal(level(v, "reveals-more"), cases[k].more);
+    assert_string_equal(level(v, "target"), cases[k].useful);
+    assert_string_equal(level(v, "fairness"), cases[k].gaps);
+    if (k == 0) {
+      assert_non_null(strstr(find(v, "reveals-more")->text, "more than the data itself: balanced accuracy 0.726"));
+      assert_non_null(strstr(find(v, "reveals-more")->advice, "Do not release it. Release draws"));
+      assert_non_null(strstr(find(v, "hidden")->advice, "--encoder-without-condition"));
+      assert_near(find(v, "reveals-more")->numbers[0].value, 0.726 - 0.57, 1e-9);
+    }
+    if (k == 3) assert_non_null(strstr(find(v, "fairness")->text, "useless"));
+    comp_verdict_free(v);
+  }
+}
+
 static void training(void **state) {
   (void)state;
   const struct {
@@ -507,6 +562,7 @@ int main(void) {
       cmocka_unit_test(confounded),
       cmocka_unit_test(uncertain),
       cmocka_unit_test(protected_attribute),
+      cmocka_unit_test(reveals_more),
       cmocka_unit_test(training),
       cmocka_unit_test(diagnosis),
       cmocka_unit_test(json_has_all),

@@ -168,7 +168,7 @@ FUNCTIONS = {
     "comp_baseline_find": (Status, [POINTER(POINTER(BaselineMethod)), text]),
     "comp_baseline_check": (Status, [POINTER(BaselineMethod), handle]),
     "comp_baseline_run": (Status, [out, handle, handle, text, handle, handle]),
-    # score.h, diagnose.h, verdict.h, pipeline.h, report.h
+    # score.h, diagnose.h, audit.h, verdict.h, pipeline.h, report.h
     "comp_score_known_find": (POINTER(ScoreMetric), [text]),
     "comp_score_family_title": (text, [text]),
     "comp_classifier_kind_parse": (Status, [POINTER(c_int), text]),
@@ -181,6 +181,10 @@ FUNCTIONS = {
     "comp_diagnose": (Status, [out, handle, handle, out, size, handle, handle]),
     "comp_diagnosis_free": (None, [handle]),
     "comp_diagnosis_json": (text, [handle]),
+    "comp_audit_run": (Status, [out, handle, handle, handle]),
+    "comp_audit_frontier": (Status, [out, handle, handle, handle]),
+    "comp_audit_free": (None, [handle]),
+    "comp_audit_json": (text, [handle]),
     "comp_verdict_json": (text, [handle]),
     "comp_run_dataset": (Status, [out, handle, handle, handle]),
     "comp_run_result_free": (None, [handle]),

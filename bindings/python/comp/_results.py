@@ -210,6 +210,58 @@ class Diagnosis(Document):
         return self.findings._repr_html_()
 
 
+class Audit(Document):
+    """How well an attribute is hidden: `findings`, `attacks` and `certificates` as tables, and all numbers behind them."""
+
+    @property
+    def findings(self) -> Findings:
+        return Findings(Finding(f) for f in self.data["findings"])
+
+    @property
+    def worst(self) -> str:
+        """The highest level of all findings, notes aside: "ok", "caution" or "problem"."""
+        return self.data["worst"]
+
+    @property
+    def audits(self) -> list:
+        """(gamma, document) of each model of a frontier; of a single audit one, with gamma None."""
+        return [(p["gamma"], p["audit"]) for p in self.data["points"]] if "points" in self.data else [(None, self.data)]
+
+    @property
+    def attacks(self) -> pd.DataFrame:
+        """A row an attacker and source: accuracy, balanced accuracy and AUROC with their intervals."""
+        rows = []
+        for gamma, audit in self.audits:
+            for entry in audit["attacks"]:
+                for a in entry["attackers"]:
+                    row = {"gamma": gamma, "source": entry["source"], "of": entry["of"], "attacker": a["attacker"], "setting": a["setting"]}
+                    for name in ("accuracy", "balanced_accuracy", "auroc"):
+                        row.update({name: a[name]["value"], name + "_low": a[name]["low"], name + "_high": a[name]["high"]})
+                    rows.append(row)
+        return pd.DataFrame(rows)
+
+    @property
+    def certificates(self) -> pd.DataFrame:
+        """A row a release: upper bounds that hold for any attacker with probability 1 - delta."""
+        rows = []
+        for gamma, audit in self.audits:
+            for c in audit["certificates"]:
+                row = {"gamma": gamma, "release": c["release"], "delta": c["delta"], "samples": c["samples"]}
+                rows.append({**row, **{name: c[name]["upper"] for name in ("balanced_accuracy", "accuracy", "parity_gap")}})
+        return pd.DataFrame(rows)
+
+    @property
+    def utility(self) -> pd.DataFrame:
+        """A row a source: how well the target is predicted, and gaps between groups."""
+        return pd.DataFrame([{"gamma": gamma, **u} for gamma, audit in self.audits for u in audit["utility"]])
+
+    def __repr__(self):
+        return repr(self.findings)
+
+    def _repr_html_(self):
+        return self.findings._repr_html_()
+
+
 class Report:
     """A page of comp.report() or comp.run(): one HTML file that opens without a network."""
 

@@ -12,7 +12,7 @@ from ._errors import DataError, Interrupted
 from ._lib import BaselineMethod, UmapInfo, check, decode, encode, lib
 from ._model import NOT_TRAIN, CoMP, check_features, embed_dataset, layer_name, model_of, predict_dataset
 from ._options import Options, PathLike, check_names, with_options
-from ._results import Diagnosis, Scores
+from ._results import Audit, Diagnosis, Scores
 
 Model = Union[CoMP, PathLike, bytes, None]
 
@@ -329,6 +329,58 @@ def diagnose(adata: Any, model: Union[Model, Sequence[Model]] = None, *, against
         lib.comp_diagnosis_free(found)
     remember(_anndata.own(adata), diagnosis=diagnosis.json)
     return diagnosis
+
+
+@with_options("audit", without=("condition",))
+def audit(adata: Any, condition_key: str, *, model: Model = None, layer: Optional[str] = None, threads: Optional[int] = None, progress: Optional[bool] = None,
+          **options: Any) -> Audit:
+    """How well a representation hides an attribute: tuned attackers, and a bound on what any attacker can find.
+
+        comp.tl.audit(adata, "sex", target="income", release="draws,cells:64", unseen="test")
+
+    Draws need the standard deviations of the posteriors: obsm["X_comp_scale"], as tl.embed(scales=True) makes them, or a model.
+
+    Parameters
+    ----------
+    adata : AnnData
+        The data, with the representation in obsm. It stays as it is.
+    condition_key : str
+        The column with the attribute that must be hidden.
+    model : CoMP, file or bytes, optional
+        Embed the data with this model first.
+    layer, threads, progress
+        As in train().
+    {options}
+
+    Returns
+    -------
+    comp.Audit: findings, and the tables attacks, certificates and utility. With gammas: of each model.
+    """
+    check_names(audit, options)
+    _anndata.check_type(adata)
+    require_column(adata, condition_key, "condition_key")
+    use, before = options.get("use") or "X_comp", options.get("before")
+    frontier = bool(options.get("gammas"))
+    chosen = None if model is None else model_of(model, adata)
+    if frontier and chosen is not None:
+        raise ValueError("gammas trains models itself: model does not go with it")
+    names = [] if frontier or use == "X" or chosen is not None else [use] + [n for n in [use + "_scale"] if n in adata.obsm]
+    names += [n for n in [before or "X_pca"] if n != "X" and n not in names and (before or n in adata.obsm)]
+    for name in names:
+        require_obsm(adata, name)
+    found = ctypes.c_void_p()
+    with Context(threads, progress) as context, Options("audit", {**options, "condition": condition_key}) as how, \
+            dataset_of(context, adata, layer, None, names) as dataset:
+        if chosen is not None:
+            z, scale = ctypes.c_void_p(), ctypes.c_void_p()
+            context.call(lib.comp_embed, ctypes.byref(z), ctypes.byref(scale), context.pointer, chosen.pointer, dataset.pointer, None)
+            check(lib.comp_dataset_set_matrix(dataset.pointer, OBSM, encode(use), z))
+            check(lib.comp_dataset_set_matrix(dataset.pointer, OBSM, encode(use + "_scale"), scale))
+        context.call(lib.comp_audit_frontier if frontier else lib.comp_audit_run, ctypes.byref(found), context.pointer, dataset.pointer, how.pointer)
+    try:
+        return Audit(decode(lib.comp_audit_json(found)))
+    finally:
+        lib.comp_audit_free(found)
 
 
 @with_options("baseline", without=("condition", "label"))

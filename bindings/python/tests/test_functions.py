@@ -188,3 +188,26 @@ def test_run_in_a_temporary_folder(cells):
     assert os.path.exists(result.report.path)
     del result
     assert not os.path.exists(folder)
+
+
+def test_audit():
+    import anndata
+
+    rng = np.random.default_rng(0)
+    n = 800
+    sex = np.where(np.arange(n) % 2, "man", "woman")
+    z = rng.normal(size=(n, 3)).astype(np.float32)
+    z[:, 0] += np.where(sex == "man", 1, -1)
+    data = anndata.AnnData(rng.normal(size=(n, 4)).astype(np.float32), obs=pd.DataFrame({"sex": sex, "income": np.where(z[:, 1] > 0, "high", "low")},
+                                                                                         index=[str(i) for i in range(n)]))
+    data.obsm["X_comp"], data.obsm["X_comp_scale"] = z, np.ones_like(z)
+    audit = comp.tl.audit(data, "sex", target="income", attackers="logistic,knn", release="draws,cells:8", points=1000)
+    assert audit.worst == "problem" and audit.findings["attack"].level == "problem"
+    assert set(audit.attacks.source) == {"means", "draws", "data"}
+    means = audit.attacks[(audit.attacks.source == "means") & (audit.attacks.attacker == "logistic")].iloc[0]
+    assert abs(means.balanced_accuracy - 0.841) < 0.06  # the best threshold, Phi(1)
+    draws = audit.certificates.set_index("release").loc["draws"]
+    assert draws.balanced_accuracy >= 0.760  # the optimum of draws: Phi(1 / sqrt(2))
+    assert list(audit.utility.source) == ["means", "draws", "data", "cells:8"]
+    with pytest.raises(comp.CompError, match="nothing can be proved"):
+        comp.tl.audit(data, "sex", release="means")

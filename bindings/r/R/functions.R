@@ -114,6 +114,40 @@ diagnoseComp <- function(object, model = NULL, label = NULL, ..., condition = NU
   findings_of(jsonlite::fromJSON(.Call(r_diagnose, context, dataset, lapply(models, model_handle), options), simplifyVector = FALSE)$findings)
 }
 
+auditComp <- function(object, condition, target = NULL, ..., use = NULL, model = NULL, assay = NULL, slot = NULL, threads = NULL, progress = NULL) {
+  data <- if (is_embedding(object)) embeddings_alone(object) else source_of(object, assay = assay, slot = slot)
+  if (is_embedding(object) && !is.null(model)) refuse("a model needs the values of the features: give the object, not the embedding alone")
+  known <- library_names(names(data$embeddings))
+  key <- "X_comp"
+  if (is.null(model)) {
+    if (is.null(use)) use <- if ("X_comp" %in% known) names(known)[known == "X_comp"][1L] else names(known)[1L]
+    if (!use %in% names(known)) refuse("there is no embedding '%s'; there are: %s", use, listed(names(known)))
+    key <- known[[use]]
+  } else if (!is.null(use)) refuse("use: the model makes the embedding that is audited")
+  named <- named_columns(data, condition = condition, target = target)
+  options <- new_options("auditComp", list(...), c(named$options, list(use = key)))
+  context <- new_context(threads, progress)
+  on.exit(free(context))
+  dataset <- new_dataset(context, data, do.call(all_columns, c(list(data), named$columns)), with_x = !is_embedding(object))
+  on.exit(free(dataset), add = TRUE, after = FALSE)
+  handle <- NULL
+  if (is.null(model)) {
+    z <- as_values(data$embeddings[[use]], sprintf("embedding '%s'", use))
+    .Call(r_dataset_set_matrix, context, dataset, "obsm", key, t(as.matrix(z)))
+  } else handle <- model_handle(given_model(model, data))
+  document <- jsonlite::fromJSON(.Call(r_audit, context, dataset, handle, options), simplifyVector = FALSE)
+  attacks <- do.call(rbind, lapply(document$attacks, function(entry) do.call(rbind, lapply(entry$attackers, function(a) {
+    measured <- function(name) setNames(lapply(a[[name]], number), paste0(name, c("", "_low", "_high")))
+    data.frame(source = entry$source, of = entry$of, attacker = a$attacker, setting = a$setting, measured("accuracy"), measured("balanced_accuracy"),
+               measured("auroc"))
+  }))))
+  certificates <- do.call(rbind, lapply(document$certificates, function(c) {
+    data.frame(release = c$release, delta = c$delta, samples = c$samples, balanced_accuracy = number(c$balanced_accuracy$upper),
+               accuracy = number(c$accuracy$upper), parity_gap = number(c$parity_gap$upper))
+  }))
+  list(findings = findings_of(document$findings), attacks = attacks, certificates = certificates, document = document)
+}
+
 # ---- Columns and genes
 
 # Columns that arguments name: their values by name, and the options that tell the library of them.

@@ -12,6 +12,7 @@ OPTIONS <- list(
   scoreComp = list(kind = "score", without = c("use", "condition", "label", "counterfactual", "from", "to", "pair", "truth", "n-de", "n-top", "min-samples",
                                                "max-cells")),
   diagnoseComp = list(kind = "diagnose", without = c("label", "names", "against-name")),
+  auditComp = list(kind = "audit", without = c("use", "condition", "target", "gammas", "preset", "epochs", "encoder-without-condition")),
   simulateComp = list(kind = "simulate", without = character()),
   readComp = list(kind = "read", without = c("skip-x", "skip-layers", "skip-slots"))
 )

@@ -300,6 +300,29 @@ static comp_status diagnose_work(void *user) {
   return COMP_OK;
 }
 
+/* With a model: posterior means and standard deviations first. */
+static comp_status embed_for_audit(comp_dataset *dataset, const job *j) {
+  comp_matrix *z, *scale;
+  comp_status status = comp_embed(&z, &scale, j->context, j->model, dataset, NULL);
+  if (status != COMP_OK) return status;
+  status = comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, "X_comp", z);
+  if (status == COMP_OK) return comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, "X_comp_scale", scale);
+  comp_matrix_free(scale);
+  return status;
+}
+
+static comp_status audit_work(void *user) {
+  job *j = user;
+  comp_audit *audit;
+  comp_status status = j->model ? embed_for_audit(j->dataset, j) : COMP_OK;
+  if (status != COMP_OK) return status;
+  status = comp_audit_run(&audit, j->context, j->dataset, j->options);
+  if (status != COMP_OK) return status;
+  j->texts[0] = copy_text(comp_audit_json(audit));
+  comp_audit_free(audit);
+  return COMP_OK;
+}
+
 static comp_status run_work(void *user) {
   job *j = user;
   comp_run_result *result;
@@ -350,6 +373,13 @@ SEXP r_diagnose(SEXP context, SEXP dataset, SEXP models, SEXP options) {
   for (size_t i = 0; i < j.n_models; i++) list[i] = handle_get(VECTOR_ELT(models, (R_xlen_t)i), HANDLE_MODEL);
   j.models = list;
   return make_texts(context, &j, diagnose_work, 1);
+}
+
+SEXP r_audit(SEXP context, SEXP dataset, SEXP model, SEXP options) {
+  job j = job_of(context, options);
+  j.dataset = handle_get(dataset, HANDLE_DATASET);
+  if (model != R_NilValue) j.model = handle_get(model, HANDLE_MODEL);
+  return make_texts(context, &j, audit_work, 1);
 }
 
 /* The folder, the page, run.json, scores.json and the findings. */

@@ -9,6 +9,7 @@
 
 /* clang-format off */
 #define FUNCTIONS(F) \
+  F(r_audit, 4) \
   F(r_bad_value, 1) \
   F(r_context_new, 3) \
   F(r_counterfactual, 4) \

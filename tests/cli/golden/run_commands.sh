@@ -14,7 +14,7 @@ cmp again/scores.json out/scores.json && grep -o -e '"counterfactual"' -e '"more
 grep -c '"from"' out/scores.json
 "$COMP" run -i people.csv -c group --label kind --hidden 8 --latent 2 --epochs 2 --no-diagnose --no-umap --from v --to u -o out 2>messages >/dev/null || exit
 grep -o -e '--counterfactual.*--to [^ ]*' messages
-# --protect has a recipe of its own where there are features enough
+# --protect has a recipe of its own, however many features there are
 awk -F , '{ printf "%s", $0; for (j = 1; j <= 20; j++) printf ",%s", NR == 1 ? "x" j : (NR * j) % 13; print "" }' people.csv >wide.csv
 "$COMP" run -i people.csv -c kind --protect --hidden 8 --latent 2 --epochs 2 --no-diagnose --no-umap -o hidden 2>messages >/dev/null || exit
 grep -o -e '^--protect: .*gamma 10' -e 'comp train.*' messages

@@ -88,3 +88,14 @@ test_that("tables of every kind come back", {
   expect_equal(as.logical(data$obs$yes), c(TRUE, FALSE, TRUE))
   expect_output(print(counts()), "40 genes x 300 cells.*obs: condition, label")
 })
+
+test_that("an attribute is audited", {
+  audit <- auditComp(ready(), "condition", "label", model = fitted(), attackers = "logistic", release = "draws", points = 500)
+  expect_setequal(audit$attacks$source, c("means", "draws", "data"))
+  expect_true(all(audit$attacks$balanced_accuracy >= audit$attacks$balanced_accuracy_low))
+  expect_true(audit$certificates$balanced_accuracy <= 1)
+  expect_true("attack" %in% audit$findings$id)
+  alone <- auditComp(embedded()$embeddings$X_comp, ready()$obs$condition, attackers = "logistic")
+  expect_equal(unique(alone$attacks$source), "means")
+  expect_refused(auditComp(embedded(), "condition", use = "nothing"), "there is no embedding")
+})

@@ -1,0 +1,252 @@
+/* rules_audit.c: is an attribute hidden, from attackers that were tried and from any other; is the target kept? */
+#include "verdict/rules_audit.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "verdict/json.h"
+#include "verdict/rules.h"
+
+#define HIDDEN  "Can the attribute be found?"
+#define ANY     "What can any attacker find?"
+#define USEFUL  "Is the target kept, and are groups treated alike?"
+#define CAUTION 0.02 /* excess over chance, as of the rule "hidden" */
+#define PROBLEM 0.10
+#define VACUOUS 0.95 /* a balanced accuracy that a bound must be below to say anything */
+
+typedef struct judge {
+  comp__findings *out;
+  json_t *audit;
+  const char *condition, *use;
+  double chance, majority;
+  comp_status status;
+} judge;
+
+static void add(judge *j, const char *id, comp_finding_level level, const char *question, const char *advice,
+                const char *format, ...) COMP_PRINTF(6, 7);
+static void add(judge *j, const char *id, comp_finding_level level, const char *question, const char *advice,
+                const char *format, ...) {
+  char text[2048];
+  va_list arguments;
+  if (j->status != COMP_OK) return;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  j->status = comp__findings_add(j->out, id, level, question, text, advice);
+}
+
+static void number(judge *j, const char *name, double value) {
+  if (j->status == COMP_OK && !isnan(value)) j->status = comp__findings_number(j->out, name, value);
+}
+
+/* ---- Attackers ---- */
+
+/* The strongest by balanced accuracy, and the best accuracy of any. */
+typedef struct strongest {
+  const char *title; /* NULL: none */
+  double balanced, low, high;
+  const char *by_accuracy;
+  double accuracy;
+} strongest;
+
+static strongest strongest_of(json_t *audit, const char *source) {
+  strongest s = {.balanced = NAN, .accuracy = NAN, .low = NAN, .high = NAN};
+  size_t i, k;
+  json_t *entry, *attack;
+  json_array_foreach(json_object_get(audit, "attacks"), i, entry) {
+    if (strcmp(comp__member_text(entry, "source"), source) != 0) continue;
+    json_array_foreach(json_object_get(entry, "attackers"), k, attack) {
+      json_t *balanced = json_object_get(attack, "balanced_accuracy");
+      const double value = comp__member_number(balanced, "value"),
+                   accuracy = comp__member_number(json_object_get(attack, "accuracy"), "value");
+      if (!(value <= s.balanced)) {
+        s.title = comp__member_text(attack, "title");
+        s.balanced = value;
+        s.low = comp__member_number(balanced, "low");
+        s.high = comp__member_number(balanced, "high");
+      }
+      if (!(accuracy <= s.accuracy)) {
+        s.by_accuracy = comp__member_text(attack, "title");
+        s.accuracy = accuracy;
+      }
+    }
+  }
+  return s;
+}
+
+static double excess_of(const judge *j, const strongest *s) {
+  return fmax(s->balanced - j->chance, s->accuracy - j->majority);
+}
+
+static void judge_attack(judge *j, const char *id, const char *source, const char *name, const char *advice) {
+  static const char *const words[] = {"was not found", "", "was found to some degree", "was found"};
+  const strongest s = strongest_of(j->audit, source), data = strongest_of(j->audit, "data");
+  if (!s.title) return;
+  /* Half of the interval's width, where that is more than the limit. */
+  const double margin = fmax(CAUTION, (s.high - s.low) / 2);
+  const comp_finding_level level = comp__level_above(excess_of(j, &s), margin, fmax(PROBLEM, margin));
+  char before[96] = "";
+  if (data.title) snprintf(before, sizeof before, "; in the data: %.3f and %.3f", data.balanced, data.accuracy);
+  add(j, id, level, HIDDEN,
+      level > COMP_FINDING_OK ? advice
+                              : "An attacker that was not tried may still find it: see --release for a bound on all.",
+      "'%s' %s in %s: best balanced accuracy %.3f (%.3f to %.3f; %s), chance %.3f; best accuracy %.3f (%s), most "
+      "common "
+      "value %.3f%s.",
+      j->condition, words[level], name, s.balanced, s.low, s.high, s.title, j->chance, s.accuracy, s.by_accuracy,
+      j->majority, before);
+  number(j, "excess", excess_of(j, &s));
+  number(j, "balanced_accuracy", s.balanced);
+  number(j, "accuracy", s.accuracy);
+}
+
+static void judge_more(judge *j) {
+  const strongest s = strongest_of(j->audit, "means"), data = strongest_of(j->audit, "data");
+  if (!s.title || !data.title) return;
+  const bool balanced = s.balanced - data.balanced > s.accuracy - data.accuracy;
+  const double more = balanced ? s.balanced - data.balanced : s.accuracy - data.accuracy;
+  if (!(more > fmax(CAUTION, (s.high - s.low) / 2))) return;
+  add(j, "reveals-more", COMP_FINDING_PROBLEM, HIDDEN,
+      "Do not release it. Release draws or cells in place of means, or train with --preset protect "
+      "--encoder-without-condition.",
+      "%s reveals '%s' more than the data itself: %saccuracy %.3f (%s), from the data %.3f. The model has put the "
+      "attribute into it.",
+      j->use, j->condition, balanced ? "balanced " : "", balanced ? s.balanced : s.accuracy,
+      balanced ? s.title : s.by_accuracy, balanced ? data.balanced : data.accuracy);
+  number(j, "more", more);
+}
+
+static void judge_known(judge *j) {
+  const strongest s = strongest_of(j->audit, "known");
+  if (!s.title) return;
+  add(j, "known", COMP_FINDING_NOTE, HIDDEN, "",
+      "The columns that are known anyway give '%s' away with a balanced accuracy of %.3f (%s), whatever is released.",
+      j->condition, s.balanced, s.title);
+  number(j, "balanced_accuracy", s.balanced);
+}
+
+/* ---- Certificates ---- */
+
+static void judge_certificate(judge *j, json_t *c) {
+  json_t *balanced = json_object_get(c, "balanced_accuracy"), *parity = json_object_get(c, "parity_gap"),
+         *accuracy = json_object_get(c, "accuracy");
+  const char *release = comp__member_text(c, "release");
+  const double upper = comp__member_number(balanced, "upper"), gap = comp__member_number(parity, "upper"),
+               delta = comp__member_number(c, "delta"), slack = comp__member_number(c, "slack");
+  const bool draws = strcmp(release, "draws") == 0, vacuous = upper > VACUOUS;
+  char advice[512] = "";
+  if (vacuous && slack > 0.1)
+    snprintf(advice, sizeof advice, "Hold out more samples: about %zu of each value; the rarest has %zu.",
+             comp__member_count(c, "needed"), comp__member_count(c, "fewest"));
+  else if (vacuous)
+    snprintf(advice, sizeof advice, "%s",
+             draws ? "Posteriors are too narrow for a bound: train with a larger --scale, or release cells."
+                   : "Release fewer cells.");
+  add(j, "certificate", vacuous ? COMP_FINDING_CAUTION : COMP_FINDING_OK, ANY, advice,
+      "%sWhoever sees %s: no classifier of '%s' has a balanced accuracy above %.3f (accuracy %.3f), and no classifier "
+      "of anything a demographic parity gap above %.3f. This fails with probability %.3g at most, for samples like the "
+      "%zu that were looked at.",
+      vacuous ? "The bound says next to nothing. " : "", draws ? "one draw of each posterior" : release, j->condition,
+      upper, comp__member_number(accuracy, "upper"), gap, delta, comp__member_count(c, "samples"));
+  number(j, "balanced_accuracy", upper);
+  number(j, "accuracy", comp__member_number(accuracy, "upper"));
+  number(j, "parity_gap", gap);
+  number(j, "delta", delta);
+  number(j, "slack", slack);
+}
+
+static void judge_certificates(judge *j) {
+  json_t *list = json_object_get(j->audit, "certificates"), *c;
+  size_t i;
+  json_array_foreach(list, i, c) {
+    judge_certificate(j, c);
+  }
+  if (json_array_size(list) && !json_is_true(json_object_get(j->audit, "unseen")))
+    add(j, "unseen", COMP_FINDING_CAUTION, ANY,
+        "Train on part of the samples, and name the others by --unseen (--gammas does both).",
+        "The bounds hold only where the model was trained on none of these samples, which nobody said.");
+}
+
+/* ---- Use ---- */
+
+static void judge_target(judge *j) {
+  const char *target = comp__member_text(j->audit, "target");
+  size_t i;
+  json_t *u;
+  json_array_foreach(json_object_get(j->audit, "utility"), i, u) {
+    const char *source = comp__member_text(u, "source");
+    const double accuracy = comp__member_number(u, "accuracy"), majority = comp__member_number(u, "majority"),
+                 parity = comp__member_number(u, "parity_gap"), n = (double)comp__member_count(u, "samples");
+    const bool data = strcmp(source, "data") == 0, worthless = accuracy <= majority + 1 / sqrt(fmax(n, 1));
+    add(j, "target",
+        data        ? COMP_FINDING_NOTE
+        : worthless ? COMP_FINDING_CAUTION
+                    : COMP_FINDING_OK,
+        USEFUL, worthless && !data ? "Use a smaller --gamma, or more cells." : "",
+        "'%s' from %s: accuracy %.3f (%s), most common value %.3f; gaps between groups: %.1f points in what is "
+        "predicted "
+        "(parity), %.1f in error rates (odds), %.1f in true positives (opportunity).%s",
+        target, source, accuracy, comp__member_text(u, "classifier"), majority, 100 * parity,
+        100 * comp__member_number(u, "odds_gap"), 100 * comp__member_number(u, "opportunity_gap"),
+        worthless ? " Nothing is predicted better than by the most common value: small gaps are worth nothing." : "");
+    number(j, "accuracy", accuracy);
+    number(j, "majority", majority);
+    number(j, "parity_gap", parity);
+  }
+}
+
+/* ---- A frontier ---- */
+
+static void judge_frontier(judge *j) {
+  size_t i;
+  json_t *point;
+  json_array_foreach(json_object_get(j->audit, "points"), i, point) {
+    json_t *audit = json_object_get(point, "audit"), *u;
+    const strongest means = strongest_of(audit, "means"), draws = strongest_of(audit, "draws");
+    double kept = NAN;
+    size_t k;
+    json_array_foreach(json_object_get(audit, "utility"), k, u) {
+      if (strcmp(comp__member_text(u, "source"), "means") == 0) kept = comp__member_number(u, "accuracy");
+    }
+    add(j, "frontier", COMP_FINDING_NOTE, HIDDEN, "",
+        "gamma %g: '%s' with balanced accuracy %.3f in means (accuracy %.3f), %.3f in draws; target %.3f.",
+        comp__member_number(point, "gamma"), j->condition, means.balanced, means.accuracy, draws.balanced, kept);
+    number(j, "gamma", comp__member_number(point, "gamma"));
+    number(j, "means", means.balanced);
+    number(j, "means_accuracy", means.accuracy);
+    number(j, "draws", draws.balanced);
+    number(j, "target", kept);
+  }
+}
+
+comp_status comp__judge_audit(comp__findings *out, json_t *audit) {
+  judge j = {.out = out,
+             .audit = audit,
+             .condition = comp__member_text(audit, "condition"),
+             .use = comp__member_text(audit, "use"),
+             .majority = comp__member_number(audit, "majority"),
+             .status = COMP_OK};
+  const size_t levels = json_array_size(json_object_get(audit, "levels"));
+  j.chance = levels ? 1 / (double)levels : NAN;
+  if (json_object_get(audit, "points")) {
+    judge_frontier(&j);
+    return j.status;
+  }
+  if (json_is_true(json_object_get(audit, "constant")))
+    add(&j, "constant", COMP_FINDING_CAUTION, USEFUL, "Train again, with a smaller --gamma or --beta.",
+        "%s is the same for all samples: it hides everything, and is of no use.", j.use);
+  const bool data = strcmp(j.use, "X") == 0;
+  judge_attack(&j, "attack", "means", data ? "the data" : j.use,
+               data ? "Train a model that hides it: comp run --protect."
+                    : "Release draws (comp embed --sample) or cells in place of means, or train with "
+                      "--encoder-without-condition or a larger --gamma.");
+  judge_more(&j);
+  judge_attack(&j, "attack-draws", "draws", "draws", "Train with a larger --gamma, or release cells.");
+  judge_known(&j);
+  judge_certificates(&j);
+  judge_target(&j);
+  return j.status;
+}
