@@ -15,6 +15,7 @@ simulate      core io
 model         core io nn
 train         core io nn model linalg neighbors
 task          core io nn model prep neighbors cluster train
+map           core io nn model linalg neighbors classify train task
 linalg        core nn
 neighbors     core nn
 cluster       core
@@ -27,7 +28,7 @@ verdict       core classify model train metrics diagnose
 score         core classify metrics verdict
 report        core prep train task metrics verdict
 pipeline      core io prep linalg umap train task baseline score verdict report
-options       core pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
+options       core pipeline io prep simulate linalg neighbors umap classify train task map baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
@@ -42,6 +43,7 @@ simulate      simulate
 model         model
 train         train
 task          task
+map           map
 linalg        pca
 neighbors     neighbors
 umap          umap

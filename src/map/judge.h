@@ -1,0 +1,49 @@
+/*
+ * judge.h: what the reference says of mapped samples: labels, and whether it has their population.
+ *
+ * The reference is its own yardstick. One part after another, a condition or some of them, is taken for a query: what
+ * is predicted for it from the others calibrates probabilities, and its distances are those that are usual.
+ */
+#ifndef COMP_MAP_JUDGE_H
+#define COMP_MAP_JUDGE_H
+
+#include "comp/context.h"
+#include "comp/matrix.h"
+
+/* The reference, in z. */
+typedef struct comp__yardstick {
+  const comp_matrix *z;      /* [n, latent] */
+  const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
+  size_t n_conditions;
+  size_t k; /* neighbours */
+} comp__yardstick;
+
+/* Samples of the query. */
+typedef struct comp__mapped {
+  const comp_matrix *z; /* [n, latent] */
+  const float *ratio;   /* [n]: counterparts.h */
+} comp__mapped;
+
+/* The nearest row of `points` for each row of `queries`. */
+comp_status comp__nearest(int32_t *out, comp_context *context, const comp_matrix *points, const comp_matrix *queries);
+
+/*
+ * Labels of a query: predicted [n], and probability [n], from labels [reference] of 0 .. n_labels - 1, or -1 where a
+ * sample has none. The probabilities of weighted nearest neighbours and of logistic regression are averaged, and raised
+ * to the power with which the parts of the reference are predicted best (*power).
+ */
+comp_status comp__judge_labels(int32_t *predicted, double *probability, double *power, comp_context *context,
+                               const comp__yardstick *reference, const int32_t *labels, size_t n_labels,
+                               const comp__mapped *query, uint64_t seed);
+
+/*
+ * Is the population of a sample in the reference? distance [n]: mean distance to the k nearest samples of the
+ * reference, over the mean of what these have themselves to samples of other conditions. novelty [n], 0 .. 1: where the
+ * sum of two scores stands among those of the reference's samples, taken as queries: the log of that distance, median
+ * over the sample and its neighbours in the query; and the ratio of shares. Each is in units of what 95 % of the
+ * reference do not exceed. Beyond that the tail of the reference's scores is taken as exponential.
+ */
+comp_status comp__judge_novelty(double *distance, double *novelty, comp_context *context,
+                                const comp__yardstick *reference, const comp__mapped *query);
+
+#endif
