@@ -43,6 +43,7 @@ comp_status comp__model_extend(comp_model **out, const comp_model *model, const 
   comp_status status;
   *out = NULL;
   COMP__TRY(comp__model_new(&m, &network->options, network->features, network->conditions + n));
+  m->network.added = network->added + n;
   copy_layout(m->params, &m->network.params, model->params, &network->params, network->conditions);
   copy_layout(m->buffers, &m->network.buffers, model->buffers, &network->buffers, network->conditions);
   memcpy(m->feature_means, model->feature_means, network->features * sizeof *m->feature_means);

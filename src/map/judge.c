@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "neighbors/options.h"
-#include "neighbors/overlap.h"
 
 /* Parts that the reference is divided into. */
 enum { PARTS = 5 };
@@ -20,7 +19,13 @@ enum { SMOOTH = 15 };
 
 /* What 95 % of a reference do not exceed is taken to be at least this: a reference of two equal halves has next to no
  * differences between its conditions, and a new condition always has some. */
-static const double LEAST_DISTANCE = 0.1, LEAST_RATIO = 0.5;
+static const double LEAST_UNIT[] = {0.1, 0.05};
+
+/* Residuals alone do not make a sample new: conditions differ in noise, too. */
+static const double MOST_RESIDUAL = 3.0;
+
+/* Ratios up to this are within the noise (counterparts.c). */
+static const double SLACK = 0.5;
 
 /* No probability is taken for less than this where the power is chosen. */
 static const double LEAST_PROBABILITY = 1e-3;
@@ -234,7 +239,8 @@ comp_status comp__judge_labels(int32_t *predicted, double *probability, double *
   float *p = NULL;
   comp_status status;
   COMP__TRY(keep_labelled(&z, &conditions, &codes, context, reference, labels));
-  const comp__yardstick labelled = {z, conditions, reference->n_conditions, reference->k};
+  const comp__yardstick labelled = {
+      .z = z, .conditions = conditions, .n_conditions = reference->n_conditions, .k = reference->k};
   const teacher t = {context, z, codes, n_labels, reference->k, seed};
   COMP__TRY(comp__alloc(&p, query->z->rows * n_labels, sizeof *p));
   COMP__TRY(choose_power(power, &t, &labelled));
@@ -264,34 +270,61 @@ static double mean_distance(const comp_neighbors *found, size_t i) {
   return sum / (double)k;
 }
 
-/* log of d over the mean of `usual` at the neighbours. */
-static double log_ratio(const comp_neighbors *found, size_t i, double d, const double *usual, const size_t *rows) {
+/* The mean at the neighbours of query i; `rows` [points] are where a point's value stands (NULL: at its own place). */
+static double mean_at(const comp_neighbors *found, size_t i, const double *values, const size_t *rows) {
   const size_t k = comp_neighbors_k(found);
   double sum = 0.0;
   for (size_t j = 0; j < k; j++) {
     const size_t at = (size_t)comp_neighbors_indices(found)[i * k + j];
-    sum += usual[rows ? rows[at] : at];
+    sum += values[rows ? rows[at] : at];
   }
-  return log((d + 1e-12) / (sum / (double)k + 1e-12));
+  return sum / (double)k;
 }
 
-/* usual [n]: mean distance of each sample of the reference to samples outside of its part; score [n]: log_ratio(). */
-static comp_status measure_reference(double *usual, double *score, comp_context *context, const comp__yardstick *r) {
+static double log_ratio(double value, double usual) {
+  return log((value + 1e-12) / (usual + 1e-12));
+}
+
+/* What is measured of samples, [n] each. */
+typedef struct evidence {
+  double *distance, *residual; /* logs */
+} evidence;
+
+static comp_status new_evidence(evidence *out, size_t n) {
+  comp_status status = comp__calloc(&out->distance, n, sizeof *out->distance);
+  if (status == COMP_OK) status = comp__calloc(&out->residual, n, sizeof *out->residual);
+  return status;
+}
+
+static void free_evidence(evidence *e) {
+  comp__free(e->distance);
+  comp__free(e->residual);
+}
+
+/* The reference as others see it. */
+typedef struct usual {
+  double *distance; /* [n]: mean distance of each sample to samples outside of its part */
+  double *residual; /* [n] */
+} usual;
+
+static comp_status measure_reference(usual *u, evidence *e, comp_context *context, const comp__yardstick *r) {
   const size_t parts = part_count(r);
   part p[PARTS] = {{0}};
   comp_neighbors *found[PARTS] = {NULL};
   comp_status status = COMP_OK;
-  memset(usual, 0, r->z->rows * sizeof *usual);
-  memset(score, 0, r->z->rows * sizeof *score);
+  for (size_t i = 0; i < r->z->rows; i++) u->residual[i] = (double)r->residual[i];
   for (size_t i = 0; i < parts; i++) {
     COMP__TRY(take_part(&p[i], context, r, i));
     if (p[i].n_inside == 0 || p[i].n_outside == 0) continue;
     COMP__TRY(search(&found[i], context, p[i].z_outside, p[i].z_inside, r->k));
-    for (size_t j = 0; j < p[i].n_inside; j++) usual[p[i].inside[j]] = mean_distance(found[i], j);
+    for (size_t j = 0; j < p[i].n_inside; j++) u->distance[p[i].inside[j]] = mean_distance(found[i], j);
   }
   for (size_t i = 0; i < parts; i++)
-    for (size_t j = 0; found[i] && j < p[i].n_inside; j++)
-      score[p[i].inside[j]] = log_ratio(found[i], j, usual[p[i].inside[j]], usual, p[i].outside);
+    for (size_t j = 0; found[i] && j < p[i].n_inside; j++) {
+      const size_t at = p[i].inside[j];
+      e->distance[at] = log_ratio(u->distance[at], mean_at(found[i], j, u->distance, p[i].outside));
+      e->residual[at] = log_ratio(u->residual[at], mean_at(found[i], j, u->residual, p[i].outside));
+    }
 done:
   for (size_t i = 0; i < parts; i++) {
     release_part(&p[i]);
@@ -305,21 +338,24 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Each value becomes the median over the sample and its neighbours. */
-static comp_status smooth(double *values, comp_context *context, const comp_matrix *z) {
+/* Each value of both becomes the mean of itself and of the median over the sample and its neighbours: populations are
+ * judged together, but a sample that lies among others of another kind is not outvoted. */
+static comp_status smooth(double *a, double *b, comp_context *context, const comp_matrix *z) {
+  double *both[] = {a, b}, *kept = NULL, around[SMOOTH + 1];
   comp_neighbors *found = NULL;
-  double *kept = NULL, around[SMOOTH + 1];
   comp_status status;
   if (z->rows < 2) return COMP_OK;
   COMP__TRY(search(&found, context, z, NULL, SMOOTH));
   COMP__TRY(comp__alloc(&kept, z->rows, sizeof *kept));
-  memcpy(kept, values, z->rows * sizeof *kept);
   const size_t k = comp_neighbors_k(found);
-  for (size_t i = 0; i < z->rows; i++) {
-    around[0] = kept[i];
-    for (size_t j = 0; j < k; j++) around[j + 1] = kept[comp_neighbors_indices(found)[i * k + j]];
-    qsort(around, k + 1, sizeof *around, by_value);
-    values[i] = around[(k + 1) / 2];
+  for (int l = 0; l < 2; l++) {
+    memcpy(kept, both[l], z->rows * sizeof *kept);
+    for (size_t i = 0; i < z->rows; i++) {
+      around[0] = kept[i];
+      for (size_t j = 0; j < k; j++) around[j + 1] = kept[comp_neighbors_indices(found)[i * k + j]];
+      qsort(around, k + 1, sizeof *around, by_value);
+      both[l][i] = 0.5 * (kept[i] + around[(k + 1) / 2]);
+    }
   }
 done:
   comp_neighbors_free(found);
@@ -327,36 +363,44 @@ done:
   return status;
 }
 
-/* Ratios between the conditions of the reference. */
-static comp_status reference_ratios(float *out, comp_context *context, const comp__yardstick *r) {
-  size_t *counts = NULL;
-  comp_status status = comp__calloc(&counts, r->n_conditions ? r->n_conditions : 1, sizeof *counts);
-  memset(out, 0, r->z->rows * sizeof *out);
-  if (status != COMP_OK || r->n_conditions < 2) goto done;
-  for (size_t i = 0; i < r->z->rows; i++) counts[r->conditions[i]]++;
-  const comp__crowd crowd = {.n = r->z->rows, .conditions = r->n_conditions, .codes = r->conditions, .counts = counts};
-  status = comp__overlap_all(out, context, &crowd, r->z->values, r->z->cols);
-done:
-  comp__free(counts);
-  return status;
-}
-
-/* What the reference is like: the value that `share` of n do not exceed; overwrites `spare` [n]. */
+/* The value that `share` of n do not exceed; overwrites `spare` [n]. */
 static double quantile(double *spare, const double *values, size_t n, double share) {
   memcpy(spare, values, n * sizeof *spare);
   qsort(spare, n, sizeof *spare, by_value);
   return n ? spare[(size_t)(share * (double)(n - 1))] : 0.0;
 }
 
+/* Subtracts the median of each condition: another depth of sequencing is no new population. */
+static comp_status subtract_medians(double *values, const int32_t *conditions, size_t n_conditions, size_t n) {
+  double *some = NULL, *spare = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&some, n, sizeof *some));
+  COMP__TRY(comp__alloc(&spare, n, sizeof *spare));
+  for (size_t k = 0; k < (conditions ? n_conditions : 1); k++) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+      if (!conditions || conditions[i] == (int32_t)k) some[count++] = values[i];
+    const double middle = quantile(spare, some, count, 0.5);
+    for (size_t i = 0; i < n; i++)
+      if (!conditions || conditions[i] == (int32_t)k) values[i] -= middle;
+  }
+done:
+  comp__free(some);
+  comp__free(spare);
+  return status;
+}
+
 typedef struct scale {
-  double middle, distance, ratio; /* of the scores */
-  double *sorted;                 /* [n] sums of the reference, ascending */
+  double middle[2], unit[2]; /* of the logs of distances and residuals */
+  double *sorted;            /* [n] scores of the reference, ascending */
   size_t n;
   double edge, excess; /* the tail beyond 95 % */
 } scale;
 
-static double sum_of(const scale *s, double distance, double ratio) {
-  return (distance - s->middle) / s->distance + fmax(0.0, ratio) / s->ratio;
+static double score_of(const scale *s, const evidence *e, size_t i, double ratio) {
+  const double distance = (e->distance[i] - s->middle[0]) / s->unit[0],
+               residual = (e->residual[i] - s->middle[1]) / s->unit[1];
+  return distance + fmax(-1.0, fmin(MOST_RESIDUAL, residual)) + fmax(0.0, ratio - SLACK);
 }
 
 static void find_tail(scale *s) {
@@ -380,50 +424,63 @@ static double place_in(const scale *s, double value) {
   return fmin(0.95, (double)low / (double)s->n);
 }
 
-static comp_status make_scale(scale *s, double *usual, comp_context *context, const comp__yardstick *r) {
+static comp_status make_scale(scale *s, usual *u, comp_context *context, const comp__yardstick *r) {
   const size_t n = r->z->rows;
-  double *score = NULL, *ratio = NULL;
-  float *raw = NULL;
+  evidence e = {0};
   comp_status status;
   s->n = n;
-  COMP__TRY(comp__alloc(&score, n, sizeof *score));
-  COMP__TRY(comp__alloc(&ratio, n, sizeof *ratio));
-  COMP__TRY(comp__alloc(&raw, n, sizeof *raw));
+  COMP__TRY(new_evidence(&e, n));
   COMP__TRY(comp__alloc(&s->sorted, n, sizeof *s->sorted));
-  COMP__TRY(measure_reference(usual, score, context, r));
-  COMP__TRY(smooth(score, context, r->z));
-  COMP__TRY(reference_ratios(raw, context, r));
-  for (size_t i = 0; i < n; i++) ratio[i] = (double)raw[i];
-  s->middle = quantile(s->sorted, score, n, 0.5);
-  s->distance = fmax(LEAST_DISTANCE, quantile(s->sorted, score, n, 0.95) - s->middle);
-  s->ratio = fmax(LEAST_RATIO, quantile(s->sorted, ratio, n, 0.95));
-  for (size_t i = 0; i < n; i++) s->sorted[i] = sum_of(s, score[i], ratio[i]);
+  COMP__TRY(measure_reference(u, &e, context, r));
+  COMP__TRY(subtract_medians(e.residual, r->conditions, r->n_conditions, n));
+  COMP__TRY(smooth(e.distance, e.residual, context, r->z));
+  const double *logs[] = {e.distance, e.residual};
+  for (int l = 0; l < 2; l++) {
+    s->middle[l] = quantile(s->sorted, logs[l], n, 0.5);
+    s->unit[l] = fmax(LEAST_UNIT[l], quantile(s->sorted, logs[l], n, 0.95) - s->middle[l]);
+  }
+  for (size_t i = 0; i < n; i++) s->sorted[i] = score_of(s, &e, i, 0.0);
   qsort(s->sorted, n, sizeof *s->sorted, by_value);
   find_tail(s);
 done:
-  comp__free(score);
-  comp__free(ratio);
-  comp__free(raw);
+  free_evidence(&e);
+  return status;
+}
+
+static comp_status measure_query(evidence *e, double *distance, comp_context *context, const usual *u,
+                                 const comp__yardstick *reference, const comp__mapped *query) {
+  const size_t n = query->z->rows;
+  comp_neighbors *found = NULL;
+  comp_status status;
+  COMP__TRY(search(&found, context, reference->z, query->z, reference->k));
+  for (size_t i = 0; i < n; i++) {
+    e->distance[i] = log_ratio(mean_distance(found, i), mean_at(found, i, u->distance, NULL));
+    e->residual[i] = log_ratio((double)query->residual[i], mean_at(found, i, u->residual, NULL));
+    distance[i] = exp(e->distance[i]);
+  }
+  COMP__TRY(subtract_medians(e->residual, query->conditions, query->n_conditions, n));
+  COMP__TRY(smooth(e->distance, e->residual, context, query->z));
+done:
+  comp_neighbors_free(found);
   return status;
 }
 
 comp_status comp__judge_novelty(double *distance, double *novelty, comp_context *context,
                                 const comp__yardstick *reference, const comp__mapped *query) {
-  const size_t n = query->z->rows;
   scale s = {0};
-  double *usual = NULL;
-  comp_neighbors *found = NULL;
+  usual u = {0};
+  evidence e = {0};
   comp_status status;
-  COMP__TRY(comp__alloc(&usual, reference->z->rows, sizeof *usual));
-  COMP__TRY(make_scale(&s, usual, context, reference));
-  COMP__TRY(search(&found, context, reference->z, query->z, reference->k));
-  for (size_t i = 0; i < n; i++) novelty[i] = log_ratio(found, i, mean_distance(found, i), usual, NULL);
-  for (size_t i = 0; i < n; i++) distance[i] = exp(novelty[i]);
-  COMP__TRY(smooth(novelty, context, query->z));
-  for (size_t i = 0; i < n; i++) novelty[i] = place_in(&s, sum_of(&s, novelty[i], (double)query->ratio[i]));
+  COMP__TRY(comp__calloc(&u.distance, reference->z->rows, sizeof *u.distance));
+  COMP__TRY(comp__calloc(&u.residual, reference->z->rows, sizeof *u.residual));
+  COMP__TRY(make_scale(&s, &u, context, reference));
+  COMP__TRY(new_evidence(&e, query->z->rows));
+  COMP__TRY(measure_query(&e, distance, context, &u, reference, query));
+  for (size_t i = 0; i < query->z->rows; i++) novelty[i] = place_in(&s, score_of(&s, &e, i, (double)query->ratio[i]));
 done:
+  free_evidence(&e);
   comp__free(s.sorted);
-  comp__free(usual);
-  comp_neighbors_free(found);
+  comp__free(u.distance);
+  comp__free(u.residual);
   return status;
 }

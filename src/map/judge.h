@@ -15,13 +15,17 @@ typedef struct comp__yardstick {
   const comp_matrix *z;      /* [n, latent] */
   const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
   size_t n_conditions;
-  size_t k; /* neighbours */
+  const float *residual; /* [n]: residual.h */
+  size_t k;              /* neighbours */
 } comp__yardstick;
 
 /* Samples of the query. */
 typedef struct comp__mapped {
-  const comp_matrix *z; /* [n, latent] */
-  const float *ratio;   /* [n]: counterparts.h */
+  const comp_matrix *z;      /* [n, latent] */
+  const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
+  size_t n_conditions;
+  const float *residual; /* [n]: residual.h */
+  const float *ratio;    /* [n]: counterparts.h */
 } comp__mapped;
 
 /* The nearest row of `points` for each row of `queries`. */
@@ -38,10 +42,16 @@ comp_status comp__judge_labels(int32_t *predicted, double *probability, double *
 
 /*
  * Is the population of a sample in the reference? distance [n]: mean distance to the k nearest samples of the
- * reference, over the mean of what these have themselves to samples of other conditions. novelty [n], 0 .. 1: where the
- * sum of two scores stands among those of the reference's samples, taken as queries: the log of that distance, median
- * over the sample and its neighbours in the query; and the ratio of shares. Each is in units of what 95 % of the
- * reference do not exceed. Beyond that the tail of the reference's scores is taken as exponential.
+ * reference, over the mean of what these have themselves to samples of other conditions. novelty [n], 0 .. 1: where a
+ * score stands among those of the reference's samples, each part of it taken for a query. The score is the sum of
+ *
+ *   the log of the distance,
+ *   the log of the residual over the mean of those of the k nearest samples, less its median over the condition,
+ *   each as the mean of its own value and of the median over the sample and its neighbours in the query, less the
+ *   median of the reference, in units of what 95 % of the reference do not exceed; the second within -1 .. 3; and
+ *   the ratio of shares, beyond what is noise (0 for samples of the reference)
+ *
+ * Beyond the 95 % the tail of the reference's scores is taken as exponential.
  */
 comp_status comp__judge_novelty(double *distance, double *novelty, comp_context *context,
                                 const comp__yardstick *reference, const comp__mapped *query);

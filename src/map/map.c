@@ -15,6 +15,7 @@
 #include "map/extend.h"
 #include "map/judge.h"
 #include "map/place.h"
+#include "map/residual.h"
 #include "neighbors/overlap.h"
 #include "task/coder.h"
 
@@ -31,8 +32,9 @@ typedef struct job {
   int32_t *codes;     /* [query]: levels of the larger model; NULL: the model sees no condition */
   comp__aligned reference, query;
   comp_matrix *z_reference, *scale_reference, *z;
-  float *ratio;          /* [query]: counterparts.h; 0 where a condition was not fitted */
-  comp_map_method *used; /* [n_new] */
+  float *ratio;                         /* [query]: counterparts.h; 0 where a condition was not fitted */
+  float *residual_reference, *residual; /* [reference], [query] */
+  comp_map_method *used;                /* [n_new] */
 } job;
 
 static void release(job *m) {
@@ -47,6 +49,8 @@ static void release(job *m) {
   comp_matrix_free(m->scale_reference);
   comp_matrix_free(m->z);
   comp__free(m->ratio);
+  comp__free(m->residual_reference);
+  comp__free(m->residual);
   comp__free(m->used);
 }
 
@@ -388,12 +392,27 @@ static void describe(json_t *report, const job *m) {
                                 "missing", missing));
 }
 
+static comp_status measure_residuals(job *m) {
+  comp_status status;
+  COMP__TRY(comp__alloc(&m->residual_reference, m->reference.samples, sizeof *m->residual_reference));
+  COMP__TRY(comp__alloc(&m->residual, m->query.samples, sizeof *m->residual));
+  COMP__TRY(comp__residuals(m->residual_reference, m->context, &m->reference));
+  COMP__TRY(comp__residuals(m->residual, m->context, &m->query));
+done:
+  return status;
+}
+
 static comp_status judge(comp_mapping *out, job *m) {
   const comp__yardstick reference = {.z = m->z_reference,
                                      .conditions = m->reference.codes,
                                      .n_conditions = m->reference.codes ? m->known : 1,
+                                     .residual = m->residual_reference,
                                      .k = m->options->neighbors};
-  const comp__mapped query = {.z = m->z, .ratio = m->ratio};
+  const comp__mapped query = {.z = m->z,
+                              .conditions = m->query.codes,
+                              .n_conditions = comp_model_level_count(m->larger),
+                              .residual = m->residual,
+                              .ratio = m->ratio};
   json_t *report = json_object();
   comp_table *obs = NULL;
   comp_status status;
@@ -428,6 +447,7 @@ comp_status comp__map(comp_mapping *out, comp_context *context, const comp_model
   COMP__TRY(align(&m));
   COMP__TRY(encode(&m.z_reference, &m.scale_reference, &m, &m.reference));
   COMP__TRY(place_all(&m));
+  COMP__TRY(measure_residuals(&m));
   COMP__TRY(judge(out, &m));
   out->model = m.larger;
   out->z = m.z;
