@@ -19,13 +19,13 @@ enum { SMOOTH = 15 };
 
 /* What 95 % of a reference do not exceed is taken to be at least this: a reference of two equal halves has next to no
  * differences between its conditions, and a new condition always has some. */
-static const double LEAST_UNIT[] = {0.1, 0.05};
+static const double LEAST_UNIT[] = {0.1, 0.05, 0.1};
 
-/* Residuals alone do not make a sample new: conditions differ in noise, too. */
-static const double MOST_RESIDUAL = 3.0;
+/* Neither a residual alone makes a sample new (conditions differ in noise, too) nor a doubtful label. */
+static const double MOST = 3.0;
 
-/* Ratios up to this are within the noise (counterparts.c). */
-static const double SLACK = 0.5;
+/* A population that is e times as common in the query may well be in the reference. */
+static const double SLACK = 1.0;
 
 /* No probability is taken for less than this where the power is chosen. */
 static const double LEAST_PROBABILITY = 1e-3;
@@ -152,6 +152,17 @@ static double raised(const float *p, size_t n, size_t label, double power) {
   return sum > 0.0 ? pow((double)p[label], power) / sum : 1.0 / (double)n;
 }
 
+static size_t most_probable(const float *p, size_t n) {
+  size_t best = 0;
+  for (size_t l = 1; l < n; l++)
+    if (p[l] > p[best]) best = l;
+  return best;
+}
+
+static double doubt_of(const float *p, size_t n) {
+  return 1.0 - (double)p[most_probable(p, n)];
+}
+
 static double power_at(int step) {
   return 0.25 * pow(2.0, 0.25 * step); /* 0.25 .. 8 */
 }
@@ -168,7 +179,8 @@ static size_t distinct(const int32_t *labels, const size_t *rows, size_t n, size
 }
 
 /* Adds the losses of a part, predicted from the others, under each power. Labels that the others lack are left out. */
-static comp_status try_part(double *losses, size_t *used, const teacher *t, const comp__yardstick *r, size_t index) {
+static comp_status try_part(double *losses, double *doubt, size_t *used, const teacher *t, const comp__yardstick *r,
+                            size_t index) {
   part p = {0};
   int32_t *labels = NULL;
   float *chance = NULL;
@@ -184,6 +196,7 @@ static comp_status try_part(double *losses, size_t *used, const teacher *t, cons
   COMP__TRY(ask(chance, &others, p.z_inside));
   for (size_t i = 0; i < p.n_inside; i++) {
     const size_t label = (size_t)t->labels[p.inside[i]];
+    doubt[p.inside[i]] = doubt_of(chance + i * t->n_labels, t->n_labels);
     if (!seen[label]) continue;
     ++*used;
     for (int s = 0; s < POWERS; s++)
@@ -197,11 +210,11 @@ done:
   return status;
 }
 
-static comp_status choose_power(double *out, const teacher *t, const comp__yardstick *r) {
+static comp_status choose_power(double *out, double *doubt, const teacher *t, const comp__yardstick *r) {
   double losses[POWERS] = {0};
   size_t used = 0;
   comp_status status = COMP_OK;
-  for (size_t i = 0; i < part_count(r) && status == COMP_OK; i++) status = try_part(losses, &used, t, r, i);
+  for (size_t i = 0; i < part_count(r) && status == COMP_OK; i++) status = try_part(losses, doubt, &used, t, r, i);
   *out = 1.0;
   for (int s = 0, best = 0; used > 0 && s < POWERS; s++)
     if (s == 0 || losses[s] < losses[best]) {
@@ -212,52 +225,85 @@ static comp_status choose_power(double *out, const teacher *t, const comp__yards
 }
 
 /* The samples of the reference that have a label. */
-static comp_status keep_labelled(comp_matrix **z, int32_t **conditions, int32_t **codes, comp_context *context,
-                                 const comp__yardstick *r, const int32_t *labels) {
-  size_t *rows = NULL, n = 0;
+typedef struct labelled {
+  comp_matrix *z;
+  int32_t *conditions, *codes;
+  size_t *rows, n;
+  double *doubt;
+} labelled;
+
+static void release_labelled(labelled *l) {
+  comp_matrix_free(l->z);
+  comp__free(l->conditions);
+  comp__free(l->codes);
+  comp__free(l->rows);
+  comp__free(l->doubt);
+}
+
+static comp_status keep_labelled(labelled *out, comp_context *context, const comp__yardstick *r,
+                                 const int32_t *labels) {
   comp_status status;
-  COMP__TRY(comp__alloc(&rows, r->z->rows, sizeof *rows));
-  COMP__TRY(comp__alloc(conditions, r->z->rows, sizeof **conditions));
-  COMP__TRY(comp__alloc(codes, r->z->rows, sizeof **codes));
+  *out = (labelled){0};
+  COMP__TRY(comp__alloc(&out->rows, r->z->rows, sizeof *out->rows));
+  COMP__TRY(comp__alloc(&out->conditions, r->z->rows, sizeof *out->conditions));
+  COMP__TRY(comp__alloc(&out->codes, r->z->rows, sizeof *out->codes));
+  COMP__TRY(comp__calloc(&out->doubt, r->z->rows, sizeof *out->doubt));
   for (size_t i = 0; i < r->z->rows; i++) {
     if (labels[i] < 0) continue;
-    (*conditions)[n] = r->conditions ? r->conditions[i] : 0;
-    (*codes)[n] = labels[i];
-    rows[n++] = i;
+    out->conditions[out->n] = r->conditions ? r->conditions[i] : 0;
+    out->codes[out->n] = labels[i];
+    out->rows[out->n++] = i;
   }
-  COMP__TRY(comp_matrix_select(z, context, r->z, rows, n, NULL, 0));
+  COMP__TRY(comp_matrix_select(&out->z, context, r->z, out->rows, out->n, NULL, 0));
 done:
-  comp__free(rows);
   return status;
 }
 
-comp_status comp__judge_labels(int32_t *predicted, double *probability, double *power, comp_context *context,
-                               const comp__yardstick *reference, const int32_t *labels, size_t n_labels,
-                               const comp__mapped *query, uint64_t seed) {
-  comp_matrix *z = NULL;
-  int32_t *conditions = NULL, *codes = NULL;
+static comp_status new_labels(comp__labels *out, size_t n_reference, size_t n) {
+  comp_status status;
+  *out = (comp__labels){0};
+  COMP__TRY(comp__alloc(&out->predicted, n, sizeof *out->predicted));
+  COMP__TRY(comp__alloc(&out->probability, n, sizeof *out->probability));
+  COMP__TRY(comp__alloc(&out->doubt, n, sizeof *out->doubt));
+  COMP__TRY(comp__calloc(&out->doubt_reference, n_reference, sizeof *out->doubt_reference));
+done:
+  return status;
+}
+
+void comp__labels_release(comp__labels *labels) {
+  comp__free(labels->predicted);
+  comp__free(labels->probability);
+  comp__free(labels->doubt);
+  comp__free(labels->doubt_reference);
+  *labels = (comp__labels){0};
+}
+
+comp_status comp__judge_labels(comp__labels *out, comp_context *context, const comp__yardstick *reference,
+                               const int32_t *labels, size_t n_labels, const comp__mapped *query, uint64_t seed) {
+  const size_t n = query->z->rows;
+  labelled known = {0};
   float *p = NULL;
   comp_status status;
-  COMP__TRY(keep_labelled(&z, &conditions, &codes, context, reference, labels));
-  const comp__yardstick labelled = {
-      .z = z, .conditions = conditions, .n_conditions = reference->n_conditions, .k = reference->k};
-  const teacher t = {context, z, codes, n_labels, reference->k, seed};
-  COMP__TRY(comp__alloc(&p, query->z->rows * n_labels, sizeof *p));
-  COMP__TRY(choose_power(power, &t, &labelled));
+  COMP__TRY(new_labels(out, reference->z->rows, n));
+  COMP__TRY(keep_labelled(&known, context, reference, labels));
+  const comp__yardstick yardstick = {
+      .z = known.z, .conditions = known.conditions, .n_conditions = reference->n_conditions, .k = reference->k};
+  const teacher t = {context, known.z, known.codes, n_labels, reference->k, seed};
+  COMP__TRY(comp__alloc(&p, n * n_labels, sizeof *p));
+  COMP__TRY(choose_power(&out->power, known.doubt, &t, &yardstick));
+  for (size_t i = 0; i < known.n; i++) out->doubt_reference[known.rows[i]] = known.doubt[i];
   COMP__TRY(ask(p, &t, query->z));
-  for (size_t i = 0; i < query->z->rows; i++) {
+  for (size_t i = 0; i < n; i++) {
     const float *own = p + i * n_labels;
-    size_t best = 0;
-    for (size_t l = 1; l < n_labels; l++)
-      if (own[l] > own[best]) best = l;
-    predicted[i] = (int32_t)best;
-    probability[i] = raised(own, n_labels, best, *power);
+    const size_t best = most_probable(own, n_labels);
+    out->predicted[i] = (int32_t)best;
+    out->probability[i] = raised(own, n_labels, best, out->power);
+    out->doubt[i] = doubt_of(own, n_labels);
   }
 done:
-  comp_matrix_free(z);
-  comp__free(conditions);
-  comp__free(codes);
+  release_labelled(&known);
   comp__free(p);
+  if (status != COMP_OK) comp__labels_release(out);
   return status;
 }
 
@@ -285,20 +331,21 @@ static double log_ratio(double value, double usual) {
   return log((value + 1e-12) / (usual + 1e-12));
 }
 
-/* What is measured of samples, [n] each. */
+/* What is measured of samples: logs of distance and residual, doubt. */
+enum { DISTANCE, RESIDUAL, DOUBT, KINDS };
+
 typedef struct evidence {
-  double *distance, *residual; /* logs */
+  double *of[KINDS]; /* [n] each */
 } evidence;
 
 static comp_status new_evidence(evidence *out, size_t n) {
-  comp_status status = comp__calloc(&out->distance, n, sizeof *out->distance);
-  if (status == COMP_OK) status = comp__calloc(&out->residual, n, sizeof *out->residual);
+  comp_status status = COMP_OK;
+  for (int l = 0; l < KINDS && status == COMP_OK; l++) status = comp__calloc(&out->of[l], n, sizeof *out->of[l]);
   return status;
 }
 
 static void free_evidence(evidence *e) {
-  comp__free(e->distance);
-  comp__free(e->residual);
+  for (int l = 0; l < KINDS; l++) comp__free(e->of[l]);
 }
 
 /* The reference as others see it. */
@@ -322,8 +369,8 @@ static comp_status measure_reference(usual *u, evidence *e, comp_context *contex
   for (size_t i = 0; i < parts; i++)
     for (size_t j = 0; found[i] && j < p[i].n_inside; j++) {
       const size_t at = p[i].inside[j];
-      e->distance[at] = log_ratio(u->distance[at], mean_at(found[i], j, u->distance, p[i].outside));
-      e->residual[at] = log_ratio(u->residual[at], mean_at(found[i], j, u->residual, p[i].outside));
+      e->of[DISTANCE][at] = log_ratio(u->distance[at], mean_at(found[i], j, u->distance, p[i].outside));
+      e->of[RESIDUAL][at] = log_ratio(u->residual[at], mean_at(found[i], j, u->residual, p[i].outside));
     }
 done:
   for (size_t i = 0; i < parts; i++) {
@@ -338,23 +385,23 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Each value of both becomes the mean of itself and of the median over the sample and its neighbours: populations are
+/* Each value becomes the mean of itself and of the median over the sample and its neighbours: populations are
  * judged together, but a sample that lies among others of another kind is not outvoted. */
-static comp_status smooth(double *a, double *b, comp_context *context, const comp_matrix *z) {
-  double *both[] = {a, b}, *kept = NULL, around[SMOOTH + 1];
+static comp_status smooth(evidence *e, comp_context *context, const comp_matrix *z) {
+  double *kept = NULL, around[SMOOTH + 1];
   comp_neighbors *found = NULL;
   comp_status status;
   if (z->rows < 2) return COMP_OK;
   COMP__TRY(search(&found, context, z, NULL, SMOOTH));
   COMP__TRY(comp__alloc(&kept, z->rows, sizeof *kept));
   const size_t k = comp_neighbors_k(found);
-  for (int l = 0; l < 2; l++) {
-    memcpy(kept, both[l], z->rows * sizeof *kept);
+  for (int l = 0; l < KINDS; l++) {
+    memcpy(kept, e->of[l], z->rows * sizeof *kept);
     for (size_t i = 0; i < z->rows; i++) {
       around[0] = kept[i];
       for (size_t j = 0; j < k; j++) around[j + 1] = kept[comp_neighbors_indices(found)[i * k + j]];
       qsort(around, k + 1, sizeof *around, by_value);
-      both[l][i] = 0.5 * (kept[i] + around[(k + 1) / 2]);
+      e->of[l][i] = 0.5 * (kept[i] + around[(k + 1) / 2]);
     }
   }
 done:
@@ -391,16 +438,19 @@ done:
 }
 
 typedef struct scale {
-  double middle[2], unit[2]; /* of the logs of distances and residuals */
-  double *sorted;            /* [n] scores of the reference, ascending */
+  double middle[KINDS], unit[KINDS];
+  double *sorted; /* [n] scores of the reference, ascending */
   size_t n;
   double edge, excess; /* the tail beyond 95 % */
 } scale;
 
 static double score_of(const scale *s, const evidence *e, size_t i, double ratio) {
-  const double distance = (e->distance[i] - s->middle[0]) / s->unit[0],
-               residual = (e->residual[i] - s->middle[1]) / s->unit[1];
-  return distance + fmax(-1.0, fmin(MOST_RESIDUAL, residual)) + fmax(0.0, ratio - SLACK);
+  double sum = fmax(0.0, ratio - SLACK);
+  for (int l = 0; l < KINDS; l++) {
+    const double value = (e->of[l][i] - s->middle[l]) / s->unit[l];
+    sum += l == DISTANCE ? value : fmax(-1.0, fmin(MOST, value));
+  }
+  return sum;
 }
 
 static void find_tail(scale *s) {
@@ -432,12 +482,12 @@ static comp_status make_scale(scale *s, usual *u, comp_context *context, const c
   COMP__TRY(new_evidence(&e, n));
   COMP__TRY(comp__alloc(&s->sorted, n, sizeof *s->sorted));
   COMP__TRY(measure_reference(u, &e, context, r));
-  COMP__TRY(subtract_medians(e.residual, r->conditions, r->n_conditions, n));
-  COMP__TRY(smooth(e.distance, e.residual, context, r->z));
-  const double *logs[] = {e.distance, e.residual};
-  for (int l = 0; l < 2; l++) {
-    s->middle[l] = quantile(s->sorted, logs[l], n, 0.5);
-    s->unit[l] = fmax(LEAST_UNIT[l], quantile(s->sorted, logs[l], n, 0.95) - s->middle[l]);
+  if (r->doubt) memcpy(e.of[DOUBT], r->doubt, n * sizeof *r->doubt);
+  COMP__TRY(subtract_medians(e.of[RESIDUAL], r->conditions, r->n_conditions, n));
+  COMP__TRY(smooth(&e, context, r->z));
+  for (int l = 0; l < KINDS; l++) {
+    s->middle[l] = quantile(s->sorted, e.of[l], n, 0.5);
+    s->unit[l] = fmax(LEAST_UNIT[l], quantile(s->sorted, e.of[l], n, 0.95) - s->middle[l]);
   }
   for (size_t i = 0; i < n; i++) s->sorted[i] = score_of(s, &e, i, 0.0);
   qsort(s->sorted, n, sizeof *s->sorted, by_value);
@@ -454,12 +504,13 @@ static comp_status measure_query(evidence *e, double *distance, comp_context *co
   comp_status status;
   COMP__TRY(search(&found, context, reference->z, query->z, reference->k));
   for (size_t i = 0; i < n; i++) {
-    e->distance[i] = log_ratio(mean_distance(found, i), mean_at(found, i, u->distance, NULL));
-    e->residual[i] = log_ratio((double)query->residual[i], mean_at(found, i, u->residual, NULL));
-    distance[i] = exp(e->distance[i]);
+    e->of[DISTANCE][i] = log_ratio(mean_distance(found, i), mean_at(found, i, u->distance, NULL));
+    e->of[RESIDUAL][i] = log_ratio((double)query->residual[i], mean_at(found, i, u->residual, NULL));
+    distance[i] = exp(e->of[DISTANCE][i]);
   }
-  COMP__TRY(subtract_medians(e->residual, query->conditions, query->n_conditions, n));
-  COMP__TRY(smooth(e->distance, e->residual, context, query->z));
+  if (query->doubt) memcpy(e->of[DOUBT], query->doubt, n * sizeof *query->doubt);
+  COMP__TRY(subtract_medians(e->of[RESIDUAL], query->conditions, query->n_conditions, n));
+  COMP__TRY(smooth(e, context, query->z));
 done:
   comp_neighbors_free(found);
   return status;

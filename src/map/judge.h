@@ -16,6 +16,7 @@ typedef struct comp__yardstick {
   const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
   size_t n_conditions;
   const float *residual; /* [n]: residual.h */
+  const double *doubt;   /* [n]: of comp__judge_labels(); NULL: there are no labels */
   size_t k;              /* neighbours */
 } comp__yardstick;
 
@@ -25,6 +26,7 @@ typedef struct comp__mapped {
   const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
   size_t n_conditions;
   const float *residual; /* [n]: residual.h */
+  const double *doubt;   /* [n]: of comp__judge_labels(); NULL: there are no labels */
   const float *ratio;    /* [n]: counterparts.h */
 } comp__mapped;
 
@@ -34,11 +36,21 @@ comp_status comp__nearest(int32_t *out, comp_context *context, const comp_matrix
 /*
  * Labels of a query: predicted [n], and probability [n], from labels [reference] of 0 .. n_labels - 1, or -1 where a
  * sample has none. The probabilities of weighted nearest neighbours and of logistic regression are averaged, and raised
- * to the power with which the parts of the reference are predicted best (*power).
+ * to the power with which the parts of the reference are predicted best (power). doubt is what the largest average
+ * lacks to 1: of the query, and of the reference's samples, predicted from the other parts.
  */
-comp_status comp__judge_labels(int32_t *predicted, double *probability, double *power, comp_context *context,
-                               const comp__yardstick *reference, const int32_t *labels, size_t n_labels,
-                               const comp__mapped *query, uint64_t seed);
+typedef struct comp__labels {
+  int32_t *predicted;      /* [query] */
+  double *probability;     /* [query] */
+  double *doubt;           /* [query] */
+  double *doubt_reference; /* [reference]; 0 where a sample has no label */
+  double power;
+} comp__labels;
+
+/* It should be released via comp__labels_release(). */
+comp_status comp__judge_labels(comp__labels *out, comp_context *context, const comp__yardstick *reference,
+                               const int32_t *labels, size_t n_labels, const comp__mapped *query, uint64_t seed);
+void comp__labels_release(comp__labels *labels);
 
 /*
  * Is the population of a sample in the reference? distance [n]: mean distance to the k nearest samples of the
@@ -47,8 +59,9 @@ comp_status comp__judge_labels(int32_t *predicted, double *probability, double *
  *
  *   the log of the distance,
  *   the log of the residual over the mean of those of the k nearest samples, less its median over the condition,
+ *   the doubt about the label, where there are labels,
  *   each as the mean of its own value and of the median over the sample and its neighbours in the query, less the
- *   median of the reference, in units of what 95 % of the reference do not exceed; the second within -1 .. 3; and
+ *   median of the reference, in units of what 95 % of the reference do not exceed; the last two within -1 .. 3; and
  *   the ratio of shares, beyond what is noise (0 for samples of the reference)
  *
  * Beyond the 95 % the tail of the reference's scores is taken as exponential.

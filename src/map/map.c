@@ -327,35 +327,30 @@ done:
   return status;
 }
 
-static comp_status add_labels(job *m, comp_table *obs, const comp__yardstick *reference, const comp__mapped *query,
-                              json_t *report) {
+static comp_status add_labels(comp__labels *found, job *m, comp_table *obs, const comp__yardstick *reference,
+                              const comp__mapped *query, json_t *report) {
   comp_groups labels = {0};
-  int32_t *predicted = NULL;
-  double *probability = NULL, power;
   char name[512];
   comp_status status;
   if (!m->options->label) return COMP_OK;
   COMP__TRY(read_labels(&labels, m));
-  COMP__TRY(comp__alloc(&predicted, m->query.samples, sizeof *predicted));
-  COMP__TRY(comp__alloc(&probability, m->query.samples, sizeof *probability));
-  COMP__TRY(comp__judge_labels(predicted, probability, &power, m->context, reference, labels.codes, labels.n_levels,
-                               query, m->options->seed));
+  COMP__TRY(comp__judge_labels(found, m->context, reference, labels.codes, labels.n_levels, query, m->options->seed));
   snprintf(name, sizeof name, "%s_predicted", m->options->label);
-  COMP__TRY(comp_table_add_categorical(obs, name, predicted, (const char *const *)labels.levels, labels.n_levels));
+  COMP__TRY(
+      comp_table_add_categorical(obs, name, found->predicted, (const char *const *)labels.levels, labels.n_levels));
   snprintf(name, sizeof name, "%s_probability", m->options->label);
-  COMP__TRY(comp_table_add_numbers(obs, name, probability, false));
+  COMP__TRY(comp_table_add_numbers(obs, name, found->probability, false));
   json_t *counts = json_object();
   for (size_t l = 0; l < labels.n_levels; l++) {
     size_t n = 0;
-    for (size_t i = 0; i < m->query.samples; i++) n += predicted[i] == (int32_t)l;
+    for (size_t i = 0; i < m->query.samples; i++) n += found->predicted[i] == (int32_t)l;
     json_object_set_new(counts, labels.levels[l], json_integer((json_int_t)n));
   }
-  json_object_set_new(report, "labels",
-                      json_pack("{s:s, s:f, s:o}", "column", m->options->label, "power", power, "predicted", counts));
+  json_object_set_new(
+      report, "labels",
+      json_pack("{s:s, s:f, s:o}", "column", m->options->label, "power", found->power, "predicted", counts));
 done:
   comp_groups_release(&labels);
-  comp__free(predicted);
-  comp__free(probability);
   return status;
 }
 
@@ -403,25 +398,28 @@ done:
 }
 
 static comp_status judge(comp_mapping *out, job *m) {
-  const comp__yardstick reference = {.z = m->z_reference,
-                                     .conditions = m->reference.codes,
-                                     .n_conditions = m->reference.codes ? m->known : 1,
-                                     .residual = m->residual_reference,
-                                     .k = m->options->neighbors};
-  const comp__mapped query = {.z = m->z,
-                              .conditions = m->query.codes,
-                              .n_conditions = comp_model_level_count(m->larger),
-                              .residual = m->residual,
-                              .ratio = m->ratio};
+  comp__yardstick reference = {.z = m->z_reference,
+                               .conditions = m->reference.codes,
+                               .n_conditions = m->reference.codes ? m->known : 1,
+                               .residual = m->residual_reference,
+                               .k = m->options->neighbors};
+  comp__mapped query = {.z = m->z,
+                        .conditions = m->query.codes,
+                        .n_conditions = comp_model_level_count(m->larger),
+                        .residual = m->residual,
+                        .ratio = m->ratio};
   json_t *report = json_object();
   comp_table *obs = NULL;
+  comp__labels labels = {0};
   comp_status status;
   if (!report) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   json_object_set_new(report, "samples", json_integer((json_int_t)m->query.samples));
   json_object_set_new(report, "reference", json_integer((json_int_t)m->reference.samples));
   describe(report, m);
   COMP__TRY(comp_table_new(&obs, m->query.samples));
-  COMP__TRY(add_labels(m, obs, &reference, &query, report));
+  COMP__TRY(add_labels(&labels, m, obs, &reference, &query, report));
+  reference.doubt = labels.doubt_reference;
+  query.doubt = labels.doubt;
   COMP__TRY(add_columns(m, obs, &reference, &query, report));
   char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   if (!text) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
@@ -430,6 +428,7 @@ static comp_status judge(comp_mapping *out, job *m) {
   obs = NULL;
 done:
   json_decref(report);
+  comp__labels_release(&labels);
   comp_table_free(obs);
   return status;
 }

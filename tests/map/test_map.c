@@ -369,8 +369,9 @@ static void far_labels_are_certain(void **state) {
   (void)state;
   comp_context *context = test_context(1);
   comp_matrix *reference, *query;
-  int32_t labels[40], conditions[40], predicted[2];
-  double probability[2], power, distance[2], novelty[2];
+  int32_t labels[40], conditions[40];
+  double distance[2], novelty[2];
+  comp__labels found;
   float ratio[2] = {0}, residual[40];
   for (size_t i = 0; i < 40; i++) residual[i] = 1.0f;
   assert_ok(comp_matrix_new_dense(&reference, 40, 2));
@@ -382,17 +383,18 @@ static void far_labels_are_certain(void **state) {
       reference->values[2 * i + d] = (float)(20.0 * (double)labels[i] + 0.1 * normal(3000 + i, d));
   }
   query->values[2] = query->values[3] = 20.0f;
-  const comp__yardstick y = {reference, conditions, 2, residual, 5};
+  const comp__yardstick y = {.z = reference, .conditions = conditions, .n_conditions = 2, .residual = residual, .k = 5};
   const comp__mapped mapped = {.z = query, .residual = residual, .ratio = ratio};
-  assert_ok(comp__judge_labels(predicted, probability, &power, context, &y, labels, 2, &mapped, 0));
+  assert_ok(comp__judge_labels(&found, context, &y, labels, 2, &mapped, 0));
   for (int i = 0; i < 2; i++) {
-    assert_int_equal(predicted[i], i);
-    assert_true(probability[i] > 0.99);
+    assert_int_equal(found.predicted[i], i);
+    assert_true(found.probability[i] > 0.99);
   }
   query->values[0] = query->values[1] = 200.0f; /* one is far from all */
   assert_ok(comp__judge_novelty(distance, novelty, context, &y, &mapped));
   assert_true(distance[0] > 100.0 && distance[1] < 3.0);
   assert_true(novelty[0] > 0.99 || novelty[0] == novelty[1]); /* two samples are each other's neighbours */
+  comp__labels_release(&found);
   comp_matrix_free(reference);
   comp_matrix_free(query);
   comp_context_free(context);
