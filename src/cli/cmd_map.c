@@ -61,9 +61,11 @@ static void print_summary(const char *text) {
   const json_t *features = json_object_get(report, "features"), *conditions = json_object_get(report, "conditions");
   for (size_t i = 0; i < json_array_size(conditions); i++) {
     const json_t *one = json_array_get(conditions, i);
-    printf("%s: %ld samples, %s (%s)\n", json_string_value(json_object_get(one, "name")), whole(one, "samples"),
-           json_is_true(json_object_get(one, "new")) ? "a new condition" : "a known condition",
-           json_string_value(json_object_get(one, "method")));
+    printf("%s: %ld samples, ", json_string_value(json_object_get(one, "name")), whole(one, "samples"));
+    if (json_is_true(json_object_get(one, "new")))
+      printf("a new condition (%s)\n", json_string_value(json_object_get(one, "method")));
+    else
+      puts("a known condition");
   }
   printf("%ld of %ld features found\n", whole(features, "found"), whole(features, "model"));
   printf("%ld of %ld samples seem not to be in the reference\n", whole(report, "unknown"), whole(report, "samples"));
