@@ -206,6 +206,7 @@ static comp_status measure_in_z(job *m, size_t level, const comp__sampled *query
   const size_t latent = m->z->cols, n = reference->n + query->n;
   float *z = NULL, *ratio = NULL;
   comp_status status;
+  if (!reference->mean || !before) return COMP_OK;
   COMP__TRY(comp__alloc(&z, n * latent, sizeof *z));
   COMP__TRY(comp__alloc(&ratio, n, sizeof *ratio));
   memcpy(z, reference->mean, reference->n * latent * sizeof *z);
