@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "baseline/baseline.h"
-#include "baseline/mutual.h"
+#include "baseline/pairing.h"
 #include "cluster/connectivity.h"
 #include "cluster/kmeans.h"
 #include "cluster/leiden.h"
@@ -347,19 +347,19 @@ done:
 static comp_status align_set(celligner *c, size_t b) {
   comp_status status;
   comp_matrix *reference = NULL, *left = NULL, *right = NULL;
-  comp__pairs pairs = {0};
+  comp__mutual pairs = {0};
   double *overall = NULL;
   COMP__TRY(comp__alloc(&overall, c->genes, sizeof *overall));
   COMP__TRY(comp_matrix_select(&left, c->context, c->x[c->reference], NULL, 0, c->chosen, c->n_chosen));
   COMP__TRY(comp_matrix_select(&right, c->context, c->x[b], NULL, 0, c->chosen, c->n_chosen));
   COMP__TRY(comp_matrix_select(&reference, c->context, c->x[c->reference], NULL, 0, NULL, 0));
-  COMP__TRY(comp__pairs_find(&pairs, c->context, left, right, K_REFERENCE, K_OTHER));
+  COMP__TRY(comp__mutual_find(&pairs, c->context, left, right, K_REFERENCE, K_OTHER));
   if (pairs.n == 0)
     COMP__FAIL(COMP_ERR_DATA, "'%s' has no mutual neighbours with the reference '%s'", c->run->batch.levels[b],
                c->run->batch.levels[c->reference]);
   comp__info(c->context, "celligner: '%s': %zu pair%s over %zu features", c->run->batch.levels[b], pairs.n,
              pairs.n == 1 ? "" : "s", c->n_chosen);
-  COMP__TRY(comp__pairs_correct(c->context, reference, c->x[b], right, &pairs, SMOOTH, overall));
+  COMP__TRY(comp__pairing_correct(c->context, reference, c->x[b], right, &pairs, SMOOTH, overall));
   if (c->sets == 2) { /* of several sets, each has a difference of its own: the reference stays */
     comp_matrix_free(c->x[c->reference]);
     c->x[c->reference] = reference;
@@ -369,7 +369,7 @@ done:
   comp_matrix_free(reference);
   comp_matrix_free(left);
   comp_matrix_free(right);
-  comp__pairs_release(&pairs);
+  comp__mutual_release(&pairs);
   comp__free(overall);
   return status;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "baseline/baseline.h"
-#include "baseline/mutual.h"
+#include "baseline/pairing.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -139,7 +139,7 @@ static comp_status merge_batch(merge *m, const comp_matrix *scores, size_t b) {
   comp_status status;
   comp__baseline_run *run = m->run;
   comp_matrix *right = NULL, *both = NULL;
-  comp__pairs pairs = {0};
+  comp__mutual pairs = {0};
   size_t d = scores->cols, count = m->start[b + 1] - m->start[b], before = m->merged ? m->merged->rows : 0;
   size_t k = run->options->k ? run->options->k : NEIGHBORS;
   COMP__TRY(comp__check_interrupt(run->context));
@@ -150,19 +150,19 @@ static comp_status merge_batch(merge *m, const comp_matrix *scores, size_t b) {
     return COMP_OK;
   }
   for (size_t t = 0; t < m->done; t++) comp__flatten_along(right, m->differences + t * d);
-  COMP__TRY(comp__pairs_find(&pairs, run->context, m->merged, right, k, k));
+  COMP__TRY(comp__mutual_find(&pairs, run->context, m->merged, right, k, k));
   if (pairs.n == 0)
     COMP__FAIL(COMP_ERR_DATA, "'%s' has no mutual neighbours with the conditions merged before it; try a larger -k",
                run->batch.levels[b]);
   comp__info(run->context, "mnn: '%s': %zu pair%s", run->batch.levels[b], pairs.n, pairs.n == 1 ? "" : "s");
-  COMP__TRY(comp__pairs_correct(run->context, m->merged, right, NULL, &pairs, k, m->differences + m->done * d));
+  COMP__TRY(comp__pairing_correct(run->context, m->merged, right, NULL, &pairs, k, m->differences + m->done * d));
   m->done++;
   COMP__TRY(comp__matrix_stack(&both, (comp_matrix *const[]){m->merged, right}, 2));
   comp_matrix_free(m->merged);
   m->merged = both;
 done:
   comp_matrix_free(right);
-  comp__pairs_release(&pairs);
+  comp__mutual_release(&pairs);
   return status;
 }
 

@@ -116,7 +116,7 @@ static void put_network(FILE *out, const model_look *look, int width) {
   }
   put_row(out, "model", width, "%s, preset %s", text_at(config, "model"), text_at(config, "preset"));
   put_row(out, "latent", width, "%.0f dimensions; hidden layers of %s", number_at(config, "latent"), hidden);
-  if (flag_at(config, "centred")) put_row(out, "centred", width, "samples less the mean of their condition");
+  if (flag_at(config, "centred")) put_row(out, "centred", width, "samples less the centre of their condition");
   if (flag_at(config, "decoder_sees_condition") && !flag_at(config, "encoder_sees_condition"))
     put_row(out, "encoder", width, "does not see the condition");
   double target = number_at(look->training, "kl_target");

@@ -5,7 +5,7 @@
  *   encoder      [x, onehot(c)] -> hidden layers -> mean of z, and the scale when it is learned
  *   decoder      [z, onehot(c)] -> hidden layers -> output: what the likelihood makes the distribution of x from
  *
- * A centred model reads x - m and adds m, the mean of the condition, to the output.
+ * A centred model reads x - m and adds m, the centre of the condition, to the output.
  *
  * A one-hot condition is never built: the weight rows of the conditions are added to the samples that have them. Nor is
  * a centred input x - m, which may be sparse no more: (x - m) w is x w less a row m w of the condition.

@@ -38,7 +38,7 @@ typedef struct comp__model_options {
   size_t hidden[COMP_MAX_HIDDEN]; /* widths of the encoder's layers; the decoder has them in reverse */
   size_t n_hidden;
   bool encoder_sees_condition;
-  bool centred; /* samples are encoded less the mean of their condition, and decoded with that of theirs or another */
+  bool centred; /* samples are encoded less the centre of their condition, and decoded with that of theirs or another */
   bool decoder_sees_condition;
   double scale;     /* standard deviation of every posterior, unless learned */
   bool learn_scale; /* the encoder gives a standard deviation a dimension */

@@ -159,7 +159,7 @@ static size_t most_entries(const comp__aligned *f, const comp__block *b) {
   return n;
 }
 
-/* The mean of the condition of a sample, as a centred model takes it off; NULL: the model is not centred. */
+/* The centre of the condition of a sample, as a centred model takes it off; NULL: the model is not centred. */
 static const float *centre_of(const comp__aligned *f, size_t sample) {
   const comp__network *n = &f->model->network;
   if (!n->options.centred || !f->codes || f->codes[sample] < 0) return NULL;

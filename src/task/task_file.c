@@ -168,7 +168,7 @@ comp_status comp_model_align(comp_dataset **out, comp_context *context, const co
   comp_dataset *d = NULL;
   comp_status status;
   assert(dataset);
-  /* A centred model fills a lacking feature with the mean of the sample's condition. */
+  /* A centred model fills a lacking feature with the centre of the sample's condition. */
   const bool by_condition = model->network.options.centred &&
                             comp_table_find(comp_dataset_obs(dataset), comp_model_condition(model)) != COMP_NOT_FOUND;
   COMP__TRY(

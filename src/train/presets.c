@@ -132,8 +132,8 @@ static void follow_protect(comp__train_options *o) {
 /* CoMP's own network and posteriors, from half A of the suite (docs/experiments.md). Wider posteriors than the paper's
  * 0.1 align whole populations, not single samples. A smaller network learns less of the noise of a few thousand
  * samples, and a step takes a quarter of the time. Pairs run away only where the penalty is blind to them
- * (model/bound.h). The pairing of populations that the first steps find stays: so samples are encoded less the mean of
- * their condition, which puts like populations near each other, and the penalty starts with a blur under which whole
+ * (model/bound.h). The pairing of populations that the first steps find stays: so samples are encoded less the centre
+ * of their condition, which puts like populations near each other, and the penalty starts with a blur under which whole
  * populations overlap. */
 static void follow_measured(comp__train_options *o) {
   comp__model_options *m = &o->model;

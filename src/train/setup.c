@@ -182,6 +182,7 @@ static void release_run(comp__training *t) {
   comp__free(t->best_buffers);
   comp__free(t->average);
   comp__shared_free(t->shared);
+  comp__members_release(&t->members);
   comp__work_free(t->work);
   comp__loader_free(t->loader);
   comp__free(t->identity);
@@ -259,6 +260,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   comp__train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
   comp__training t = {.context = context, .options = &options};
   source data = {0};
+  comp__counterparts counterparts = {0};
   uint64_t digest;
   comp_status status;
   COMP__TRY(open_source(&data, context, dataset, asked));
@@ -267,7 +269,13 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   comp__layout_initialise(&t.model->network.params, t.model->params, options.seed);
   comp__layout_initialise(&t.model->network.buffers, t.model->buffers, options.seed);
   COMP__TRY(comp__survey(t.model, &digest, context, data.x, data.stream, data.samples, groups));
-  if (options.model.centred) COMP__TRY(comp__survey_inputs(t.model, context, data.x, data.stream, groups));
+  if (options.model.centred || options.align == COMP_ALIGN_SHARED) {
+    COMP__TRY(comp__members_take(&t.members, context, t.model, data.x, data.stream, groups));
+    COMP__TRY(comp__counterparts_find(&counterparts, context, &t.members));
+  }
+  if (options.model.centred)
+    memcpy(t.model->buffers + t.model->network.centre, counterparts.centre,
+           groups->n_levels * data.features * sizeof *counterparts.centre);
   comp__loader_options loader = {.x = data.x,
                                  .stream = data.stream,
                                  .samples = data.samples,
@@ -282,7 +290,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   resolve(&options, context, comp__loader_batches(t.loader));
   COMP__TRY(describe(t.model, dataset, groups, &options, digest));
   if (options.align == COMP_ALIGN_SHARED)
-    COMP__TRY(comp__shared_new(&t.shared, context, t.model, data.x, data.stream, groups));
+    COMP__TRY(comp__shared_new(&t.shared, context, t.model, &t.members, &counterparts, data.x, data.stream, groups));
   COMP__TRY(new_run(&t, digest));
   comp__info(context,
              "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",
@@ -292,6 +300,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   if (status == COMP_OK) tell_unshared(&t, groups);
   status = hand_out(out, &t, status);
 done:
+  comp__counterparts_release(&counterparts);
   comp_model_free(t.model);
   release_run(&t);
   comp__stream_close(data.stream);

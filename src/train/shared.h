@@ -5,22 +5,24 @@
  * type. So each sample has a weight: 1 where its population is as common in the other conditions, less where it is
  * rarer there, near 0 where it is absent. What the penalty makes of the weights is in docs/maths.md.
  *
- * The ratio is first measured in directions of the data in which all conditions vary, before training; later in z, as
- * z aligns. Up to some thousand samples are measured, the members; any other sample follows the member of its condition
- * that is nearest in those directions.
+ * The ratio is first measured in the data, before training, where conditions are laid on each other (counterparts.h);
+ * later in z, as z aligns. The members are measured (members.h); any other sample follows the member of its condition
+ * that is nearest.
  */
 #ifndef COMP_TRAIN_SHARED_H
 #define COMP_TRAIN_SHARED_H
 
 #include "comp/table.h"
 #include "model/trained.h"
-#include "train/loader.h"
+#include "train/counterparts.h"
 
 typedef struct comp__shared comp__shared;
 
-/* What is measured before training. It should be freed via comp__shared_free(). X is in memory, or in a stream. */
-comp_status comp__shared_new(comp__shared **out, comp_context *context, const comp_model *model, const comp_matrix *x,
-                             comp__stream *stream, const comp_groups *groups);
+/* What is measured before training. It should be freed via comp__shared_free(), before the members, which it uses. X
+ * is in memory, or in a stream. */
+comp_status comp__shared_new(comp__shared **out, comp_context *context, const comp_model *model, comp__members *members,
+                             const comp__counterparts *counterparts, const comp_matrix *x, comp__stream *stream,
+                             const comp_groups *groups);
 void comp__shared_free(comp__shared *shared);
 
 /* Whether the ratios are measured again before this step. */

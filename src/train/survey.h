@@ -10,9 +10,4 @@
 comp_status comp__survey(comp_model *model, uint64_t *digest, comp_context *context, const comp_matrix *x,
                          comp__stream *stream, size_t samples, const comp_groups *groups);
 
-/* A second one, for a centred model: the mean of what it reads, by condition. The first has found the total that
- * counts are scaled to. */
-comp_status comp__survey_inputs(comp_model *model, comp_context *context, const comp_matrix *x, comp__stream *stream,
-                                const comp_groups *groups);
-
 #endif

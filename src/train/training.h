@@ -38,8 +38,9 @@ typedef struct comp__training {
   comp__optimiser optimiser;
   float *best_params, *best_buffers;
   bool has_best;
-  comp__shared *shared; /* NULL: all samples are aligned */
-  float *average;       /* [params] mean of the weights of the last part of the run; NULL unless it is wanted */
+  comp__members members; /* empty where nothing is measured on them */
+  comp__shared *shared;  /* NULL: all samples are aligned */
+  float *average;        /* [params] mean of the weights of the last part of the run; NULL unless it is wanted */
   comp__training_numbers now;
   json_t *history; /* array */
   char *identity;  /* what must be the same to resume: options and a digest of the data */

