@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/matrix.h"
 #include "model/penalty.h"
 #include "neighbors/overlap.h"
-#include "train/directions.h"
+#include "train/counterparts.h"
 
 /* As in train/shared.c. */
-enum { ROUNDS = 3 };
 static const float SLACK = 0.5f, LEAST = 0.0025f;
 
 /* Below so many samples on one side nothing can be said of populations. */
@@ -32,68 +32,45 @@ comp_status comp__counterparts_in_z(float *out, comp_context *context, const flo
   return comp__overlap_ratios(out, context, z, start, 2, dims);
 }
 
-/* Both sides below each other, and where each condition begins. */
-typedef struct stacked {
-  float *rows, *scratch;
-  size_t *start, conditions, n;
-} stacked;
-
-static void release(stacked *s) {
-  comp__free(s->rows);
-  comp__free(s->scratch);
-  comp__free(s->start);
+static void release(comp__members *m) {
+  comp_matrix_free(m->x);
+  comp__free(m->start);
+  comp__free(m->rows);
+  comp__free(m->cut);
+  comp__gather_release(&m->gather);
 }
 
-static comp_status stack(stacked *out, const comp__sampled *reference, const comp__sampled *query) {
-  const size_t features = reference->features;
+/* Both sides below each other, as the encoder reads them; the query is a condition more. */
+static comp_status stack(comp__members *out, const comp__sampled *reference, const comp__sampled *query) {
+  const size_t features = reference->features, n = reference->n + query->n;
   comp_status status;
-  *out = (stacked){.n = reference->n + query->n};
-  COMP__TRY(comp__alloc(&out->rows, out->n * features, sizeof *out->rows));
-  COMP__TRY(comp__alloc(&out->scratch, out->n * features, sizeof *out->scratch));
+  *out = (comp__members){.samples = n, .n = n, .features = features};
+  COMP__TRY(comp__matrix_new_dense_raw(&out->x, n, features));
   COMP__TRY(comp__calloc(&out->start, reference->levels + 2, sizeof *out->start));
-  memcpy(out->rows, reference->input, reference->n * features * sizeof *out->rows);
-  memcpy(out->rows + reference->n * features, query->input, query->n * features * sizeof *out->rows);
+  COMP__TRY(comp__calloc(&out->cut, reference->levels + 2, sizeof *out->cut));
+  COMP__TRY(comp__alloc(&out->rows, n, sizeof *out->rows));
+  memcpy(out->x->values, reference->input, reference->n * features * sizeof(float));
+  memcpy(out->x->values + reference->n * features, query->input, query->n * features * sizeof(float));
+  for (size_t i = 0; i < n; i++) out->rows[i] = i;
   for (size_t k = 0; k < reference->levels; k++)
     if (reference->start[k + 1] > reference->start[k]) out->start[++out->conditions] = reference->start[k + 1];
-  out->start[++out->conditions] = out->n;
+  out->start[++out->conditions] = n;
 done:
   return status;
 }
 
 comp_status comp__counterparts_in_data(float *out, comp_context *context, const comp__sampled *reference,
                                        const comp__sampled *query) {
-  const size_t n = reference->n + query->n;
-  comp__directions d = {0};
-  stacked s = {0};
-  float *weight = NULL, *fresh = NULL, *sum = NULL, *coordinates = NULL;
+  comp__members members = {0};
+  comp__counterparts found = {0};
   comp_status status = COMP_OK;
-  memset(out, 0, n * sizeof *out);
+  memset(out, 0, (reference->n + query->n) * sizeof *out);
   if (reference->n < FEWEST || query->n < FEWEST) return COMP_OK;
-  COMP__TRY(stack(&s, reference, query));
-  COMP__TRY(comp__alloc(&weight, n, sizeof *weight));
-  COMP__TRY(comp__alloc(&fresh, n, sizeof *fresh));
-  COMP__TRY(comp__calloc(&sum, n, sizeof *sum));
-  COMP__TRY(comp__alloc(&coordinates, n * 64, sizeof *coordinates));
-  for (size_t i = 0; i < n; i++) weight[i] = 1.0f;
-  for (int round = 0; round < ROUNDS; round++) {
-    COMP__TRY(comp__directions_find(&d, context, s.rows, weight, s.start, s.conditions, reference->features));
-    for (size_t k = 0; k < s.conditions; k++)
-      COMP__TRY(comp__directions_project(coordinates + s.start[k] * d.count, context, &d,
-                                         s.rows + s.start[k] * reference->features, s.start[k + 1] - s.start[k], k,
-                                         s.scratch));
-    COMP__TRY(comp__counterparts_in_z(fresh, context, coordinates, reference->n, query->n, d.count));
-    for (size_t i = 0; i < n; i++) {
-      sum[i] += fresh[i];
-      out[i] = round > 0 ? fmaxf(out[i], fresh[i]) : fresh[i];
-      weight[i] = fmaxf(0.01f, fminf(1.0f, expf(-sum[i] / (float)(round + 1))));
-    }
-  }
+  COMP__TRY(stack(&members, reference, query));
+  COMP__TRY(comp__counterparts_find(&found, context, &members));
+  COMP__TRY(comp__counterparts_in_z(out, context, found.matched, reference->n, query->n, found.dims));
 done:
-  release(&s);
-  comp__directions_release(&d);
-  comp__free(weight);
-  comp__free(fresh);
-  comp__free(sum);
-  comp__free(coordinates);
+  comp__counterparts_release(&found);
+  release(&members);
   return status;
 }

@@ -7,8 +7,7 @@
 /* The log of the share that a sample's population has on its own side, reference or query, over the share on the other
  * side (neighbors/overlap.h): out[reference->n + query->n], in that order.
  *
- * In the data: coordinates in directions in which all conditions vary (train/directions.h), found three times as
- * train/shared.c does; the largest of the three counts. */
+ * In the data: where all conditions, the query among them, are laid on each other (train/counterparts.h). */
 comp_status comp__counterparts_in_data(float *out, comp_context *context, const comp__sampled *reference,
                                        const comp__sampled *query);
 

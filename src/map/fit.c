@@ -22,7 +22,10 @@ static const float EPSILON = 1e-5f, LEAST_SCALE = 1e-3f;
 /* The blur of the penalty falls as in the default recipe, and the rate is in standard deviations of a unit. */
 static const double BLUR_FROM = 2.0, BLUR_TO = 0.25, RATE = 0.03;
 
-/* Of a model that has no penalty of this kind. */
+/* The penalty's weight, times that in training: a shift has less to give than all weights have. */
+static const double GAMMA_FACTOR = 4.0;
+
+/* The weight in training of a model that has no penalty of this kind. */
 static const double OTHER_GAMMA = 10.0;
 
 /* From the first share of the steps to the second, the ratios go over to those in z where these are larger. */
@@ -508,7 +511,7 @@ static comp_status one_step(run *r, size_t step, uint64_t seed) {
   const double done = r->steps > 1 ? (double)step / (double)(r->steps - 1) : 1.0;
   const comp__model_options *o = &f->network->options;
   const comp__penalty *penalty = comp__penalty_find(o->penalty);
-  const comp__pull pull = {penalty && penalty->needs_posteriors ? o->gamma : OTHER_GAMMA,
+  const comp__pull pull = {GAMMA_FACTOR * (penalty && penalty->needs_posteriors ? o->gamma : OTHER_GAMMA),
                            BLUR_FROM * pow(BLUR_TO / BLUR_FROM, done)};
   comp__losses losses;
   comp__rng_permutation(r->reference, nr, comp__rng_at(seed, COMP__RNG_SHUFFLE, step, 0));
