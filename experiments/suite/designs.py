@@ -1,7 +1,8 @@
 """designs.py: the designs of the suite. A design is a data file in which it is known which types are in which conditions. It is
 made from shared data (COMP_DATA, else ../shared/data) or by `comp simulate`, from fixed seeds: the same file every time.
 
-Half A is for choosing a recipe, half B for looking at the choice once. Each kind of design is in both halves."""
+Half A is for choosing a recipe, half B for looking at the choice once, part C for a change that half B led to.
+Each kind of design is in both halves."""
 import hashlib
 import json
 import os
@@ -110,6 +111,12 @@ def skewed(cells, rng, ratio):
     return cells.sample(rng, lambda label, condition, number: number if many[label] == (condition == first) else max(5, number / ratio))
 
 
+def by_chance(cells, rng, deviation):
+    """Of each type in each condition as large a part as chance has it."""
+    keep = {(name, c): np.exp(-abs(rng.normal(0, deviation))) for name in np.unique(cells.label) for c in np.unique(cells.condition)}
+    return cells.sample(rng, lambda label, condition, number: max(5, number * keep[label, condition]))
+
+
 def pseudo_batches(cells, rng, number, strength):
     """One condition split at random into batches. Each batch sees a gene's counts by a factor of its own: counts are thinned
     binomially, so that they stay counts, and cells of a type are the same in all batches before."""
@@ -194,6 +201,18 @@ DESIGNS = [
            lambda m: m.simulate(cells=1800, genes=600, labels=4, conditions=30, composition=0.2, effect=0.7, seed=6)),
     Design("sim_4_absent", "B", "unshared many", "simulated; 4 conditions, type3 only in control",
            lambda m: m.simulate(cells=1400, genes=600, labels=6, conditions=4, seed=7).only("type3", "control")),
+    # Part C: made after half B had been looked at, for a change that half B led to. Looked at once.
+    Design("kang_two_out_3", "C", "unshared", "Kang; dendritic cells only in STIM, CD4 T only in CTRL",
+           lambda m: kang(m.rng, KANG_FEW).only("DC", "STIM").only("CD4 T", "CTRL")),
+    Design("kang_random", "C", "skewed", "Kang; composition by chance (sd of log shares 1 in each condition)",
+           lambda m: by_chance(kang(m.rng), m.rng, 1.0)),
+    Design("symphony_random", "C", "skewed many", "PBMC; 3 batches, composition by chance (sd of log shares 0.7)",
+           lambda m: by_chance(symphony(), m.rng, 0.7)),
+    Design("tcga_skew4", "C", "skewed", "TCGA; composition 4:1, to the other side in every second tissue", lambda m: skewed(tcga(), m.rng, 4)),
+    Design("sim_skew_3", "C", "skewed many", "simulated; 3 conditions, compositions differ (sd of log shares 1)",
+           lambda m: m.simulate(cells=1500, genes=600, labels=6, conditions=3, composition=1, seed=12)),
+    Design("sim_both_absent", "C", "unshared", "simulated; type1 only in control, type4 only in treated",
+           lambda m: m.simulate(cells=1200, genes=600, labels=6, seed=13).only("type1", "control").only("type4", "treated")),
     # Only with --large.
     Design("sim_50000", "B", "unshared many", "simulated; 50,000 cells, 3 conditions, type2 only in control and treated1",
            lambda m: m.simulate(cells=50000, genes=1000, labels=8, conditions=3, absent="type2:treated2", seed=8), large=True),

@@ -25,7 +25,7 @@ def arguments():
     parser.add_argument("--train", default="", metavar="OPTIONS", help="further options of comp train, as one word: \"--gamma 3\"")
     parser.add_argument("--name", default="suite", help="the results are DIR/NAME.md and DIR/NAME.json (suite)")
     parser.add_argument("--against", metavar="JSON", help="results of an earlier suite, the reference of the verdicts")
-    parser.add_argument("--half", default="all", choices=["A", "B", "all"], help="A: designs for choosing; B: for looking once (all)")
+    parser.add_argument("--half", default="all", choices=["A", "B", "C", "all"], help="A: designs for choosing; B: for looking once; C: made after B was looked at (all)")
     parser.add_argument("--designs", default="*", metavar="PATTERNS", help="only designs with these names or kinds, as in 'kang_*,unshared'")
     parser.add_argument("--seeds", default="0,1,2", help="seeds, with commas (0,1,2); '': other methods only")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, of one thread each (2)")

@@ -63,6 +63,7 @@
 #include "comp/counterfactual_score.h"
 #include "comp/dataset.h"
 #include "comp/diagnose.h"
+#include "comp/dist.h"
 #include "comp/figure.h"
 #include "comp/file.h"
 #include "comp/io.h"

@@ -6,15 +6,17 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/ranks.h"
 #include "cli/seeds.h"
 #include "comp/comp.h"
 
 typedef struct train_options {
   const char *input, *output, *seeds;
   comp_options *read, *train;
+  int ranks;
 } train_options;
 
-static const train_options defaults = {.input = NULL};
+static const train_options defaults = {.ranks = OPT_UNSET_INT};
 
 #define FIELD(member) OPT_FIELD(train_options, member)
 static const opt_spec options[] = {
@@ -27,6 +29,10 @@ static const opt_spec options[] = {
     {"seeds", .kind = OPT_STRING, FIELD(seeds), .metavar = "LIST", .group = "Training", .unset = "one model",
      .help = "train a model for each of these seeds, as in 0-4 or 1,5,9; with -o model.comp they are written to "
              "model-0.comp, model-1.comp and so on"},
+    {"ranks", .kind = OPT_INT, FIELD(ranks), .metavar = "N", .group = "Training", .min = 1, .max = 256,
+     .unset = "one, or as many as mpirun or srun started",
+     .help = "train with N processes on this machine, by running mpirun; see --shards, and docs/cluster.md for several "
+             "machines"},
     {0},
 };
 
@@ -36,6 +42,7 @@ static const cli_example examples[] = {
     {"comp train -i prepared.h5ad -o model.comp --condition stim --seeds 0-4",
      "five models, model-0.comp to model-4.comp"},
     {"comp train -i prepared.h5ad -o model.comp --condition stim --resume", "go on after an interruption"},
+    {"mpirun -n 4 comp train -i prepared.h5ad -o model.comp --condition stim", "four processes train one model"},
     {NULL, NULL},
 };
 
@@ -75,6 +82,7 @@ static int name_files(train_files *out, cli_session *session, const train_job *j
   if (job->log[0] && (comp_file_same(out->log, out->output) || comp_file_same(out->log, o->input) ||
                       comp_file_same(out->log, out->checkpoint)))
     return cli_usage_error(session, "--log: it is a file that is used for something else");
+  if (!cli_ranks_first()) return 0;
   comp_status status = comp_file_check_writable(out->output);
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
@@ -91,7 +99,7 @@ static int train_and_save(cli_session *session, const train_options *o, const co
   const char *output = files->output;
   comp_model *model = NULL;
   comp_status status = comp_train(&model, session->context, dataset, o->train);
-  const bool save = model && (status == COMP_OK || is_missing(output));
+  const bool save = model && cli_ranks_first() && (status == COMP_OK || is_missing(output));
   int code = 0;
   if (status == COMP_ERR_NUMERIC && model)
     code = cli_error(session, EXIT_FAILED,
@@ -183,11 +191,23 @@ static int read_job(train_job *job, cli_session *session, const train_options *o
   return 0;
 }
 
+/* Starts the ranks that are asked for, or joins those that were started. 0, or an exit code. */
+static int read_ranks(cli_session *session, const train_options *o) {
+  const size_t started = comp_rank_count();
+  if (started == 1 && o->ranks > 1) return cli_ranks_launch(session, (size_t)o->ranks);
+  if (started > 1 && o->ranks != OPT_UNSET_INT && (size_t)o->ranks != started)
+    return cli_usage_error(session, "--ranks: mpirun or srun has started %zu processes already", started);
+  if (started == 1) return 0;
+  comp_status status = comp_options_set(o->train, "over-ranks", "true");
+  return status == COMP_OK ? 0 : cli_fail(session, status);
+}
+
 static int run(cli_session *session, const void *values) {
   const train_options *o = values;
   train_job job;
   const bool stream = comp_options_given(o->train, "memory");
-  int code = read_job(&job, session, o);
+  int code = read_ranks(session, o);
+  if (code == 0) code = read_job(&job, session, o);
   if (code == 0 && stream) code = stream_input(session, o);
   if (code == 0) code = check_all(session, &job);
   if (code != 0) return code;
@@ -214,5 +234,6 @@ const cli_command cli_train = {
     .defaults = &defaults,
     .options_size = sizeof defaults,
     .computes = true,
+    .over_ranks = true,
     .run = run,
 };

@@ -34,6 +34,7 @@ struct cli_command {
   /* Whether it computes: then it has a context, may be interrupted, and ends with time, memory and threads on stderr.
    */
   bool computes;
+  bool over_ranks; /* whether the processes that mpirun or srun started may share its work */
   /* Gets a filled options struct; returns the exit code. */
   int (*run)(cli_session *session, const void *options);
 };

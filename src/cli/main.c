@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/ranks.h"
 #include "cli/streams.h"
 #include "comp/suggest.h"
 
@@ -50,7 +51,9 @@ static int run_parsed(cli_session *session, const void *values) {
   if (session->common.quiet && session->common.verbose)
     return cli_usage_error(session, "--quiet and --verbose exclude each other");
   if (!command->computes) return command->run(session, values);
-  int code = cli_session_start(session);
+  int code = cli_ranks_check(session);
+  if (code != 0) return code;
+  code = cli_session_start(session);
   if (code == 0) code = command->run(session, values);
   cli_session_end(session, code);
   return code;
@@ -104,7 +107,7 @@ static const char *meant_by(const char *argument) {
 }
 
 static int dispatch(int argc, char **argv) {
-  cli_session session = {0};
+  cli_session session = {.argc = argc, .argv = argv};
   const char *name = argc > 1 ? meant_by(argv[1]) : "help";
   session.command = cli_command_find(name);
   if (!session.command) return unknown_command(&session, name);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/ranks.h"
 #include "cli/streams.h"
 #include "cli/text.h"
 
@@ -29,7 +30,13 @@ static void complain(cli_session *session, const char *format, va_list arguments
   vsnprintf(message, sizeof message, format, arguments);
   cli_progress_clear(&session->progress);
   const char *name = session->command ? session->command->name : NULL;
-  fprintf(stderr, "comp%s%s: %s%s\n", name ? " " : "", name ? name : "", text_clean(message), hint);
+  char rank[48] = "";
+  if (!cli_ranks_first()) {
+    /* What all ranks have to say, the first one says: a launcher ends the others as soon as it has failed. */
+    if (sleep(1) > 0) return;
+    snprintf(rank, sizeof rank, " (rank %zu)", comp_rank());
+  }
+  fprintf(stderr, "comp%s%s%s: %s%s\n", name ? " " : "", name ? name : "", rank, text_clean(message), hint);
 }
 
 int cli_error(cli_session *session, int code, const char *format, ...) {
@@ -170,6 +177,7 @@ int cli_signal_code(int code) {
 int cli_session_start(cli_session *session) {
   const cli_common *common = &session->common;
   session->started = cli_now();
+  if (!cli_ranks_first()) session->common.quiet = true;
   cli_progress_init(&session->progress);
   comp_log_level level = common->quiet ? COMP_LOG_NONE : common->verbose ? COMP_LOG_DEBUG : COMP_LOG_INFO;
   comp_status status = comp_options_set(common->context, "log-level", comp_log_level_name(level));

@@ -25,6 +25,8 @@ extern const opt_spec cli_common_options[];
 
 typedef struct cli_session {
   const cli_command *command; /* NULL: before one is known */
+  int argc;                   /* the program's own arguments */
+  char **argv;
   cli_common common;
   comp_context *context; /* NULL unless the command computes */
   cli_progress progress;

@@ -31,6 +31,7 @@ static const row rows[COMP__MODULES] = {
     {"figures", "draws figures with cairo", "libcairo2-dev"},
     {"boosted", "trains boosted trees with XGBoost", "libxgboost-dev"},
     {"leiden", "computes Leiden clusters with igraph", "libigraph-dev"},
+    {"mpi", "joins several processes with MPI", "libopenmpi-dev"},
 };
 
 /* What is loaded is the same for the whole process. */

@@ -3,8 +3,8 @@
  * loaded when it is first used, so that libcomp and its users do without that library.
  *
  * A module is a table of functions. The room that uses it defines the table's type in a header (report/pen.h,
- * metrics/boosting.h, cluster/leiden.h); src/modules fills it. A module calls nothing of libcomp: so it works with the
- * shared library and with programs that contain the static one.
+ * metrics/boosting.h, cluster/leiden.h, dist/transport.h); src/modules fills it, and dist/comm_mpi.c. A module calls
+ * nothing of libcomp: so it works with the shared library and with programs that contain the static one.
  */
 #ifndef COMP_CORE_MODULE_H
 #define COMP_CORE_MODULE_H
@@ -19,6 +19,7 @@ typedef enum comp__module_id {
   COMP__MODULE_FIGURES, /* comp__pen */
   COMP__MODULE_BOOSTED, /* comp__boosting */
   COMP__MODULE_LEIDEN,  /* comp__leiden_table */
+  COMP__MODULE_MPI,     /* comp__transport */
   COMP__MODULES
 } comp__module_id;
 

@@ -387,7 +387,7 @@ comp_status comp__training_bound(comp__estimate *out, comp_context *context, con
   for (size_t t = 0; t < batches; t++) {
     double value;
     fill_batch(&b, p, t, seed);
-    comp__penalty_input input = {rows, p->dims, p->conditions, b.start, b.z, b.mean, b.scale, 1, NULL};
+    comp__penalty_input input = {rows, p->dims, p->conditions, b.start, b.z, b.mean, b.scale, 1, NULL, NULL};
     COMP__TRY(penalty->run(&value, context, &options, &input, &(comp__penalty_gradient){0}, 1, b.scratch));
     COMP__TRY(comp__check_interrupt(context));
     sum += value;

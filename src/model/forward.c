@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "model/bound.h"
 #include "model/dense.h"
+#include "model/shards.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 
@@ -17,7 +18,7 @@ static const float BN_MOMENTUM = 0.1f, BN_EPSILON = 1e-5f;
 /* The least standard deviation of a learned posterior. */
 static const float LEAST_SCALE = 1e-3f;
 
-/* One call's arguments, for the loops over rows. */
+/* One part of a batch on its way, for the loops over rows. */
 typedef struct pass {
   const comp__network *network;
   const comp__state *state;
@@ -29,9 +30,23 @@ typedef struct pass {
   comp__batchnorm bn;
   comp__layer_work *layer;
   float momentum; /* of the running statistics */
+  float *moments; /* [2, cols] of this part of the batch */
+  const float *z; /* [rows, latent]: what the decoder reads */
   size_t first;   /* row of the batch that the current panel begins with */
   float *out;     /* [rows, features]: where a decoder's outputs go */
 } pass;
+
+/* All parts that this process has: they go through the layers together, because each normalisation needs the rows of
+ * all of them. */
+typedef struct batch_run {
+  pass *parts;
+  size_t count;
+  comp__shards *shards; /* NULL: the one part is the whole batch */
+} batch_run;
+
+static comp__layer_work *layers_of(const pass *p, bool decoder) {
+  return decoder ? p->work->decoder : p->work->encoder;
+}
 
 static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
@@ -44,31 +59,77 @@ static void norm_columns(void *arg, size_t begin, size_t end, int thread) {
     kernels->batchnorm_eval(&p->bn, p->work->y, p->layer->act, p->layer->act_half, begin, end - begin);
 }
 
-static void normalise(comp_context *context, pass *p, const comp__hidden *hidden, comp__layer_work *layer) {
-  const comp__state *s = p->state;
-  p->bn = (comp__batchnorm){.rows = p->batch->rows,
-                            .cols = hidden->dense.out,
-                            .gamma = s->params + hidden->gamma,
-                            .beta = s->params + hidden->beta,
-                            .inv_std = layer->inv_std,
-                            .running_mean = s->buffers + hidden->running_mean,
-                            .running_var = s->buffers + hidden->running_var,
-                            .momentum = p->momentum,
-                            .epsilon = BN_EPSILON,
-                            .slope = COMP__LEAKY_SLOPE};
-  p->layer = layer;
-  comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
-  comp__work_clock(p->work, COMP__PHASE_NORM);
+static void moment_columns(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  p->work->kernels->batchnorm_moments(&p->bn, p->layer->xhat, p->work->y, p->moments, p->moments + p->bn.cols, begin,
+                                      end - begin);
 }
 
-static comp_status hidden_forward(comp_context *context, pass *p, const comp__hidden *hidden, comp__layer_work *layer,
-                                  const float *x, const uint16_t *x_half) {
-  bool half = comp__dense_half(p->work, &hidden->dense) && x_half;
-  comp_status status =
-      comp__dense_forward(context, &hidden->dense, p->state, p->batch, p->work->y, x, half ? x_half : NULL);
-  comp__work_clock(p->work, COMP__PHASE_PRODUCT);
-  if (status == COMP_OK) normalise(context, p, hidden, layer);
+static void apply_columns(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  p->work->kernels->batchnorm_apply(&p->bn, p->layer->xhat, p->moments, p->layer->act, p->layer->act_half, begin,
+                                    end - begin);
+}
+
+/* With the statistics of all shards. */
+static comp_status normalise_shards(comp_context *context, batch_run *run) {
+  comp__shards *shards = run->shards;
+  const comp__batchnorm bn = run->parts[0].bn;
+  for (size_t i = 0; i < run->count; i++) {
+    pass *p = &run->parts[i];
+    p->moments = comp__shards_moments(shards, i, bn.cols);
+    comp__parallel_for(context, bn.cols, COMP__BN_COLUMNS, moment_columns, p);
+  }
+  comp_status status = comp__shards_statistics(context, shards, &bn);
+  for (size_t i = 0; i < run->count && status == COMP_OK; i++) {
+    pass *p = &run->parts[i];
+    if (i > 0) memcpy(p->bn.inv_std, bn.inv_std, bn.cols * sizeof *bn.inv_std);
+    p->moments = shards->mean;
+    comp__parallel_for(context, bn.cols, COMP__BN_COLUMNS, apply_columns, p);
+  }
   return status;
+}
+
+/* The products of layer l, which are in work->y, become its activations. */
+static comp_status normalise(comp_context *context, batch_run *run, bool decoder, size_t l) {
+  comp_status status = COMP_OK;
+  for (size_t i = 0; i < run->count; i++) {
+    pass *p = &run->parts[i];
+    const comp__state *s = p->state;
+    const comp__hidden *hidden = decoder ? &p->network->decoder[l] : &p->network->encoder[l];
+    p->layer = &layers_of(p, decoder)[l];
+    p->bn = (comp__batchnorm){.rows = p->batch->rows,
+                              .cols = hidden->dense.out,
+                              .gamma = s->params + hidden->gamma,
+                              .beta = s->params + hidden->beta,
+                              .inv_std = p->layer->inv_std,
+                              .running_mean = s->buffers + hidden->running_mean,
+                              .running_var = s->buffers + hidden->running_var,
+                              .momentum = p->momentum,
+                              .epsilon = BN_EPSILON,
+                              .slope = COMP__LEAKY_SLOPE};
+    if (!run->shards) comp__parallel_for(context, hidden->dense.out, COMP__BN_COLUMNS, norm_columns, p);
+  }
+  if (run->shards) status = normalise_shards(context, run);
+  comp__work_clock(run->parts[0].work, COMP__PHASE_NORM);
+  return status;
+}
+
+/* A hidden layer that reads the one below it; the decoder's first reads z. */
+static comp_status hidden_forward(comp_context *context, batch_run *run, bool decoder, size_t l) {
+  comp_status status = COMP_OK;
+  for (size_t i = 0; i < run->count && status == COMP_OK; i++) {
+    pass *p = &run->parts[i];
+    const comp__dense *dense = decoder ? &p->network->decoder[l].dense : &p->network->encoder[l].dense;
+    const comp__layer_work *below = l > 0 ? &layers_of(p, decoder)[l - 1] : NULL;
+    const float *x = below ? below->act : p->z;
+    const uint16_t *x_half = below && comp__dense_half(p->work, dense) ? below->act_half : NULL;
+    status = comp__dense_forward(context, dense, p->state, p->batch, p->work->y, x, x_half);
+  }
+  comp__work_clock(run->parts[0].work, COMP__PHASE_PRODUCT);
+  return status == COMP_OK ? normalise(context, run, decoder, l) : status;
 }
 
 static void halve_rows(void *arg, size_t begin, size_t end, int thread) {
@@ -168,37 +229,40 @@ static comp_status centre(comp_context *context, pass *p) {
   return status;
 }
 
-static comp_status first_layer(comp_context *context, pass *p) {
-  comp_status status = first_product(context, p);
-  if (status == COMP_OK && p->network->options.centred) status = centre(context, p);
-  if (status == COMP_OK) normalise(context, p, &p->network->encoder[0], &p->work->encoder[0]);
-  return status;
+static comp_status first_layer(comp_context *context, batch_run *run) {
+  comp_status status = COMP_OK;
+  for (size_t i = 0; i < run->count && status == COMP_OK; i++) {
+    pass *p = &run->parts[i];
+    status = first_product(context, p);
+    if (status == COMP_OK && p->network->options.centred) status = centre(context, p);
+  }
+  return status == COMP_OK ? normalise(context, run, false, 0) : status;
 }
 
-static comp_status encode(comp_context *context, pass *p) {
+/* Mean and raw scale of z. */
+static comp_status posterior(comp_context *context, pass *p) {
   const comp__network *n = p->network;
   comp__work *w = p->work;
-  size_t last = n->options.n_hidden - 1;
-  comp_status status = first_layer(context, p);
-  for (size_t l = 1; status == COMP_OK && l <= last; l++)
-    status =
-        hidden_forward(context, p, &n->encoder[l], &w->encoder[l], w->encoder[l - 1].act, w->encoder[l - 1].act_half);
-  if (status == COMP_OK)
-    status = comp__dense_forward(context, &n->mean, p->state, p->batch, w->mean, w->encoder[last].act, NULL);
+  const float *act = w->encoder[n->options.n_hidden - 1].act;
+  comp_status status = comp__dense_forward(context, &n->mean, p->state, p->batch, w->mean, act, NULL);
   if (status == COMP_OK && n->options.learn_scale)
-    status = comp__dense_forward(context, &n->scale, p->state, p->batch, w->raw, w->encoder[last].act, NULL);
+    status = comp__dense_forward(context, &n->scale, p->state, p->batch, w->raw, act, NULL);
   comp__work_clock(w, COMP__PHASE_PRODUCT);
   return status;
 }
 
-static comp_status decode(comp_context *context, pass *p, const float *z) {
-  const comp__network *n = p->network;
-  comp__work *w = p->work;
-  size_t last = n->options.n_hidden - 1;
-  comp_status status = hidden_forward(context, p, &n->decoder[0], &w->decoder[0], z, NULL);
-  for (size_t l = 1; status == COMP_OK && l <= last; l++)
-    status =
-        hidden_forward(context, p, &n->decoder[l], &w->decoder[l], w->decoder[l - 1].act, w->decoder[l - 1].act_half);
+static comp_status encode(comp_context *context, batch_run *run) {
+  const size_t layers = run->parts[0].network->options.n_hidden;
+  comp_status status = first_layer(context, run);
+  for (size_t l = 1; status == COMP_OK && l < layers; l++) status = hidden_forward(context, run, false, l);
+  for (size_t i = 0; i < run->count && status == COMP_OK; i++) status = posterior(context, &run->parts[i]);
+  return status;
+}
+
+static comp_status decode(comp_context *context, batch_run *run) {
+  const size_t layers = run->parts[0].network->options.n_hidden;
+  comp_status status = COMP_OK;
+  for (size_t l = 0; status == COMP_OK && l < layers; l++) status = hidden_forward(context, run, true, l);
   return status;
 }
 
@@ -328,10 +392,10 @@ done:
   return status;
 }
 
-static double mean_of(const double *values, size_t n) {
+static double sum_of(const double *values, size_t n) {
   double sum = 0.0;
   for (size_t i = 0; i < n; i++) sum += values[i];
-  return sum / (double)n;
+  return sum;
 }
 
 /* What noise of standard deviation `blur` makes of z and of the posteriors of some rows. The noise of z is lengthened
@@ -349,70 +413,115 @@ static void blur_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static comp_status run_penalty(double *out, comp_context *context, const pass *p, comp__pull pull) {
+/* What the penalty reads of a part of a batch. */
+static comp__penalty_input penalty_view(const pass *p) {
   const comp__model_options *o = &p->network->options;
-  comp__work *w = p->work;
-  *out = 0.0;
-  if (!w->penalty) return COMP_OK;
-  bool hidden = o->place == COMP_PLACE_HIDDEN;
-  comp__penalty_input input = {.rows = p->batch->rows,
+  const comp__work *w = p->work;
+  const bool hidden = o->place == COMP_PLACE_HIDDEN, blurred = w->blur > 0.0;
+  return (comp__penalty_input){.rows = p->batch->rows,
                                .dims = hidden ? p->network->decoder[0].dense.out : o->latent,
                                .conditions = p->network->conditions,
                                .start = p->batch->start,
-                               .values = hidden ? w->decoder[0].act : w->z,
+                               .values = hidden    ? w->decoder[0].act
+                                         : blurred ? w->blur_z
+                                                   : w->z,
                                .mean = hidden ? NULL : w->mean,
-                               .scale = hidden ? NULL : w->scale,
-                               .fixed_scale = o->scale,
+                               .scale = hidden                ? NULL
+                                        : blurred && w->scale ? w->blur_scale
+                                                              : w->scale,
+                               .fixed_scale = blurred ? hypot(o->scale, w->blur) : o->scale,
                                .weight = p->batch->weight};
-  w->blur = w->penalty->needs_posteriors ? pull.blur : 0.0;
-  if (w->blur > 0.0) {
-    comp__parallel_for(context, input.rows, COMP__ROW_CHUNK, blur_rows, (void *)p);
-    input.values = w->blur_z;
-    if (w->scale) input.scale = w->blur_scale;
-    input.fixed_scale = hypot(o->scale, w->blur);
+}
+
+static comp_status run_penalty(double *out, comp_context *context, const batch_run *run, comp__pull pull) {
+  const comp__penalty *penalty = run->parts[0].work->penalty;
+  *out = 0.0;
+  if (!penalty) return COMP_OK;
+  for (size_t i = 0; i < run->count; i++) {
+    pass *p = &run->parts[i];
+    p->work->blur = penalty->needs_posteriors ? pull.blur : 0.0;
+    if (p->work->blur > 0.0) comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, blur_rows, p);
+    const comp__penalty_input view = penalty_view(p);
+    if (run->shards) comp__shards_put(run->shards, i, &view);
   }
+  const pass *p = &run->parts[0];
+  comp__work *w = p->work;
+  const comp__model_options *o = &p->network->options;
+  const comp__penalty_input input = penalty_view(p);
+  if (run->shards) return comp__shards_penalty(out, context, run->shards, o, &input, (float)pull.gamma);
   comp__penalty_gradient gradient = {0};
-  if (p->training)
-    gradient = (comp__penalty_gradient){w->pen_values, hidden ? NULL : w->pen_mean, hidden ? NULL : w->pen_scale};
-  return w->penalty->run(out, context, o, &input, &gradient, (float)pull.gamma, w->penalty_scratch);
+  if (p->training) gradient = (comp__penalty_gradient){w->pen_values, w->pen_mean, w->pen_scale};
+  if (o->place == COMP_PLACE_HIDDEN) gradient.mean = gradient.scale = NULL;
+  return penalty->run(out, context, o, &input, &gradient, (float)pull.gamma, w->penalty_scratch);
 }
 
 /* What the bound on lengths adds to the loss of a step. Validation has none: it compares models, and moves none. */
-static double bound_loss(const pass *p) {
-  comp__work *w = p->work;
-  const size_t rows = p->batch->rows;
-  if (!p->training || !w->lengths) return 0.0;
-  comp__bound_lengths(w->lengths, w->mean, rows, p->network->options.latent);
-  w->length_limit = (float)p->network->options.bound * comp__bound_quantile(w->spare_lengths, w->lengths, rows);
-  return comp__bound_loss(w->lengths, rows, (double)w->length_limit) / (double)rows;
+static comp_status bound_loss(double *out, comp_context *context, const batch_run *run) {
+  comp__work *w = run->parts[0].work;
+  const comp__model_options *o = &run->parts[0].network->options;
+  *out = 0.0;
+  if (!run->parts[0].training || !w->lengths) return COMP_OK;
+  for (size_t i = 0; i < run->count; i++)
+    comp__bound_lengths(run->parts[i].work->lengths, run->parts[i].work->mean, run->parts[i].batch->rows, o->latent);
+  if (run->shards) return comp__shards_bound(out, context, run->shards, o->bound);
+  const size_t rows = run->parts[0].batch->rows;
+  w->length_limit = (float)o->bound * comp__bound_quantile(w->spare_lengths, w->lengths, rows);
+  *out = comp__bound_loss(w->lengths, rows, (double)w->length_limit) / (double)rows;
+  return COMP_OK;
+}
+
+/* Sums over the rows of the whole batch: likelihood and KL. */
+static comp_status sum_losses(double out[2], comp_context *context, const batch_run *run) {
+  for (size_t i = 0; i < run->count; i++) {
+    const comp__work *w = run->parts[i].work;
+    const size_t rows = run->parts[i].batch->rows;
+    double *sums = run->shards ? comp__shards_sums(run->shards, i) : out;
+    sums[0] = sum_of(w->row_likelihood, rows);
+    sums[1] = sum_of(w->row_kl, rows);
+  }
+  return run->shards ? comp__shards_sum(out, context, run->shards) : COMP_OK;
+}
+
+/* The parts of a batch, as passes over them. */
+static batch_run run_of(pass *passes, const pass *like, const comp__parts *parts) {
+  for (size_t i = 0; i < parts->count; i++) {
+    passes[i] = *like;
+    passes[i].state = &parts->state[i];
+    passes[i].batch = &parts->batch[i];
+    passes[i].work = parts->work[i];
+    passes[i].z = parts->work[i]->z;
+  }
+  return (batch_run){passes, parts->count, parts->shards};
 }
 
 comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
-                          const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
-                          uint64_t seed, uint64_t step, bool training) {
+                          const comp__parts *parts, comp__pull pull, uint64_t seed, uint64_t step, bool training) {
   const comp__model_options *o = &network->options;
-  double weight = 1.0 / (double)batch->rows;
+  const double rows = (double)comp__parts_rows(parts);
+  double weight = 1.0 / rows, sums[2], bound;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
-  pass p = {.network = network,
-            .state = state,
-            .batch = batch,
-            .work = work,
-            .seed = seed,
-            .step = step,
-            .training = training,
-            .weight = (float)weight,
-            .momentum = BN_MOMENTUM};
+  pass passes[COMP__MOST_SHARDS];
+  const pass like = {.network = network,
+                     .seed = seed,
+                     .step = step,
+                     .training = training,
+                     .weight = (float)weight,
+                     .momentum = BN_MOMENTUM};
+  batch_run run = run_of(passes, &like, parts);
   comp_status status;
-  COMP__TRY(encode(context, &p));
-  comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
-  comp__work_clock(work, COMP__PHASE_LATENT);
-  COMP__TRY(decode(context, &p, work->z));
-  COMP__TRY(output_layer(context, &p));
-  COMP__TRY(run_penalty(&out->penalty, context, &p, pull));
-  comp__work_clock(work, COMP__PHASE_PENALTY);
-  out->likelihood = mean_of(work->row_likelihood, batch->rows) * weight * (double)batch->rows;
-  out->kl = mean_of(work->row_kl, batch->rows);
-  out->total = out->likelihood + o->beta * out->kl + pull.gamma * out->penalty + bound_loss(&p);
+  COMP__TRY(encode(context, &run));
+  for (size_t i = 0; i < run.count; i++)
+    comp__parallel_for(context, passes[i].batch->rows, COMP__ROW_CHUNK, sample_rows, &passes[i]);
+  comp__work_clock(passes[0].work, COMP__PHASE_LATENT);
+  COMP__TRY(decode(context, &run));
+  for (size_t i = 0; i < run.count; i++) COMP__TRY(output_layer(context, &passes[i]));
+  COMP__TRY(run_penalty(&out->penalty, context, &run, pull));
+  comp__work_clock(passes[0].work, COMP__PHASE_PENALTY);
+  COMP__TRY(sum_losses(sums, context, &run));
+  COMP__TRY(bound_loss(&bound, context, &run));
+  out->likelihood = sums[0] / rows * weight * rows;
+  out->kl = sums[1] / rows;
+  out->total = out->likelihood + o->beta * out->kl + pull.gamma * out->penalty + bound;
 done:
   return status;
 }
@@ -427,23 +536,27 @@ comp_status comp__network_statistics(comp_context *context, const comp__network 
             .seed = seed,
             .step = step,
             .training = true,
-            .momentum = momentum};
-  comp_status status = encode(context, &p);
+            .momentum = momentum,
+            .z = work->z};
+  batch_run run = {&p, 1, NULL};
+  comp_status status = encode(context, &run);
   if (status != COMP_OK) return status;
   comp__parallel_for(context, batch->rows, COMP__ROW_CHUNK, sample_rows, &p);
-  return decode(context, &p, work->z);
+  return decode(context, &run);
 }
 
 comp_status comp__network_evaluate(comp__losses *out, comp_context *context, const comp__network *network,
                                    const comp__state *state, const comp__batch *batch, comp__work *work,
                                    comp__pull pull, uint64_t seed, uint64_t step) {
-  return comp__forward(out, context, network, state, batch, work, pull, seed, step, false);
+  const comp__parts whole = {1, batch, &work, state, NULL};
+  return comp__forward(out, context, network, &whole, pull, seed, step, false);
 }
 
 comp_status comp__network_encode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, float *mean, float *scale) {
   pass p = {.network = network, .state = state, .batch = batch, .work = work};
-  comp_status status = encode(context, &p);
+  batch_run run = {&p, 1, NULL};
+  comp_status status = encode(context, &run);
   if (status != COMP_OK) return status;
   size_t count = batch->rows * network->options.latent;
   memcpy(mean, work->mean, count * sizeof *mean);
@@ -468,8 +581,9 @@ static void finish_rows(void *arg, size_t begin, size_t end, int thread) {
 
 comp_status comp__network_decode(comp_context *context, const comp__network *network, const comp__state *state,
                                  const comp__batch *batch, comp__work *work, const float *z, float *out) {
-  pass p = {.network = network, .state = state, .batch = batch, .work = work, .out = out};
-  comp_status status = decode(context, &p, z);
+  pass p = {.network = network, .state = state, .batch = batch, .work = work, .z = z, .out = out};
+  batch_run run = {&p, 1, NULL};
+  comp_status status = decode(context, &run);
   if (status == COMP_OK) status = output_product(context, &p, out, 0, batch->rows);
   if (status != COMP_OK) return status;
   add_centres(&p);

@@ -106,6 +106,9 @@ typedef struct comp__work comp__work;
 comp_status comp__work_new(comp__work **out, const comp__network *network, size_t rows, bool bf16, bool training);
 void comp__work_free(comp__work *work);
 
+/* A batch in shards (shards.h). */
+typedef struct comp__shards comp__shards;
+
 /* Seconds spent by phase since the work was made; the caller may add its own. */
 double *comp__work_seconds(comp__work *work);
 

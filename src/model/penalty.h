@@ -6,6 +6,7 @@
 #define COMP_MODEL_PENALTY_H
 
 #include "comp/context.h"
+#include "dist/comm.h"
 #include "model/options.h"
 
 /* A sample's weight falls with this power of how much rarer its population is in the other conditions (train/shared.c).
@@ -23,6 +24,8 @@ typedef struct comp__penalty_input {
   double fixed_scale;
   const float *weight; /* [rows], 0 .. 1: how much a sample is pulled towards other conditions; NULL: all 1. Only for
                           penalties with the option "align" */
+  comp__comm *comm;    /* ranks that all have this batch and may share the work; each gets the whole result, the same at
+                          any number of ranks. NULL: none */
 } comp__penalty_input;
 
 /* Gradients of weight * penalty, written (not added). NULL: not wanted; without `values` only the value is computed. */

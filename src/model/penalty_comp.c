@@ -6,11 +6,15 @@
  * The kernels work in tiles with a running log sum exp: nothing of size B x B exists. A row whose own or other mixture
  * is empty counts 0. The backward pass runs over a number of row stripes fixed by the batch, each with gradient arrays
  * of its own, added up in order: the same bytes at any thread count.
+ *
+ * Ranks that share a batch share out the stripes: each computes the log sums of its own rows, gets those of the others,
+ * and does the same with the gradients of its stripes. So a rank has the bytes of a process that does all of them.
  */
 #include <math.h>
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/threads.h"
 #include "model/chunks.h"
 #include "model/penalty.h"
@@ -47,6 +51,7 @@ typedef struct comp_job {
   float *lse_own, *lse_other, *weight_own, *weight_other; /* [rows] */
   float *stripes; /* [stripes] x (d_mean_t [dims, padded], then, when learned, d_half_inv_t and d_offset) */
   size_t stripe_count, stripe_size;
+  size_t stripe_of[COMP__MOST_RANKS + 1], row_of[COMP__MOST_RANKS + 1]; /* with which each rank begins */
   const comp__penalty_gradient *gradient;
 } comp_job;
 
@@ -108,11 +113,30 @@ static void pack_posteriors(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
+/* The first stripe of a rank, and the first chunk of a stripe: bounds depend on the batch alone. */
+static size_t first_stripe(const comp_job *job, size_t rank) {
+  return comp__comm_cut(job->stripe_count, rank, comp__comm_ranks(job->input->comm));
+}
+
+static size_t first_chunk(const comp_job *job, size_t stripe) {
+  return stripe * job->chunks.count / job->stripe_count;
+}
+
+/* Rows, and stripes, with which each rank begins. */
+static void find_bounds(comp_job *job) {
+  for (size_t r = 0; r <= comp__comm_ranks(job->input->comm); r++) {
+    job->stripe_of[r] = first_stripe(job, r);
+    job->row_of[r] = job->chunks.begin[first_chunk(job, job->stripe_of[r])];
+  }
+}
+
+/* Chunks begin .. end - 1 of those of this rank. */
 static void forward_chunk(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   comp_job *job = arg;
   const size_t *start = job->input->start;
-  for (size_t c = begin; c < end; c++) {
+  const size_t first = first_chunk(job, job->stripe_of[comp__comm_rank(job->input->comm)]);
+  for (size_t c = first + begin; c < first + end; c++) {
     size_t k = job->chunks.condition[c];
     job->kernels->mixture_forward(&job->pairs, job->chunks.begin[c], job->chunks.begin[c + 1], start[k], start[k + 1],
                                   !job->options->include_self, job->lse_own, job->lse_other);
@@ -157,21 +181,20 @@ static double finish_forward(comp_job *job, float weight) {
   return total / (double)in->rows;
 }
 
-/* Stripe s takes the chunks s * chunks / stripes .. : bounds depend on the batch alone. */
+/* Stripes begin .. end - 1 of those of this rank. */
 static void backward_stripe(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   comp_job *job = arg;
   const size_t *start = job->input->start;
-  for (size_t s = begin; s < end; s++) {
+  const size_t own = job->stripe_of[comp__comm_rank(job->input->comm)];
+  for (size_t s = own + begin; s < own + end; s++) {
     float *d_mean = job->stripes + s * job->stripe_size, *d_half = NULL, *d_offset = NULL;
     memset(d_mean, 0, job->stripe_size * sizeof *d_mean);
     if (job->learned) {
       d_half = d_mean + job->pairs.padded * job->pairs.dims;
       d_offset = d_half + job->pairs.padded * job->pairs.dims;
     }
-    const size_t first = s * job->chunks.count / job->stripe_count;
-    const size_t last = (s + 1) * job->chunks.count / job->stripe_count;
-    for (size_t c = first; c < last; c++) {
+    for (size_t c = first_chunk(job, s); c < first_chunk(job, s + 1); c++) {
       size_t k = job->chunks.condition[c];
       job->kernels->mixture_backward(&job->pairs, job->chunks.begin[c], job->chunks.begin[c + 1], start[k],
                                      start[k + 1], !job->options->include_self, job->lse_own, job->lse_other,
@@ -206,9 +229,12 @@ static void gather_gradients(void *arg, size_t begin, size_t end, int thread) {
 }
 
 /* The penalty over all conditions. */
-static void run_pass(double *out, comp_context *context, const comp__model_options *options,
-                     const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
-                     float power, void *scratch, bool contrast) {
+static comp_status run_pass(double *out, comp_context *context, const comp__model_options *options,
+                            const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
+                            float power, void *scratch, bool contrast) {
+  comp__comm *comm = input->comm;
+  const size_t rank = comp__comm_rank(comm), row_bytes = input->dims * sizeof(float);
+  comp_status status = COMP_OK;
   comp_job job = {.kernels = comp__kernels_get(),
                   .input = input,
                   .options = options,
@@ -217,6 +243,7 @@ static void run_pass(double *out, comp_context *context, const comp__model_optio
                   .learned = input->scale != NULL,
                   .gradient = gradient};
   take_arrays(&job, scratch);
+  find_bounds(&job);
   job.pairs = (comp__pairs){.count = input->rows,
                             .padded = comp__pad_rows(input->rows),
                             .dims = input->dims,
@@ -226,11 +253,19 @@ static void run_pass(double *out, comp_context *context, const comp__model_optio
                             .half_inv = (float)(0.5 / (input->fixed_scale * input->fixed_scale)),
                             .offset = job.offset};
   comp__parallel_for(context, job.pairs.padded, COMP__PAIR_PAD, pack_posteriors, &job);
-  comp__parallel_for(context, job.chunks.count, 1, forward_chunk, &job);
+  const size_t stripes = job.stripe_of[rank + 1] - job.stripe_of[rank];
+  const size_t chunks = first_chunk(&job, job.stripe_of[rank + 1]) - first_chunk(&job, job.stripe_of[rank]);
+  comp__parallel_for(context, chunks, 1, forward_chunk, &job);
+  COMP__TRY(comp__comm_gather(comm, context, job.lse_own, job.row_of, sizeof *job.lse_own));
+  COMP__TRY(comp__comm_gather(comm, context, job.lse_other, job.row_of, sizeof *job.lse_other));
   *out = finish_forward(&job, weight);
-  if (!gradient->values) return;
-  comp__parallel_for(context, job.stripe_count, 1, backward_stripe, &job);
+  if (!gradient->values) return COMP_OK;
+  comp__parallel_for(context, stripes, 1, backward_stripe, &job);
+  COMP__TRY(comp__comm_gather(comm, context, gradient->values, job.row_of, row_bytes));
+  COMP__TRY(comp__comm_gather(comm, context, job.stripes, job.stripe_of, job.stripe_size * sizeof *job.stripes));
   comp__parallel_for(context, input->rows, COMP__PAIR_PAD, gather_gradients, &job);
+done:
+  return status;
 }
 
 /* ---- Samples without counterpart ------------------------------------------------------------------------------- */
@@ -288,8 +323,9 @@ static void add_rows(float *to, const float *from, const remainder_rows *r, size
  * other conditions, so the two halves of the population are aligned with each other. This keeps its samples together,
  * as the first pass does for shared populations. Without it they spread out, and their nearest neighbours are samples
  * of denser populations. */
-static double run_remainder(comp_context *context, const comp__model_options *options, const comp__penalty_input *in,
-                            const comp__penalty_gradient *gradient, float weight, void *scratch, bool contrast) {
+static comp_status run_remainder(double *out, comp_context *context, const comp__model_options *options,
+                                 const comp__penalty_input *in, const comp__penalty_gradient *gradient, float weight,
+                                 void *scratch, bool contrast) {
   remainder_rows r = {0};
   double sum = 0.0;
   take_remainder(&r, in, gradient, options, scratch);
@@ -307,22 +343,26 @@ static double run_remainder(comp_context *context, const comp__model_options *op
                                     .mean = r.mean,
                                     .scale = in->scale ? r.scale : NULL,
                                     .fixed_scale = in->fixed_scale,
-                                    .weight = r.weight};
-    run_pass(&value, context, options, &r.input, &r.gradient, (float)(share * (double)weight), 1.0f, scratch, contrast);
+                                    .weight = r.weight,
+                                    .comm = in->comm};
+    comp_status status = run_pass(&value, context, options, &r.input, &r.gradient, (float)(share * (double)weight),
+                                  1.0f, scratch, contrast);
+    if (status != COMP_OK) return status;
     sum += share * value;
     add_rows(gradient->values, r.gradient.values, &r, n, in->dims);
     add_rows(gradient->mean, r.gradient.mean, &r, n, in->dims);
     if (in->scale) add_rows(gradient->scale, r.gradient.scale, &r, n, in->dims);
   }
-  return sum;
+  *out += sum;
+  return COMP_OK;
 }
 
 static comp_status run(double *out, comp_context *context, const comp__model_options *options,
                        const comp__penalty_input *input, const comp__penalty_gradient *gradient, float weight,
                        void *scratch, bool contrast) {
-  run_pass(out, context, options, input, gradient, weight, MIXTURE_POWER, scratch, contrast);
-  if (input->weight) *out += run_remainder(context, options, input, gradient, weight, scratch, contrast);
-  return COMP_OK;
+  comp_status status = run_pass(out, context, options, input, gradient, weight, MIXTURE_POWER, scratch, contrast);
+  if (status != COMP_OK || !input->weight) return status;
+  return run_remainder(out, context, options, input, gradient, weight, scratch, contrast);
 }
 
 static comp_status run_comp(double *out, comp_context *context, const comp__model_options *options,

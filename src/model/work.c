@@ -15,12 +15,12 @@ const char *comp__phase_name(comp__phase phase) {
 
 void comp__work_clock(comp__work *work, comp__phase phase) {
   double now = comp__seconds();
-  work->seconds[phase] += now - work->since;
-  work->since = now;
+  work->clock->seconds[phase] += now - work->clock->since;
+  work->clock->since = now;
 }
 
 double *comp__work_seconds(comp__work *work) {
-  return work->seconds;
+  return work->clock->seconds;
 }
 
 /* Takes a piece, or, while the block is not there yet, only counts it. */
@@ -118,7 +118,8 @@ comp_status comp__work_new(comp__work **out, const comp__network *network, size_
   size_t size = work->workspace.size;
   COMP__TRY(comp__workspace_init(&work->workspace, size));
   lay_out(work, network); /* takes */
-  work->since = comp__seconds();
+  work->clock = &work->own_clock;
+  work->clock->since = comp__seconds();
   *out = work;
   return COMP_OK;
 done:

@@ -13,6 +13,12 @@ typedef struct comp__layer_work {
   float *inv_std;     /* [out] */
 } comp__layer_work;
 
+/* Where the time of a step goes. */
+typedef struct comp__clock {
+  double seconds[COMP__PHASES];
+  double since; /* start of the running phase */
+} comp__clock;
+
 struct comp__work {
   size_t rows; /* capacity */
   bool bf16, training;
@@ -39,8 +45,7 @@ struct comp__work {
   float *d_z, *pen_values, *pen_mean, *pen_scale, *d_mean, *d_raw; /* [rows, latent]; pen_values: the penalty's place */
   float *d_vector; /* [row chunks, features]: gradient by the likelihood's feature_vector, a part a chunk */
   void *penalty_scratch;
-  double seconds[COMP__PHASES];
-  double since; /* start of the running phase */
+  comp__clock *clock, own_clock; /* the clock in use: its own, or another work's whose time it shares */
 };
 
 /* Ends the running phase of the clock: the time since the last call goes to `phase`. */
@@ -75,10 +80,22 @@ static inline bool comp__dense_half(const comp__work *work, const comp__dense *d
   return work->bf16 && dense->in >= 64 && dense->out >= 64;
 }
 
+/* A batch as a step takes it: in one part, which is the whole, or as those of its shards that this process has. */
+typedef struct comp__parts {
+  size_t count;
+  const comp__batch *batch; /* [count] */
+  comp__work *const *work;  /* [count] */
+  const comp__state *state; /* [count]: the same but for the gradients */
+  comp__shards *shards;     /* NULL: the one part is the whole batch */
+} comp__parts;
+
 /* Forward through encoder, sampling and decoder; batch losses. With `training` batch statistics, else the running ones.
  * (forward.c) */
 comp_status comp__forward(comp__losses *out, comp_context *context, const comp__network *network,
-                          const comp__state *state, const comp__batch *batch, comp__work *work, comp__pull pull,
-                          uint64_t seed, uint64_t step, bool training);
+                          const comp__parts *parts, comp__pull pull, uint64_t seed, uint64_t step, bool training);
+
+/* Loss and gradients: each part's go to its state. (backward.c) */
+comp_status comp__step_parts(comp__losses *out, comp_context *context, const comp__network *network,
+                             const comp__parts *parts, comp__pull pull, uint64_t seed, uint64_t step);
 
 #endif

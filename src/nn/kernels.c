@@ -6,10 +6,11 @@
 #define SET(isa)                                                                                                       \
   {                                                                                                                    \
 #isa, comp__##isa##_batchnorm_forward, comp__##isa##_batchnorm_eval, comp__##isa##_batchnorm_backward,             \
-        comp__##isa##_adam, comp__##isa##_residual_sparse, comp__##isa##_residual_dense, comp__##isa##_scale_row,      \
-        comp__##isa##_gather_rows, comp__##isa##_sum_rows, comp__##isa##_mixture_forward,                              \
-        comp__##isa##_mixture_backward, comp__##isa##_distances, comp__##isa##_rbf, comp__##isa##_near,                \
-        comp__##isa##_near_products                                                                                    \
+        comp__##isa##_batchnorm_moments, comp__##isa##_batchnorm_apply, comp__##isa##_batchnorm_backward_sums,         \
+        comp__##isa##_batchnorm_backward_apply, comp__##isa##_adam, comp__##isa##_residual_sparse,                     \
+        comp__##isa##_residual_dense, comp__##isa##_scale_row, comp__##isa##_gather_rows, comp__##isa##_sum_rows,      \
+        comp__##isa##_mixture_forward, comp__##isa##_mixture_backward, comp__##isa##_distances, comp__##isa##_rbf,     \
+        comp__##isa##_near, comp__##isa##_near_products                                                                \
   }
 
 #define COMP__ISA baseline

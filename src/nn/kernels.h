@@ -97,6 +97,20 @@ typedef struct comp__kernels {
                          size_t count);
   void (*batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first, size_t count);
 
+  /* The same for a batch whose rows come in shards, in two parts each: what a shard knows by itself, and what needs the
+   * statistics of the whole batch. Moments: y goes to xhat, its mean and variance over these rows to mean and variance
+   * [cols]. Apply: xhat, which holds y, becomes (y - mean) * bn->inv_std, and act follows. */
+  void (*batchnorm_moments)(const comp__batchnorm *bn, float *xhat, const float *y, float *mean, float *variance,
+                            size_t first, size_t count);
+  void (*batchnorm_apply)(const comp__batchnorm *bn, float *xhat, const float *mean, float *act, uint16_t *act_half,
+                          size_t first, size_t count);
+  /* Sums: d_beta and d_gamma of these rows, and the gradient before the activation, which goes to g->scratch. Apply:
+   * the rest; mean and mean_xhat [cols] are the sums over all shards, over the rows of the whole batch. */
+  void (*batchnorm_backward_sums)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                  size_t count);
+  void (*batchnorm_backward_apply)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, const float *mean,
+                                   const float *mean_xhat, size_t first, size_t count);
+
   /* p, m, v [n] updated by g [n]; half (may be NULL) gets the new p in bf16. False: some g is not finite, and p, m, v
    * cannot be used any more. */
   bool (*adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);

@@ -115,17 +115,10 @@ static void update_running(const comp__batchnorm *bn, size_t col, vf mean, vf va
   store_lanes(bn->running_var + col, v * keep + variance * vf_splat(unbias) * take, lanes);
 }
 
-static inline void forward_block(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
-                                 size_t first, size_t count, bool full) {
-  float *tile = xhat + first * bn->rows;
-  vf mean[BLOCK], variance[BLOCK], inv[BLOCK], gamma[BLOCK], beta[BLOCK];
-  block_mean(mean, tile, y + first, bn, count, full);
-  block_variance(variance, mean, tile, bn->rows);
-  for (size_t b = 0; b < BLOCK; b++) {
-    inv[b] = inverse_root(variance[b] + vf_splat(bn->epsilon));
-    update_running(bn, first + b * SIMD_WIDTH, mean[b], variance[b], lanes_of(count, b));
-  }
-  store_block(bn->inv_std + first, inv, count, full);
+/* From the columns in `tile` to what a layer gives on; they become xhat. */
+static inline void normalise_block(const comp__batchnorm *bn, float *tile, const vf mean[BLOCK], const vf inv[BLOCK],
+                                   float *act, uint16_t *act_half, size_t first, size_t count, bool full) {
+  vf gamma[BLOCK], beta[BLOCK];
   load_block(gamma, bn->gamma + first, count, full);
   load_block(beta, bn->beta + first, count, full);
   for (size_t r = 0; r < bn->rows; r++) {
@@ -142,6 +135,20 @@ static inline void forward_block(const comp__batchnorm *bn, float *xhat, const f
   }
 }
 
+static inline void forward_block(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
+                                 size_t first, size_t count, bool full) {
+  float *tile = xhat + first * bn->rows;
+  vf mean[BLOCK], variance[BLOCK], inv[BLOCK];
+  block_mean(mean, tile, y + first, bn, count, full);
+  block_variance(variance, mean, tile, bn->rows);
+  for (size_t b = 0; b < BLOCK; b++) {
+    inv[b] = inverse_root(variance[b] + vf_splat(bn->epsilon));
+    update_running(bn, first + b * SIMD_WIDTH, mean[b], variance[b], lanes_of(count, b));
+  }
+  store_block(bn->inv_std + first, inv, count, full);
+  normalise_block(bn, tile, mean, inv, act, act_half, first, count, full);
+}
+
 void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const float *y, float *act, uint16_t *act_half,
                                size_t first, size_t count) {
   assert(first % COMP__BN_COLUMNS == 0);
@@ -149,6 +156,27 @@ void KERNEL(batchnorm_forward)(const comp__batchnorm *bn, float *xhat, const flo
     forward_block(bn, xhat, y, act, act_half, first, count, true);
   else
     forward_block(bn, xhat, y, act, act_half, first, count, false);
+}
+
+void KERNEL(batchnorm_moments)(const comp__batchnorm *bn, float *xhat, const float *y, float *mean, float *variance,
+                               size_t first, size_t count) {
+  assert(first % COMP__BN_COLUMNS == 0);
+  const bool full = count == COMP__BN_COLUMNS;
+  float *tile = xhat + first * bn->rows;
+  vf centre[BLOCK], spread[BLOCK];
+  block_mean(centre, tile, y + first, bn, count, full);
+  block_variance(spread, centre, tile, bn->rows);
+  store_block(mean + first, centre, count, full);
+  store_block(variance + first, spread, count, full);
+}
+
+void KERNEL(batchnorm_apply)(const comp__batchnorm *bn, float *xhat, const float *mean, float *act, uint16_t *act_half,
+                             size_t first, size_t count) {
+  const bool full = count == COMP__BN_COLUMNS;
+  vf centre[BLOCK], inv[BLOCK];
+  load_block(centre, mean + first, count, full);
+  load_block(inv, bn->inv_std + first, count, full);
+  normalise_block(bn, xhat + first * bn->rows, centre, inv, act, act_half, first, count, full);
 }
 
 static inline void eval_block(const comp__batchnorm *bn, const float *y, float *act, uint16_t *act_half, size_t first,
@@ -210,22 +238,16 @@ static inline void backward_sums(const comp__batchnorm *bn, float *tile, const f
   }
 }
 
-static inline void backward_block(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
-                                  size_t count, bool full) {
+/* From the gradients before the activation in `tile` to those by the product; mean and mean_xhat are those of the
+ * gradients, and of their products with xhat, over the whole batch. */
+static inline void backward_rows(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, const vf mean[BLOCK],
+                                 const vf mean_xhat[BLOCK], size_t first, size_t count, bool full) {
   const float *xhat = g->xhat + first * bn->rows;
   float *tile = g->scratch + first * bn->rows;
-  vf mean[BLOCK], mean_xhat[BLOCK], scale[BLOCK], inv[BLOCK];
-  backward_sums(bn, tile, g->d_act, xhat, mean, mean_xhat, first, count, full);
-  store_block(g->d_beta + first, mean, count, full);
-  store_block(g->d_gamma + first, mean_xhat, count, full);
+  vf scale[BLOCK], inv[BLOCK];
   load_block(scale, bn->gamma + first, count, full);
   load_block(inv, bn->inv_std + first, count, full);
-  const vf share = vf_splat(1.0f / (float)bn->rows);
-  for (size_t b = 0; b < BLOCK; b++) {
-    scale[b] *= inv[b];
-    mean[b] *= share;
-    mean_xhat[b] *= share;
-  }
+  for (size_t b = 0; b < BLOCK; b++) scale[b] *= inv[b];
   for (size_t r = 0; r < bn->rows; r++) {
     vf x[BLOCK], d[BLOCK];
     load_block(x, xhat + r * COMP__BN_COLUMNS, 0, true);
@@ -237,6 +259,21 @@ static inline void backward_block(const comp__batchnorm *bn, const comp__batchno
   }
 }
 
+static inline void backward_block(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                  size_t count, bool full) {
+  vf mean[BLOCK], mean_xhat[BLOCK];
+  backward_sums(bn, g->scratch + first * bn->rows, g->d_act, g->xhat + first * bn->rows, mean, mean_xhat, first, count,
+                full);
+  store_block(g->d_beta + first, mean, count, full);
+  store_block(g->d_gamma + first, mean_xhat, count, full);
+  const vf share = vf_splat(1.0f / (float)bn->rows);
+  for (size_t b = 0; b < BLOCK; b++) {
+    mean[b] *= share;
+    mean_xhat[b] *= share;
+  }
+  backward_rows(bn, g, mean, mean_xhat, first, count, full);
+}
+
 void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
                                 size_t count) {
   assert(first % COMP__BN_COLUMNS == 0);
@@ -244,6 +281,25 @@ void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm
     backward_block(bn, g, first, count, true);
   else
     backward_block(bn, g, first, count, false);
+}
+
+void KERNEL(batchnorm_backward_sums)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                     size_t count) {
+  const bool full = count == COMP__BN_COLUMNS;
+  vf sum[BLOCK], sum_xhat[BLOCK];
+  backward_sums(bn, g->scratch + first * bn->rows, g->d_act, g->xhat + first * bn->rows, sum, sum_xhat, first, count,
+                full);
+  store_block(g->d_beta + first, sum, count, full);
+  store_block(g->d_gamma + first, sum_xhat, count, full);
+}
+
+void KERNEL(batchnorm_backward_apply)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, const float *mean,
+                                      const float *mean_xhat, size_t first, size_t count) {
+  const bool full = count == COMP__BN_COLUMNS;
+  vf centre[BLOCK], centre_xhat[BLOCK];
+  load_block(centre, mean + first, count, full);
+  load_block(centre_xhat, mean_xhat + first, count, full);
+  backward_rows(bn, g, centre, centre_xhat, first, count, full);
 }
 
 bool KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n) {

@@ -15,6 +15,14 @@ void KERNEL(batchnorm_eval)(const comp__batchnorm *bn, const float *y, float *ac
                             size_t count);
 void KERNEL(batchnorm_backward)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
                                 size_t count);
+void KERNEL(batchnorm_moments)(const comp__batchnorm *bn, float *xhat, const float *y, float *mean, float *variance,
+                               size_t first, size_t count);
+void KERNEL(batchnorm_apply)(const comp__batchnorm *bn, float *xhat, const float *mean, float *act, uint16_t *act_half,
+                             size_t first, size_t count);
+void KERNEL(batchnorm_backward_sums)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, size_t first,
+                                     size_t count);
+void KERNEL(batchnorm_backward_apply)(const comp__batchnorm *bn, const comp__batchnorm_gradient *g, const float *mean,
+                                      const float *mean_xhat, size_t first, size_t count);
 bool KERNEL(adam)(const comp__adam *adam, float *p, uint16_t *half, float *m, float *v, const float *g, size_t n);
 float KERNEL(residual_sparse)(float *y, const float *bias, const int32_t *indices, const float *values, size_t nnz,
                               size_t cols);

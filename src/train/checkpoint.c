@@ -66,6 +66,7 @@ comp_status comp__checkpoint_save(const comp__training *t) {
   float *vectors[ARRAYS];
   size_t sizes[ARRAYS];
   const char *names[ARRAYS];
+  if (!comp__training_writes(t)) return COMP_OK;
   char numbers[512], *history = json_dumps(t->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
   if (!history) return comp__error(COMP_ERR_MEMORY, "out of memory");
   const int count = list_vectors(vectors, sizes, names, t);
@@ -90,9 +91,11 @@ static json_t *config_of(const char *identity, const char **digest) {
   return *digest ? json_loadb(identity, (size_t)(*digest - identity), 0, NULL) : NULL;
 }
 
-/* Runs of 0.1 go on as they began: what the recipes of today do otherwise is as it was recorded. */
+/* Runs go on in as many shards as they began with, and those of 0.1 as they began altogether: what the recipes of today
+ * do otherwise is as it was recorded. */
 static void follow_record(comp__train_options *o, const json_t *config) {
-  const json_t *training = json_object_get(config, "training");
+  const json_t *training = json_object_get(config, "training"), *shards = json_object_get(training, "shards");
+  if (o->shards == 0) o->shards = (size_t)json_integer_value(shards); /* it may have had other ranks */
   const char *select = json_string_value(json_object_get(training, "select"));
   if (!select || json_object_get(config, "bound")) return;
   o->model.bound = 0.0;

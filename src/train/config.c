@@ -9,6 +9,7 @@
 comp_status comp__config_write(char **out, const comp__train_options *o) {
   json_t *root = json_object();
   comp_status status = root ? comp__options_to_record(root, &comp__train_kind, o) : COMP_ERR_MEMORY;
+  if (o->shards == 0) json_object_del(json_object_get(root, "training"), "shards"); /* as before there were any */
   char *text = status == COMP_OK ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(root);
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");
@@ -22,6 +23,7 @@ void comp__config_complete(json_t *root) {
   if (!json_object_get(training, "blur")) json_object_set_new(training, "blur", json_pack("[ff]", 0.0, 0.0));
   if (!json_object_get(root, "centred")) json_object_set_new(root, "centred", json_false());
   if (!json_object_get(training, "align")) json_object_set_new(training, "align", json_string("all"));
+  if (!json_object_get(training, "shards")) json_object_set_new(training, "shards", json_integer(0));
   if (!json_object_get(root, "bound")) json_object_set_new(root, "bound", json_real(0.0));
 }
 

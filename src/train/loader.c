@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "model/shards.h"
 
 /* A set of samples: block k of `rows` holds those of condition k. */
 typedef struct sample_set {
@@ -31,6 +32,13 @@ struct comp__loader {
   size_t *batch_start; /* [conditions + 1] */
   size_t largest;
   comp__gather gather;
+  struct cut {
+    size_t total, first, count;
+    comp__batch *batch;   /* [count] */
+    comp__gather *gather; /* [count] */
+    size_t *start;        /* [count, conditions + 1] */
+    uint64_t *ids;        /* [largest batch] */
+  } cut;
 };
 
 /* No condition gives fewer samples to a batch than this, if it has them at all. */
@@ -229,6 +237,11 @@ void comp__loader_free(comp__loader *l) {
   comp__free(l->batch_rows);
   comp__free(l->batch_start);
   comp__gather_release(&l->gather);
+  for (size_t i = 0; l->cut.gather && i < l->cut.count; i++) comp__gather_release(&l->cut.gather[i]);
+  comp__free(l->cut.gather);
+  comp__free(l->cut.batch);
+  comp__free(l->cut.start);
+  comp__free(l->cut.ids);
   comp__free(l);
 }
 
@@ -253,9 +266,8 @@ void comp__loader_begin_epoch(comp__loader *l, uint64_t epoch) {
   l->window = SIZE_MAX; /* none yet */
 }
 
-static comp_status make_batch(comp__batch *out, comp_context *context, comp__loader *l, const comp_matrix *x,
-                              const size_t *ids, const sample_set *set, const size_t *order, size_t index,
-                              bool training) {
+/* Chooses the rows of a batch: batch_rows and batch_start. Gives how many. */
+static size_t choose_rows(comp__loader *l, const sample_set *set, const size_t *order, size_t index) {
   size_t at = 0;
   for (size_t k = 0; k < l->options.conditions; k++) {
     size_t member, n = block_size(set, k), count = piece_of(set, k, index, &member);
@@ -265,19 +277,80 @@ static comp_status make_batch(comp__batch *out, comp_context *context, comp__loa
       if (++member == n) member = 0;
     }
   }
-  l->batch_start[l->options.conditions] = at;
+  return l->batch_start[l->options.conditions] = at;
+}
+
+static comp_status make_batch(comp__batch *out, comp_context *context, comp__loader *l, const comp_matrix *x,
+                              const size_t *ids, const sample_set *set, const size_t *order, size_t index,
+                              bool training) {
+  const size_t at = choose_rows(l, set, order, index);
   comp_status status = comp__gather_rows(out, context, &l->gather, x, l->batch_rows, at, l->batch_start, training);
   for (size_t i = 0; status == COMP_OK && ids && i < at; i++) l->gather.ids[i] = ids[l->batch_rows[i]];
   return status;
 }
 
+/* Makes the window of batch `index` the current one; *index then counts within it. */
+static comp_status seek_batch(comp__loader *l, comp_context *context, size_t *index) {
+  const size_t window = *index / l->batches_a_window;
+  *index -= window * l->batches_a_window;
+  return window == l->window ? COMP_OK : enter_window(l, context, window);
+}
+
 comp_status comp__loader_batch(comp__batch *out, comp_context *context, comp__loader *l, size_t index) {
-  size_t window = index / l->batches_a_window;
-  if (window != l->window) {
-    comp_status status = enter_window(l, context, window);
-    if (status != COMP_OK) return status;
+  comp_status status = seek_batch(l, context, &index);
+  if (status != COMP_OK) return status;
+  return make_batch(out, context, l, l->x, l->ids, &l->training, l->order, index, true);
+}
+
+comp_status comp__loader_cut(comp__loader *l, size_t total, size_t first, size_t count) {
+  comp_status status;
+  struct cut *cut = &l->cut;
+  *cut = (struct cut){.total = total, .first = first, .count = count};
+  COMP__TRY(comp__calloc(&cut->batch, count, sizeof *cut->batch));
+  COMP__TRY(comp__calloc(&cut->gather, count, sizeof *cut->gather));
+  COMP__TRY(comp__calloc(&cut->start, count * (l->options.conditions + 1), sizeof *cut->start));
+  COMP__TRY(comp__calloc(&cut->ids, l->largest, sizeof *cut->ids));
+  for (size_t i = 0; i < count; i++) {
+    cut->gather[i].counts = l->options.counts;
+    cut->gather[i].library_target = l->options.library_target;
   }
-  return make_batch(out, context, l, l->x, l->ids, &l->training, l->order, index - window * l->batches_a_window, true);
+done:
+  return status;
+}
+
+static size_t between(size_t value, size_t low, size_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+/* Gathers the i-th of the wanted shards. */
+static comp_status make_shard(comp__loader *l, comp_context *context, size_t rows, size_t i) {
+  const size_t conditions = l->options.conditions, s = l->cut.first + i;
+  const size_t begin = comp__shard_begin(rows, s, l->cut.total), end = comp__shard_begin(rows, s + 1, l->cut.total);
+  size_t *start = l->cut.start + i * (conditions + 1);
+  for (size_t k = 0; k <= conditions; k++) start[k] = between(l->batch_start[k], begin, end) - begin;
+  comp__gather *gather = &l->cut.gather[i];
+  comp_status status =
+      comp__gather_rows(&l->cut.batch[i], context, gather, l->x, l->batch_rows + begin, end - begin, start, true);
+  for (size_t r = begin; status == COMP_OK && l->ids && r < end; r++) gather->ids[r - begin] = l->ids[l->batch_rows[r]];
+  return status;
+}
+
+comp_status comp__loader_shards(comp__batch *all, const comp__batch **out, comp_context *context, comp__loader *l,
+                                size_t index) {
+  comp_status status = seek_batch(l, context, &index);
+  if (status != COMP_OK) return status;
+  const size_t rows = choose_rows(l, &l->training, l->order, index);
+  if (rows < l->cut.total)
+    return comp__error(
+        COMP_ERR_DATA,
+        "a batch of %zu samples cannot be cut into %zu shards: take fewer shards and processes (--shards), "
+        "or more samples",
+        rows, l->cut.total);
+  for (size_t i = 0; i < rows; i++) l->cut.ids[i] = l->ids ? l->ids[l->batch_rows[i]] : l->batch_rows[i];
+  *all = (comp__batch){.rows = rows, .start = l->batch_start, .ids = l->cut.ids};
+  *out = l->cut.batch;
+  for (size_t i = 0; i < l->cut.count && status == COMP_OK; i++) status = make_shard(l, context, rows, i);
+  return status;
 }
 
 comp_status comp__loader_validation_batch(comp__batch *out, comp_context *context, comp__loader *l, size_t index) {

@@ -44,6 +44,14 @@ void comp__loader_begin_epoch(comp__loader *loader, uint64_t epoch);
 comp_status comp__loader_batch(comp__batch *out, comp_context *context, comp__loader *loader, size_t index);
 comp_status comp__loader_validation_batch(comp__batch *out, comp_context *context, comp__loader *loader, size_t index);
 
+/* Cuts batches into `total` shards of neighbouring rows, of which `count` from `first` on are wanted here. */
+comp_status comp__loader_cut(comp__loader *loader, size_t total, size_t first, size_t count);
+
+/* Makes training batch `index` in shards: *all has rows, start and ids of the whole batch, and no data; *out [count]
+ * are the wanted shards. Valid until the next call. */
+comp_status comp__loader_shards(comp__batch *all, const comp__batch **out, comp_context *context, comp__loader *loader,
+                                size_t index);
+
 /*
  * The gathering alone, for use on other data: rows of x, in blocks by condition, as a batch. Of dense data the batch is
  * a view: x and `rows` must stay.

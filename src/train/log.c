@@ -63,7 +63,7 @@ done:
 
 comp_status comp__log_open(comp__training *t) {
   const char *path = t->options->log;
-  if (!path) return COMP_OK;
+  if (!path || !comp__training_writes(t)) return COMP_OK;
   comp__output_sweep_of(path);
   if (t->now.step > 0) {
     comp_status status = drop_lines(path, t->now.epoch);

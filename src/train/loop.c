@@ -10,6 +10,7 @@
 #include "core/threads.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
+#include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/setup.h"
 #include "train/step.h"
@@ -25,23 +26,44 @@ static json_t *losses_to_json(const comp__losses *losses) {
                    "penalty", losses->penalty);
 }
 
+/* The losses of one validation batch. */
+typedef struct held_losses {
+  comp__losses losses;
+  double rows;
+} held_losses;
+
+static comp_status validate_batch(held_losses *out, comp__training *t, size_t b) {
+  comp__batch batch;
+  comp_status status = comp__loader_validation_batch(&batch, t->context, t->loader, b);
+  if (status == COMP_OK) status = comp__training_weigh(&batch, t);
+  if (status == COMP_OK)
+    status = comp__network_evaluate(&out->losses, t->context, &t->model->network, &t->state, &batch, t->work,
+                                    (comp__pull){t->now.gamma, comp__blur_now(t)}, t->options->seed, UINT64_MAX);
+  out->rows = (double)batch.rows;
+  return status;
+}
+
+/* Ranks share the batches out; the means are made of all in order, on each rank. */
 static comp_status validate(comp__losses *out, comp__training *t) {
+  const size_t n = comp__loader_validation_batches(t->loader), ranks = comp__comm_ranks(t->comm);
+  const size_t rank = comp__comm_rank(t->comm);
+  size_t begin[COMP__MOST_RANKS + 1];
   comp__losses sums = {0};
   double samples = 0;
-  for (size_t b = 0; b < comp__loader_validation_batches(t->loader); b++) {
-    comp__batch batch;
-    comp__losses losses;
-    comp_status status = comp__loader_validation_batch(&batch, t->context, t->loader, b);
-    if (status == COMP_OK) status = comp__training_weigh(&batch, t);
-    if (status == COMP_OK)
-      status = comp__network_evaluate(&losses, t->context, &t->model->network, &t->state, &batch, t->work,
-                                      (comp__pull){t->now.gamma, comp__blur_now(t)}, t->options->seed, UINT64_MAX);
-    if (status != COMP_OK) return status;
-    comp__losses_add(&sums, &losses, (double)batch.rows);
-    samples += (double)batch.rows;
+  held_losses *held = NULL;
+  comp_status status;
+  COMP__TRY(comp__calloc(&held, n, sizeof *held));
+  for (size_t r = 0; r <= ranks; r++) begin[r] = comp__comm_cut(n, r, ranks);
+  for (size_t b = begin[rank]; b < begin[rank + 1]; b++) COMP__TRY(validate_batch(&held[b], t, b));
+  COMP__TRY(comp__comm_gather(t->comm, t->context, held, begin, sizeof *held));
+  for (size_t b = 0; b < n; b++) {
+    comp__losses_add(&sums, &held[b].losses, held[b].rows);
+    samples += held[b].rows;
   }
   *out = mean_losses(&sums, samples);
-  return COMP_OK;
+done:
+  comp__free(held);
+  return status;
 }
 
 static void keep_best(comp__training *t) {
@@ -198,8 +220,10 @@ static comp_status run_steps(comp__training *t) {
     }
     if (status == COMP_OK) status = maybe_checkpoint(t, ended);
     if (status == COMP_OK) status = comp__check_interrupt(t->context);
-    if (status == COMP_OK && (t->stopped || out_of_time(t))) {
-      comp__info(t->context, "%s after %llu steps", t->stopped ? "stopped by the caller" : "the time is up",
+    if (out_of_time(t)) t->stopped = true;
+    if (status == COMP_OK) status = comp__ranks_agree(t, ended);
+    if (status == COMP_OK && t->stopped) {
+      comp__info(t->context, "%s after %llu steps", out_of_time(t) ? "the time is up" : "stopped by the caller",
                  (unsigned long long)t->now.step);
       return t->options->checkpoint ? comp__checkpoint_save(t) : COMP_OK;
     }
@@ -216,6 +240,11 @@ static void tell_phases(const comp__training *t) {
     comp__debug(t->context, "  %-18s %8.3f s  %4.1f %%", comp__phase_name((comp__phase)p), seconds[p],
                 total > 0 ? 100 * seconds[p] / total : 0);
   if (t->now.step > 0) comp__debug(t->context, "  %.3f ms a step", 1e3 * total / (double)t->now.step);
+  double bytes;
+  comp__comm_traffic(&bytes, &total, t->comm);
+  if (t->comm && t->now.step > 0)
+    comp__debug(t->context, "  %.6g MB a step from other ranks; %.3f s in exchanges", bytes / 1e6 / (double)t->now.step,
+                total);
 }
 
 /* The averaged weights become the model's, with running statistics that are means over an epoch's batches: those of the

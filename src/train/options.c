@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "model/likelihood.h"
 #include "model/penalty.h"
+#include "model/shards.h"
 #include "train/precision.h"
 #include "train/schedule.h"
 
@@ -83,6 +84,15 @@ static const comp_option rows[] = {
     {"precision", .type = COMP_OPTION_CHOICE, FIELD(precision), .metavar = "NAME", .group = "Training", .value = "auto",
      .choice_at = comp__precision_name, .record = "training/precision",
      .help = "how matrices are multiplied; auto takes what is faster here"},
+
+    {"shards", .type = COMP_OPTION_INT, FIELD(shards), .metavar = "S", .group = "Training", .max = COMP__MOST_SHARDS,
+     .unset = "8 under mpirun or srun, else a batch is not cut", .record = "training/shards", .record_later = true,
+     .help =
+         "cut each batch into S shards (1, 2, 4, 8 .. 256), which the processes of mpirun or srun share out. A model "
+         "has the same bytes at any number of processes that divides S"},
+    {"over-ranks", .type = COMP_OPTION_BOOL, FIELD(over_ranks), .group = "Training",
+     .help = "train one model together with the other processes that mpirun or srun started",
+     .library_only = "the program does so whenever mpirun or srun started it"},
 
     {"checkpoint", .type = COMP_OPTION_FILE, FIELD(checkpoint), .metavar = "FILE", .group = "Interruption",
      .unset = "none is kept", .help = "where the state of an unfinished run is kept",
@@ -175,6 +185,9 @@ static comp_status check(const void *values) {
   if (o->stream && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
+  if (o->shards & (o->shards - 1))
+    return comp__error(COMP_ERR_ARGUMENT, "shards: %zu is not a power of two (1, 2, 4, 8 .. %d)", o->shards,
+                       COMP__MOST_SHARDS);
   return precision->check ? precision->check() : COMP_OK;
 }
 

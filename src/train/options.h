@@ -52,6 +52,8 @@ typedef struct comp__train_options {
   size_t checkpoint_epochs;  /* how often it is written; 0: not by epochs */
   double checkpoint_minutes; /* 0: not by time */
   bool resume;               /* go on from the checkpoint file when there is one */
+  size_t shards;             /* parts of a batch whose gradients are added up in a fixed tree; 0: the batch is one */
+  bool over_ranks;           /* together with the other processes that a launcher started */
   const char *stream; /* the data set has no X: it is read from this file, a part at a time; NULL: X is in memory */
   const char *stream_layer; /* which layer of it; NULL: X */
   size_t memory;            /* bytes that the streamed data may take */

@@ -17,6 +17,7 @@
 #include "nn/vecmath.h"
 #include "train/config.h"
 #include "train/precision.h"
+#include "train/ranks.h"
 #include "train/survey.h"
 
 /* Bounds of the epochs that are chosen by the size of the data; the upper one is for 1,400 steps. */
@@ -147,6 +148,7 @@ static comp_status new_run(comp__training *t, uint64_t digest) {
   COMP__TRY(comp__calloc(&t->best_buffers, buffers, sizeof(float)));
   if (t->options->select == COMP_SELECT_AVERAGE) COMP__TRY(comp__calloc(&t->average, params, sizeof(float)));
   COMP__TRY(comp__work_new(&t->work, &t->model->network, comp__loader_largest_batch(t->loader), bf16, true));
+  COMP__TRY(comp__ranks_cut(t));
   size = strlen(t->model->config) + 64;
   COMP__TRY(comp__alloc(&t->identity, size, 1));
   snprintf(t->identity, size, "%s %016llx", t->model->config, (unsigned long long)digest);
@@ -166,8 +168,9 @@ static comp_status new_run(comp__training *t, uint64_t digest) {
       comp__info(t->context, "there is no checkpoint yet: training starts from the beginning");
   }
   if (bf16) comp__f32_to_bf16(t->state.half, t->state.params, params);
-  if (t->options->checkpoint) comp__output_sweep_of(t->options->checkpoint);
+  if (t->options->checkpoint && comp__training_writes(t)) comp__output_sweep_of(t->options->checkpoint);
   t->started = t->last_checkpoint = comp__seconds();
+  COMP__TRY(comp__ranks_compare(t, digest));
   COMP__TRY(comp__log_open(t));
 done:
   return status;
@@ -182,8 +185,10 @@ static void release_run(comp__training *t) {
   comp__free(t->best_buffers);
   comp__free(t->average);
   comp__shared_free(t->shared);
+  comp__shards_free(t->shards);
   comp__members_release(&t->members);
   comp__work_free(t->work);
+  comp__comm_close(t->comm);
   comp__loader_free(t->loader);
   comp__free(t->identity);
   json_decref(t->history);
@@ -265,6 +270,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   comp_status status;
   COMP__TRY(open_source(&data, context, dataset, asked));
   comp__checkpoint_recipe(&options);
+  COMP__TRY(comp__ranks_join(&t, &options));
   COMP__TRY(comp__model_new(&t.model, &options.model, data.features, groups->n_levels));
   comp__layout_initialise(&t.model->network.params, t.model->params, options.seed);
   comp__layout_initialise(&t.model->network.buffers, t.model->buffers, options.seed);

@@ -85,20 +85,34 @@ comp_status comp__training_weigh(comp__batch *batch, comp__training *t) {
   return batch->weight ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
+/* The next batch, in one part or in shards. */
+static comp_status load(comp__batch *batch, const comp__batch **shards, comp__training *t) {
+  comp_status status = t->shards ? comp__loader_shards(batch, shards, t->context, t->loader, t->now.batch)
+                                 : comp__loader_batch(batch, t->context, t->loader, t->now.batch);
+  return status == COMP_OK ? weigh(batch, t) : status;
+}
+
+static comp_status compute(comp__losses *out, comp__training *t, const comp__batch *batch, const comp__batch *shards) {
+  const comp__pull pull = {t->now.gamma, comp__blur_now(t)};
+  const comp__network *network = &t->model->network;
+  const uint64_t seed = t->options->seed;
+  if (t->shards)
+    return comp__shards_step(out, t->context, network, &t->state, batch, shards, t->shards, pull, seed, t->now.step);
+  return comp__network_step(out, t->context, network, &t->state, batch, t->work, pull, seed, t->now.step);
+}
+
 comp_status comp__training_step(comp__training *t) {
   const comp__train_options *o = t->options;
   comp__batch batch;
+  const comp__batch *shards = NULL;
   comp__losses losses;
   bool finite = true;
   double *seconds = comp__work_seconds(t->work), began = comp__seconds();
-  comp_status status = comp__loader_batch(&batch, t->context, t->loader, t->now.batch);
-  if (status != COMP_OK) return status;
-  status = weigh(&batch, t);
+  comp_status status = load(&batch, &shards, t);
   if (status != COMP_OK) return status;
   double gathered = comp__seconds();
   seconds[COMP__PHASE_GATHER] += gathered - began;
-  status = comp__network_step(&losses, t->context, &t->model->network, &t->state, &batch, t->work,
-                              (comp__pull){t->now.gamma, comp__blur_now(t)}, o->seed, t->now.step);
+  status = compute(&losses, t, &batch, shards);
   if (status != COMP_OK) return status;
   if (!isfinite(losses.total)) return comp__diverged(t, &losses, finite);
   if (t->now.step == 0) t->now.first_loss = losses.total;

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "model/shards.h"
 #include "model/trained.h"
 #include "train/loader.h"
 #include "train/optimiser.h"
@@ -34,7 +35,9 @@ typedef struct comp__training {
   comp_model *model;
   comp__loader *loader;
   comp__work *work;
-  comp__state state; /* params and buffers are the model's own while it runs */
+  comp__comm *comm;     /* NULL: this process alone */
+  comp__shards *shards; /* NULL: a batch is not cut */
+  comp__state state;    /* params and buffers are the model's own while it runs */
   comp__optimiser optimiser;
   float *best_params, *best_buffers;
   bool has_best;
@@ -51,11 +54,17 @@ typedef struct comp__training {
   bool stopped; /* the caller's epoch function asked to end */
 } comp__training;
 
-/* Writes the state to options->checkpoint. */
+/* Whether this process writes files and messages: of several ranks, the first. */
+static inline bool comp__training_writes(const comp__training *t) {
+  return comp__comm_rank(t->comm) == 0;
+}
+
+/* Writes the state to options->checkpoint. Of several ranks, which all have the same state, only the first does. */
 comp_status comp__checkpoint_save(const comp__training *t);
 
-/* Where a checkpoint of version 0.1 is to be resumed: gives the options the values of that run that today's recipes
- * have changed, which are those of a command that does not name them. Call it before the model is made. */
+/* Where a checkpoint is to be resumed: gives the options the number of shards of that run, unless they have one; and
+ * the values of a run of version 0.1 that today's recipes have changed, which are those of a command that does not name
+ * them. Call it before the model is made. */
 void comp__checkpoint_recipe(comp__train_options *options);
 
 /* Reads it back when the file exists; *found tells. A file of another run is an error. */

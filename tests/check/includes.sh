@@ -12,8 +12,8 @@ nn            core
 dist          core
 prep          core
 simulate      core io
-model         core io nn
-train         core io nn model linalg neighbors
+model         core io nn dist
+train         core io nn dist model linalg neighbors
 task          core io nn model prep neighbors cluster train
 map           core io nn model linalg neighbors classify train task
 linalg        core nn
@@ -39,6 +39,7 @@ headers='
 core          context dataset export file machine matrix options status suggest table version
 io            io
 prep          prep
+dist          dist
 simulate      simulate
 model         model
 train         train

@@ -28,7 +28,7 @@ declarations | awk '
   }
   # a number of things ends in _count; what is left are shapes of matrices, places and bytes
   function check_count(file, name, type) {
-    if (type ~ /^size_t $/ && name !~ /_(count|rows|cols|nnz|dims|k|find|find_var|memory)$/)
+    if (type ~ /^size_t $/ && name !~ /_(count|rows|cols|nnz|dims|k|find|find_var|memory|rank)$/)
       problem(3, file ": " name "() returns a number, but its name does not end in _count")
   }
   # out-parameters, which are pointers to what is not const, come first; then the context

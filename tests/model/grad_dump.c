@@ -3,6 +3,7 @@
  * tests/oracle/test_gradients.py to compute again with PyTorch. Not installed.
  *
  *   grad_dump OUT MODEL [learned] [without-self] [p0] [nb] [mean] [single] [hidden] [z] [centred] [unseen] [K=3] [bf16]
+ *             [shards=4]
  *
  * bf16 products are those of this CPU, or of the emulated kernel for AMX where it has none.
  */
@@ -17,6 +18,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "io/safetensors.h"
+#include "model/shards.h"
 #include "model/trained.h"
 #include "nn/emulated.h"
 #include "nn/vecmath.h"
@@ -30,6 +32,25 @@ static void need(comp_status status) {
   if (status == COMP_OK) return;
   fprintf(stderr, "grad_dump: %s\n", comp_error_message());
   exit(1);
+}
+
+/* The batch as shards of neighbouring rows, which are views of its data. */
+static void cut(comp__batch *out, const comp__batch *batch, size_t conditions, size_t shards) {
+  static size_t take[ROWS], start[16][16];
+  for (size_t i = 0; i < ROWS; i++) take[i] = i;
+  for (size_t s = 0; s < shards; s++) {
+    const size_t begin = comp__shard_begin(ROWS, s, shards), end = comp__shard_begin(ROWS, s + 1, shards);
+    for (size_t k = 0; k <= conditions; k++) {
+      const size_t at = batch->start[k];
+      start[s][k] = at < begin ? 0 : at > end ? end - begin : at - begin;
+    }
+    out[s] = *batch;
+    out[s].rows = end - begin;
+    out[s].start = start[s];
+    out[s].take = take + begin;
+    out[s].ids = batch->ids + begin;
+    out[s].library = batch->library + begin;
+  }
 }
 
 static void choose(comp__train_options *o, size_t *conditions, bool *bf16, int argc, char **argv) {
@@ -56,6 +77,7 @@ static void choose(comp__train_options *o, size_t *conditions, bool *bf16, int a
     if (strcmp(argv[i], "centred") == 0) m->centred = true;
     if (strcmp(argv[i], "unseen") == 0) m->encoder_sees_condition = false;
     if (strcmp(argv[i], "bf16") == 0) *bf16 = true;
+    if (strncmp(argv[i], "shards=", 7) == 0) o->shards = (size_t)atoi(argv[i] + 7);
     if (strncmp(argv[i], "K=", 2) == 0) *conditions = (size_t)atoi(argv[i] + 2);
   }
 }
@@ -123,14 +145,23 @@ int main(int argc, char **argv) {
   }
   comp__optimiser optimiser = {m, v, 0};
   comp__batch batch = {.rows = ROWS, .x = x, .input = x, .start = start, .ids = ids, .library = library};
+  comp__batch shard[16];
+  comp__shards *shards = NULL;
   need(comp__work_new(&work, &model->network, ROWS, bf16, true));
+  if (o.shards > 0) {
+    need(comp__shards_new(&shards, NULL, &model->network, o.shards, ROWS, work));
+    cut(shard, &batch, conditions, o.shards);
+  }
   for (uint64_t step = 0; step < STEPS; step++) {
     comp__losses loss;
     bool finite;
     for (size_t i = 0; i < ROWS; i++)
       comp__rng_fill_normal(eps + (step * ROWS + i) * LATENT, LATENT, comp__rng_at(3, COMP__RNG_LATENT, step, i), 0);
-    need(comp__network_step(&loss, context, &model->network, &state, &batch, work,
-                            (comp__pull){o.model.gamma, o.blur_from}, 3, step));
+    const comp__pull pull = {o.model.gamma, o.blur_from};
+    if (shards)
+      need(comp__shards_step(&loss, context, &model->network, &state, &batch, shard, shards, pull, 3, step));
+    else
+      need(comp__network_step(&loss, context, &model->network, &state, &batch, work, pull, 3, step));
     if (step == 0) memcpy(grads + layout->size, grads, layout->size * sizeof(float));
     losses[step] = (float)loss.total;
     need(comp__optimiser_step(&finite, context, &optimiser, &state, layout->size, o.rate, 0.0, 0.0));

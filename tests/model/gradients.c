@@ -6,6 +6,8 @@
 #include "core/alloc.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "dist/comm_threads.h"
+#include "model/shards.h"
 #include "reference.h"
 
 enum { ROWS = 23, FEATURES = 9, LATENT = 3, MOST_CONDITIONS = 5 };
@@ -149,6 +151,118 @@ static void check(const comp__model_options *options, size_t conditions, double 
       comp_context_free(context);
     }
     free(first);
+  }
+}
+
+/* ---- In shards ------------------------------------------------------------------------------------------------- */
+
+typedef struct shard_data {
+  comp_matrix *x, *x_t;
+  size_t start[MOST_CONDITIONS + 1];
+} shard_data;
+
+/* Shard s as a batch of its own. */
+static comp__batch cut_shard(shard_data *data, comp_context *context, const problem *p, size_t s, size_t shards) {
+  const size_t begin = comp__shard_begin(ROWS, s, shards), end = comp__shard_begin(ROWS, s + 1, shards);
+  size_t rows[ROWS];
+  *data = (shard_data){0};
+  for (size_t i = begin; i < end; i++) rows[i - begin] = i;
+  assert_ok(comp_matrix_select(&data->x, context, p->x, rows, end - begin, NULL, 0));
+  if (p->x_t) assert_ok(comp_matrix_transpose(&data->x_t, context, data->x));
+  for (size_t k = 0; k <= p->network.conditions; k++) {
+    const size_t at = p->start[k] < begin ? begin : p->start[k] > end ? end : p->start[k];
+    data->start[k] = at - begin;
+  }
+  return (comp__batch){.rows = end - begin,
+                       .x = data->x,
+                       .input = data->x,
+                       .input_t = data->x_t,
+                       .start = data->start,
+                       .ids = p->ids + begin,
+                       .library = p->library + begin};
+}
+
+typedef struct sharded_job {
+  const comp__model_options *options;
+  comp__pull pull;
+  size_t conditions, shards;
+  bool sparse, weighted;
+  double loss[16];  /* of each rank */
+  float *grads[16]; /* of each rank; freed by the caller */
+  float *buffers[16];
+  size_t n, n_buffers;
+} sharded_job;
+
+static void sharded_rank(void *arg, comp__comm *comm) {
+  sharded_job *job = arg;
+  const size_t rank = comp__comm_rank(comm);
+  comp_context *context = test_context(rank % 2 ? 2 : 1);
+  problem p;
+  comp__work *work;
+  comp__shards *shards;
+  comp__losses losses;
+  shard_data data[16];
+  comp__batch batches[16];
+  setup(&p, context, job->options, job->conditions, job->sparse);
+  if (job->weighted) p.batch.weight = p.weight;
+  assert_ok(comp__work_new(&work, &p.network, ROWS, false, true));
+  assert_ok(comp__shards_new(&shards, comm, &p.network, job->shards, ROWS, work));
+  for (size_t i = 0; i < shards->count; i++)
+    batches[i] = cut_shard(&data[i], context, &p, shards->first + i, job->shards);
+  assert_ok(comp__shards_step(&losses, context, &p.network, &p.state, &p.batch, batches, shards, job->pull, 9, 4));
+  job->loss[rank] = losses.total;
+  job->n = p.network.params.size;
+  job->n_buffers = p.network.buffers.size;
+  job->grads[rank] = p.state.grads;
+  job->buffers[rank] = p.state.buffers;
+  p.state.grads = p.state.buffers = NULL;
+  for (size_t i = 0; i < shards->count; i++) {
+    comp_matrix_free(data[i].x);
+    comp_matrix_free(data[i].x_t);
+  }
+  comp__shards_free(shards);
+  comp__work_free(work);
+  teardown(&p);
+  comp_context_free(context);
+}
+
+/* Against the restatement of the whole batch, and the running statistics against those of one batch. */
+static void compare_with_whole(const sharded_job *job, const char *what) {
+  comp_context *context = test_context(1);
+  problem p;
+  setup(&p, context, job->options, job->conditions, job->sparse);
+  if (job->weighted) p.batch.weight = p.weight;
+  const double expected = step_loss(&p, context, job->pull);
+  if (!(fabs(job->loss[0] - expected) <= 1e-5 * fmax(1, fabs(expected))))
+    fail_msg("%s: loss %.9g, expected %.9g", what, job->loss[0], expected);
+  for (size_t i = 0; i < job->n_buffers; i++)
+    if (!(fabsf(job->buffers[0][i] - p.state.buffers[i]) <= 1e-5f * fmaxf(1.0f, fabsf(p.state.buffers[i]))))
+      fail_msg("%s: statistic %zu is %.9g, expected %.9g", what, i, job->buffers[0][i], p.state.buffers[i]);
+  memcpy(p.state.grads, job->grads[0], job->n * sizeof(float));
+  compare_gradients(&p, job->pull, what);
+  teardown(&p);
+  comp_context_free(context);
+}
+
+void check_sharded_gradients(const comp__model_options *options, size_t conditions, size_t shards, double blur,
+                             bool weighted, const char *what) {
+  for (int sparse = 0; sparse < 2; sparse++) {
+    sharded_job one = {options, {1.3, blur}, conditions, shards, sparse, weighted, {0}, {0}, {0}, 0, 0};
+    run_ranks(1, sharded_rank, &one);
+    compare_with_whole(&one, what);
+    for (size_t ranks = 2; ranks <= shards; ranks *= 2) {
+      sharded_job job = one;
+      run_ranks(ranks, sharded_rank, &job);
+      for (size_t r = 0; r < ranks; r++) {
+        if (job.loss[r] != one.loss[0]) fail_msg("%s: rank %zu of %zu has another loss", what, r, ranks);
+        assert_memory_equal(job.grads[r], one.grads[0], job.n * sizeof(float));
+        assert_memory_equal(job.buffers[r], one.buffers[0], job.n_buffers * sizeof(float));
+        comp__free(job.grads[r]);
+        comp__free(job.buffers[r]);
+      }
+    }
+    comp__free(one.grads[0]);
+    comp__free(one.buffers[0]);
   }
 }
 

@@ -13,6 +13,11 @@ comp__model_options gradient_options(void);
 /* Fails where something differs; `what` names the network. */
 void check_gradients(const comp__model_options *options, size_t conditions, double blur, const char *what);
 
+/* The same of a batch in `shards` shards at 1, 2 .. ranks: each rank has the same bytes as a single one. `weighted` as
+ * below. */
+void check_sharded_gradients(const comp__model_options *options, size_t conditions, size_t shards, double blur,
+                             bool weighted, const char *what);
+
 /* The same where each sample has a weight of its own in the penalty. */
 void check_weighted_gradients(const comp__model_options *options, size_t conditions, const char *what);
 

@@ -38,7 +38,7 @@ static void free_sample(sample *s) {
 
 static double run(comp_context *context, const sample *s, double scale, bool gradient) {
   comp__model_options options = {.scale = scale, .include_self = true};
-  comp__penalty_input input = {s->rows, s->dims, 2, s->start, s->z, s->mean, NULL, scale, NULL};
+  comp__penalty_input input = {s->rows, s->dims, 2, s->start, s->z, s->mean, NULL, scale, NULL, NULL};
   comp__penalty_gradient out = {gradient ? s->d_z : NULL, gradient ? s->d_mean : NULL, NULL};
   const comp__penalty *penalty = comp__penalty_find(COMP_PENALTY_COMP);
   void *scratch;

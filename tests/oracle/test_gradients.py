@@ -16,7 +16,8 @@ BUILD = os.environ.get("COMP_BUILD", "build")
 CASES = ["vae", "vae learned", "cvae", "cvae mean", "cvae nb", "vfae single z learned", "vfae z", "vfae hidden", "trvae", "trvae K=3",
          "trvae K=5", "comp", "comp K=3", "comp K=5", "comp learned", "comp learned K=3", "comp without-self", "comp p0",
          "comp p0 learned K=3", "comp without-self learned K=5", "comp nb", "comp mean", "comp blur",
-         "comp blur learned K=3", "comp blur p0", "comp centred", "comp centred unseen K=3", "vfae centred nb unseen"]
+         "comp blur learned K=3", "comp blur p0", "comp centred", "comp centred unseen K=3", "vfae centred nb unseen",
+         "comp shards=4", "comp shards=8 K=5 learned blur", "comp shards=4 K=3 without-self centred", "comp shards=2 nb", "trvae shards=4 K=3"]
 
 
 def load(path):

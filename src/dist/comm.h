@@ -1,0 +1,58 @@
+/*
+ * comm.h: a communicator: the processes (ranks) that work on one batch together, and what they tell each other.
+ *
+ * Every rank makes the same calls in the same order. There is no sum here but tree.h's: a sum that a message library
+ * makes has an order of its own, and other bytes at another number of ranks.
+ *
+ * A call that waits for other ranks ends with COMP_ERR_INTERRUPTED when the context is interrupted. The communicator is
+ * of no use afterwards: the other ranks wait for this one. A launcher such as mpirun ends them when this process ends
+ * with a failure, and interrupts them to do so, which ends their waiting, too.
+ */
+#ifndef COMP_DIST_COMM_H
+#define COMP_DIST_COMM_H
+
+#include <stddef.h>
+
+#include "comp/context.h"
+#include "dist/transport.h"
+
+typedef struct comp__comm comp__comm;
+
+/* More cannot be joined. */
+enum { COMP__MOST_RANKS = 256 };
+
+/* Opens a communicator by the name of its row: "self" (this process alone) or "mpi" (all that mpirun or srun started
+ * together). It should be freed via comp__comm_close(). */
+comp_status comp__comm_open(comp__comm **out, const char *name);
+
+/* The same with a row that is given. */
+comp_status comp__comm_open_with(comp__comm **out, const comp__transport *transport);
+void comp__comm_close(comp__comm *comm);
+
+/* The index-th row's name; NULL past the last. */
+const char *comp__comm_name(size_t index);
+
+/* NULL: one rank, this process. */
+size_t comp__comm_rank(const comp__comm *comm);
+size_t comp__comm_ranks(const comp__comm *comm);
+
+/* What this rank received from others so far, in bytes, and how long its calls took, in seconds. */
+void comp__comm_traffic(double *bytes, double *seconds, const comp__comm *comm);
+
+/* Items begin[r] .. begin[r + 1] - 1 of `all`, each of `size` bytes, are rank r's, and are there on all ranks
+ * afterwards. With comm NULL these three do what one rank does. */
+comp_status comp__comm_gather(comp__comm *comm, comp_context *context, void *all, const size_t *begin, size_t size);
+
+/* The same with `count` items for each rank. */
+comp_status comp__comm_gather_even(comp__comm *comm, comp_context *context, void *all, size_t count, size_t size);
+
+/* Items send_begin[r] .. of `send` go to rank r, and items receive_begin[r] .. of `received` come from rank r. */
+comp_status comp__comm_exchange(comp__comm *comm, comp_context *context, const void *send, const size_t *send_begin,
+                                void *received, const size_t *receive_begin, size_t size);
+
+/* The first of n items that rank r has a part of when n are cut into as many neighbouring parts as there are ranks. */
+static inline size_t comp__comm_cut(size_t n, size_t rank, size_t ranks) {
+  return n / ranks * rank + n % ranks * rank / ranks;
+}
+
+#endif

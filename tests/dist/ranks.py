@@ -1,0 +1,170 @@
+"""ranks.py COMP: `comp train` over the ranks of mpirun: the bytes of one process, a rank that is killed, and what ranks that do not fit say. Speaks TAP."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+COMP = os.path.abspath(sys.argv[1])
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
+ENVIRONMENT = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_odls_base_sigkill_timeout": "30",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+NETWORK = ["-i", "ready.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "64"]
+count = 0
+
+
+def check(good, name, more=""):
+    global count, failed
+    count += 1
+    print(("ok" if good else "not ok"), count, "-", name, flush=True)
+    if not good:
+        failed = True
+        print("\n".join("# " + line for line in str(more).splitlines()[-30:]), flush=True)
+
+
+def run(*command):
+    return subprocess.run(command, cwd=folder.name, env=ENVIRONMENT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+def comp(*arguments):
+    return run(COMP, *arguments)
+
+
+def over(ranks, *arguments):
+    return run(*MPIRUN, "-n", str(ranks), COMP, *arguments)
+
+
+def train(output, *more):
+    return ["train", *NETWORK, "-o", output, *more]
+
+
+def content(name):
+    with open(os.path.join(folder.name, name), "rb") as file:
+        return file.read()
+
+
+def same(first, second):
+    try:
+        return content(first) == content(second)
+    except OSError:
+        return False
+
+
+def rank_process(launcher, rank):
+    """The process of a rank, by what the launcher put into its environment."""
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if parent == launcher and f"OMPI_COMM_WORLD_RANK={rank}".encode() in file.read().split(b"\0"):
+                    return int(name)
+        except OSError:
+            pass
+    return None
+
+
+def kill_one(ranks, victim, command):
+    """Starts a training and kills one rank after its first epoch. The launcher's exit code, and what was said."""
+    log = os.path.join(folder.name, "killed.log")
+    launcher = subprocess.Popen([*MPIRUN, "-n", str(ranks), COMP, *command, "--log", "killed.log"], cwd=folder.name, env=ENVIRONMENT,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
+    while launcher.poll() is None and not (os.path.exists(log) and os.path.getsize(log) > 0):
+        time.sleep(0.002)
+    process = rank_process(launcher.pid, victim)
+    if process:
+        os.kill(process, signal.SIGKILL)
+    said, _ = launcher.communicate(timeout=240)
+    return launcher.returncode, said
+
+
+def test_bytes():
+    one = comp(*train("one.comp", "--epochs", "2", "--shards", "8", "--threads", "1"))
+    check(one.returncode == 0, "8 shards in one process", one.stderr)
+    two = comp(*train("threads.comp", "--epochs", "2", "--shards", "8", "--threads", "2"))
+    check(same("one.comp", "threads.comp"), "the same bytes with 2 threads", two.stderr)
+    for ranks in (2, 4, 8):
+        done = over(ranks, *train(f"ranks{ranks}.comp", "--epochs", "2", "--threads", "1"))
+        check(same("one.comp", f"ranks{ranks}.comp"), f"the same bytes with {ranks} ranks", done.stderr)
+    done = comp(*train("launched.comp", "--epochs", "2", "--ranks", "2"))
+    check(done.returncode == 0 and same("one.comp", "launched.comp"), "the same bytes with --ranks 2", done.stderr)
+    check(done.stderr.count("done in ") == 1 and done.stderr.count("is cut into 8 shards, shared out to 2 processes") == 1,
+          "rank 0 speaks for all", done.stderr)
+    again = comp("train", "-i", "counts.h5ad", "-c", "condition", "-o", "counts1.comp", "--hidden", "8", "--latent", "2", "--likelihood", "nb",
+                 "--learn-scale", "--epochs", "1", "--shards", "4")
+    done = over(4, "train", "-i", "counts.h5ad", "-c", "condition", "-o", "counts4.comp", "--hidden", "8", "--latent", "2", "--likelihood", "nb",
+                "--learn-scale", "--epochs", "1", "--shards", "4", "--threads", "1", "--memory", "64M")
+    check(again.returncode == 0 and same("counts1.comp", "counts4.comp"), "counts, learned scales: the same bytes from disk with 4 ranks", done.stderr)
+
+
+def test_killed():
+    options = ["--epochs", "20", "--shards", "4", "--threads", "1"]
+    whole = comp(*train("whole.comp", *options))
+    check(whole.returncode == 0, "20 epochs, unbroken", whole.stderr)
+    code, said = kill_one(2, 1, train("killed.comp", *options))
+    check(code != 0 and "the state is in killed.comp.checkpoint" in said, "a killed rank ends the run; rank 0 saves its state", said)
+    kept = os.path.join(folder.name, "kept.checkpoint")
+    if os.path.exists(os.path.join(folder.name, "killed.comp.checkpoint")):
+        shutil.copy(os.path.join(folder.name, "killed.comp.checkpoint"), kept)
+    done = over(4, *train("killed.comp", *options, "--resume"))
+    check("going on after" in done.stderr and same("whole.comp", "killed.comp"), "resumed with 4 ranks: the bytes of an unbroken run", done.stderr)
+    if os.path.exists(kept):
+        shutil.copy(kept, os.path.join(folder.name, "alone.comp.checkpoint"))
+    done = comp(*train("alone.comp", "--epochs", "20", "--resume"))
+    check("going on after" in done.stderr and same("whole.comp", "alone.comp"), "resumed by one process, which takes the shards from the state", done.stderr)
+
+
+def refuses(done, text, name):
+    check(done.returncode != 0 and text in done.stderr, name, done.stderr)
+
+
+def test_refused():
+    refuses(over(3, *train("no.comp", "--epochs", "1")), "8 shards cannot be shared out evenly to 3 processes", "3 ranks and 8 shards")
+    refuses(comp(*train("no.comp", "--shards", "6")), "--shards: 6 is not a power of two", "6 shards")
+    refuses(comp(*train("no.comp", "--ranks", "0")), "--ranks", "no ranks")
+    refuses(over(2, *train("no.comp", "--epochs", "1", "--ranks", "4")), "has started 2 processes already", "--ranks under mpirun")
+    refuses(over(2, "prep", "-i", "counts.h5ad", "-o", "no.h5ad", "--log1p"), "would write its files as often", "a command that does not work over ranks")
+    refuses(over(8, "train", "-i", "few.csv", "-c", "group", "-o", "no.comp", "--hidden", "4", "--latent", "2", "--validation", "0"),
+            "a batch of 6 samples cannot be cut into 8 shards", "fewer samples than ranks")
+    split = lambda first, second: run(*MPIRUN, "-n", "1", *first, ":", "-n", "1", *second)
+    refuses(split([COMP, *train("no.comp", "--epochs", "1")], [COMP, *train("no.comp", "--epochs", "1", "--seed", "1")]),
+            "rank 1 has other options than rank 0", "ranks with other options")
+    refuses(split([COMP, *train("no.comp", "--epochs", "1")],
+                  [COMP, "train", "-i", "other.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "64", "-o", "no.comp", "--epochs", "1"]),
+            "rank 1 has other data than rank 0", "ranks with other data")
+    refuses(split([COMP, *train("no.comp", "--epochs", "1")], ["env", "COMP_CPU=baseline", COMP, *train("no.comp", "--epochs", "1")]),
+            "rank 1 with ", "ranks with other kernels")
+    check(not os.path.exists(os.path.join(folder.name, "no.comp")) and not os.path.exists(os.path.join(folder.name, "no.h5ad")), "nothing was written")
+
+
+def make_inputs():
+    for number, (seed, name) in enumerate((("0", "counts.h5ad"), ("1", "other_counts.h5ad"))):
+        done = comp("simulate", "-o", name, "--cells", "160", "--genes", "30", "--conditions", "3", "--no-truth", "--seed", seed)
+        ready = ("ready.h5ad", "other.h5ad")[number]
+        if done.returncode == 0:
+            done = comp("prep", "-i", name, "-o", ready, "--normalize-total", "median", "--log1p")
+        if done.returncode != 0:
+            print("Bail out!", done.stderr)
+            sys.exit(1)
+    with open(os.path.join(folder.name, "few.csv"), "w") as file:
+        print("name,group,x,y", *[f"c{i},{'ab'[i % 2]},{i},{i * i % 7}" for i in range(6)], sep="\n", file=file)
+
+
+folder = tempfile.TemporaryDirectory()
+failed = False
+if not shutil.which("mpirun") or "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout:
+    print("1..0 # SKIP there is no mpirun of Open MPI")
+    sys.exit(0)
+if not os.path.exists(os.path.join(os.environ.get("COMP_MODULES", "."), "mpi.so")):
+    print("1..0 # SKIP comp was built without the module mpi")
+    sys.exit(0)
+make_inputs()
+test_bytes()
+test_killed()
+test_refused()
+print(f"1..{count}")
+sys.exit(1 if failed else 0)
