@@ -61,6 +61,7 @@ def reduce_class(node, made):
 
 ATTRIBUTES = {
     "CoMP": {"adata": "Any", "condition_key": "Optional[str]", "layer": "Optional[str]", "options": "dict"},
+    "Mapped": {"model": "CoMP", "embedding": "np.ndarray", "obs": "pd.DataFrame", "report": "dict"},
     "Predicted": {"values": "np.ndarray", "sd": "Optional[np.ndarray]", "lower": "Optional[np.ndarray]", "upper": "Optional[np.ndarray]",
                   "predicted": "np.ndarray", "features": "list"},
     "RunResult": {"folder": "str", "report": "Report", "record": "dict", "scores": "Scores", "findings": "Findings"},

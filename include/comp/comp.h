@@ -17,6 +17,7 @@
  *   model.h     the five models and their options
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: embeddings, counterfactuals, correction
+ *   map.h       new samples in a trained model, and labels for them
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
  *   umap.h      layouts in two dimensions
@@ -69,6 +70,7 @@
 #include "comp/file.h"
 #include "comp/io.h"
 #include "comp/machine.h"
+#include "comp/map.h"
 #include "comp/matrix.h"
 #include "comp/metrics.h"
 #include "comp/model.h"

@@ -208,12 +208,22 @@ static void centre_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-static comp_status centre(comp_context *context, pass *p) {
+/* The rows of some conditions. */
+static comp_status centre_product(comp_context *context, pass *p, size_t first, size_t count) {
   const comp__network *n = p->network;
   const comp__dense *dense = &n->encoder[0].dense;
-  comp_status status =
-      comp__matmul_f32(context, p->work->centre_rows, dense->out, p->state->buffers + n->centre, dense->in,
-                       p->state->params + dense->weight, dense->out, n->conditions, dense->out, dense->in, 0);
+  return comp__matmul_f32(context, p->work->centre_rows + first * dense->out, dense->out,
+                          p->state->buffers + n->centre + first * dense->in, dense->in,
+                          p->state->params + dense->weight, dense->out, count, dense->out, dense->in, 0);
+}
+
+/* Conditions that were added to the model have products of their own: those of the others keep their shape, and so
+ * their bytes. */
+static comp_status centre(comp_context *context, pass *p) {
+  const comp__network *n = p->network;
+  const size_t trained = n->conditions - n->added;
+  comp_status status = centre_product(context, p, 0, trained);
+  for (size_t k = trained; status == COMP_OK && k < n->conditions; k++) status = centre_product(context, p, k, 1);
   if (status == COMP_OK) comp__parallel_for(context, p->batch->rows, 64, centre_rows, p);
   comp__work_clock(p->work, COMP__PHASE_PRODUCT);
   return status;

@@ -80,16 +80,17 @@ static comp_status write_model(const comp_model *model, const char *path, char *
   comp_status status;
   size_t count = comp_model_tensor_count(model);
   comp__array *arrays = NULL;
-  char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32];
+  char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32], added[32];
   if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   snprintf(target, sizeof target, "%.9g", (double)model->library_target);
+  snprintf(added, sizeof added, "%zu", model->network.added);
   const comp__text texts[] = {
       {"format", FORMAT},         {"format_version", model->network.options.centred ? VERSION_CENTRED : VERSION},
       {"config", model->config},  {"features", features},
       {"levels", levels},         {"condition", model->condition},
       {"prep", model->record},    {"history", model->history},
       {"library_target", target}, {"trained_on", model->trained_on},
-      {"kernel", model->kernel},
+      {"kernel", model->kernel},  {"added", model->network.added ? added : NULL},
   };
   const size_t n_texts = sizeof texts / sizeof *texts;
   COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
@@ -163,6 +164,16 @@ static comp_status check_format(const comp__safetensors *file) {
   return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
 }
 
+/* How many of the levels were added to a trained model; a model is trained on two or more. */
+static comp_status read_added(comp_model *m, const char *text) {
+  const unsigned long added = text ? strtoul(text, NULL, 10) : 0;
+  if (added > m->network.conditions - 2)
+    return comp__error(COMP_ERR_FORMAT, "it says that %s of its %zu conditions were added: the file is damaged", text,
+                       m->network.conditions);
+  m->network.added = added;
+  return COMP_OK;
+}
+
 static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   comp_status status;
   comp_model *m = NULL;
@@ -186,6 +197,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(read_layout(m->buffers, file, &m->network.buffers));
   COMP__TRY(comp__safetensors_array(m->feature_means, file, "feature_means", 1, m->network.features));
   COMP__TRY(check_variances(m));
+  COMP__TRY(read_added(m, comp__safetensors_text(file, "added")));
   m->library_target = target ? strtof(target, NULL) : 0.0f;
   if (m->network.likelihood->counts && !(m->library_target > 0.0f))
     COMP__FAIL(COMP_ERR_FORMAT, "the library size that counts are scaled to is missing");

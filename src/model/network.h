@@ -38,6 +38,7 @@ typedef struct comp__network {
   comp__model_options options;
   const comp__likelihood *likelihood;
   size_t features, conditions;
+  size_t added;         /* the last conditions, which were added to a trained model (map/extend.h) */
   comp__layout params;  /* trained */
   comp__layout buffers; /* running statistics, and means of conditions */
   comp__hidden encoder[COMP_MAX_HIDDEN], decoder[COMP_MAX_HIDDEN];

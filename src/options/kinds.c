@@ -14,6 +14,7 @@
 #include "diagnose/options.h"
 #include "io/options.h"
 #include "linalg/linalg.h"
+#include "map/options.h"
 #include "neighbors/options.h"
 #include "pipeline/options.h"
 #include "prep/options.h"
@@ -37,6 +38,7 @@ static const comp__options_kind *const kinds[] = {
     &comp__train_kind,
     &comp__embed_kind,
     &comp__counterfactual_kind,
+    &comp__map_kind,
     &comp__scores_kind,
     &comp__classify_kind,
     &comp__diagnose_kind,

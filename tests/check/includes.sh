@@ -15,6 +15,7 @@ simulate      core io
 model         core io nn dist
 train         core io nn dist model linalg neighbors
 task          core io nn model prep neighbors cluster train
+map           core io nn model linalg neighbors classify train task
 linalg        core nn
 neighbors     core nn
 cluster       core
@@ -28,7 +29,7 @@ score         core classify metrics verdict
 audit         core nn neighbors cluster classify train task verdict
 report        core prep train task metrics verdict
 pipeline      core io prep linalg umap train task baseline score verdict report
-options       core audit pipeline io prep simulate linalg neighbors umap classify train task baseline diagnose score report
+options       core audit pipeline io prep simulate linalg neighbors umap classify train task map baseline diagnose score report
 modules       core cluster classify report
 experiment    core io model prep umap classify train task metrics score baseline
 cli           experiment
@@ -44,6 +45,7 @@ simulate      simulate
 model         model
 train         train
 task          task
+map           map
 linalg        pca
 neighbors     neighbors
 umap          umap

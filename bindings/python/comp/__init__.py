@@ -24,7 +24,7 @@ from ._errors import (ArgumentError, CompError, DataError, FileError, FormatErro
 from ._lib import decode as _decode
 from ._lib import lib as _lib_handle
 from ._lib import library_path
-from ._model import CoMP, Predicted, load
+from ._model import CoMP, Mapped, Predicted, load
 from ._results import Audit, Diagnosis, Finding, Findings, Report, Scores
 from ._run import RunResult, model, report, run
 from ._version import __version__
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 library_version = _decode(_lib_handle.comp_version())
 
 __all__ = ["ArgumentError", "Audit", "CoMP", "CompError", "ConditionInvariant", "DataError", "Diagnosis", "EpochNumbers", "FileError", "Finding", "Findings",
-           "FormatError", "Interrupted", "LibraryError", "NoMemoryError", "NumericError", "Predicted", "Report", "RunResult", "Scores", "UnavailableError",
+           "FormatError", "Interrupted", "LibraryError", "Mapped", "NoMemoryError", "NumericError", "Predicted", "Report", "RunResult", "Scores", "UnavailableError",
            "__version__", "library_path", "library_version", "load", "model", "pl", "pp", "report", "run", "settings", "tl"]
 
 

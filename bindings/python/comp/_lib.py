@@ -42,6 +42,10 @@ class Prediction(ctypes.Structure):
     _fields_ = [("values", c_void_p), ("sd", c_void_p), ("lower", c_void_p), ("upper", c_void_p), ("predicted", POINTER(c_int8)), ("n_predicted", c_size_t)]
 
 
+class Mapping(ctypes.Structure):
+    _fields_ = [("model", c_void_p), ("z", c_void_p), ("obs", c_void_p), ("report", c_void_p)]
+
+
 class UmapInfo(ctypes.Structure):
     _fields_ = [("a", c_double), ("b", c_double), ("epochs", c_size_t), ("edges", c_size_t), ("components", c_size_t), ("recall", c_double)]
 
@@ -159,6 +163,8 @@ FUNCTIONS = {
     "comp_embed": (Status, [out, out, handle, handle, handle, handle]),
     "comp_decode": (Status, [out, handle, handle, handle, text]),
     "comp_counterfactual": (Status, [POINTER(Prediction), handle, handle, handle, handle]),
+    "comp_map": (Status, [POINTER(Mapping), handle, handle, handle, handle, handle]),
+    "comp_mapping_release": (None, [POINTER(Mapping)]),
     "comp_prediction_release": (None, [POINTER(Prediction)]),
     "comp_counterfactual_layer_name": (None, [POINTER(c_char), text]),
     # umap.h, baseline.h

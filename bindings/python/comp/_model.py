@@ -13,7 +13,7 @@ import pandas as pd
 from . import _lib
 from ._anndata import check_type, dataset_of, require_column
 from ._context import Context, EpochNumbers
-from ._data import take_matrix, wrap
+from ._data import frame_of, take_matrix, wrap
 from ._errors import DataError, Interrupted, NumericError
 from ._lib import check, decode, encode, lib
 from ._options import Options, PathLike, check_names, with_options
@@ -128,6 +128,31 @@ def predict_dataset(context, model, dataset, values):
     found.values = found.sd = found.lower = found.upper = None  # the arrays own them now
     lib.comp_prediction_release(ctypes.byref(found))
     return Predicted(*parts, predicted, model.features)
+
+
+class Mapped:
+    """New samples in the embedding of a model: `embedding` [samples, latent], `obs` (a DataFrame of distances, novelty and labels), `model`
+    (which knows their conditions, too) and `report` (conditions, features, labels)."""
+
+    def __init__(self, model, embedding, obs, report):
+        self.model, self.embedding, self.obs, self.report = model, embedding, obs, report
+
+    def __repr__(self):
+        new = [c["name"] for c in self.report["conditions"] if c["new"]]
+        return f"Mapped: {len(self.embedding):,} samples, new conditions {new}, {self.report['unknown']:,} samples seem not to be in the reference"
+
+
+def map_dataset(context, model, reference, query, values, index=None):
+    found = _lib.Mapping()
+    with Options("map", values) as options:
+        options.check()
+        context.call(lib.comp_map, ctypes.byref(found), context.pointer, model.pointer, reference.pointer, query.pointer, options.pointer)
+    try:
+        handle, found.model = Handle(ctypes.c_void_p(found.model)), None  # it owns the model now
+        z, found.z = take_matrix(ctypes.c_void_p(found.z)), None
+        return Mapped(CoMP._of(handle), z, frame_of(found.obs, index), json.loads(ctypes.string_at(found.report).decode()))
+    finally:
+        lib.comp_mapping_release(ctypes.byref(found))
 
 
 def check_features(model, adata):
@@ -311,6 +336,30 @@ class CoMP:
         with Context(threads, progress) as context, self._dataset(context, adata, layer) as dataset:
             z, scale = embed_dataset(context, model, dataset, options, scales)
         return (z, scale) if scales else z
+
+    @with_options("map")
+    def map(self, adata: Any, reference: Any = None, *, layer: Optional[str] = None, reference_layer: Optional[str] = None, threads: Optional[int] = None,
+            progress: Optional[bool] = None, **options: Any) -> Mapped:
+        """Places new samples, of conditions that the model need not know, and transfers labels to them: comp.Mapped. This model stays as it is.
+
+        Parameters
+        ----------
+        adata : AnnData
+            The new samples (the query).
+        reference : AnnData, optional
+            Samples that the model was fitted to, with labels; default: what it was fitted to.
+        layer, reference_layer : str, optional
+            The layers to read of both.
+        threads, progress
+            As in fit().
+        {options}
+        """
+        check_names(CoMP.map, options)
+        model, reference = self._model(), self._data(reference)
+        columns = [model.condition, options.get("label")]
+        with Context(threads, progress) as context, dataset_of(context, adata, layer, [model.condition], names=False) as query, \
+                dataset_of(context, reference, self.layer if reference_layer is None else reference_layer, columns, names=False) as known:
+            return map_dataset(context, model, known, query, options, adata.obs_names)
 
     @with_options("counterfactual")
     def counterfactual(self, to: str, adata: Any = None, *, layer: Optional[str] = None, threads: Optional[int] = None, progress: Optional[bool] = None,

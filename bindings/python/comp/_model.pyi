@@ -13,7 +13,7 @@ import pandas as pd
 from . import _lib
 from ._anndata import check_type, dataset_of, require_column
 from ._context import Context, EpochNumbers
-from ._data import take_matrix, wrap
+from ._data import frame_of, take_matrix, wrap
 from ._errors import DataError, Interrupted, NumericError
 from ._lib import check, decode, encode, lib
 from ._options import Options, PathLike, check_names, with_options
@@ -72,6 +72,17 @@ class Predicted:
     def to_frame(self, index=None):
         ...
 def predict_dataset(context, model, dataset, values):
+    ...
+
+class Mapped:
+    model: CoMP
+    embedding: np.ndarray
+    obs: pd.DataFrame
+    report: dict
+
+    def __init__(self, model, embedding, obs, report) -> None:
+        ...
+def map_dataset(context, model, reference, query, values, index=None):
     ...
 def check_features(model, adata):
     ...
@@ -132,6 +143,9 @@ class CoMP:
         ...
 
     def embed(self, adata: Any=None, *, layer: Optional[str]=None, scales: bool=False, threads: Optional[int]=None, progress: Optional[bool]=None, sample: bool=False, seed: int=0, precision: Literal['auto', 'f32', 'bf16']='f32') -> Any:
+        ...
+
+    def map(self, adata: Any, reference: Any=None, *, layer: Optional[str]=None, reference_layer: Optional[str]=None, threads: Optional[int]=None, progress: Optional[bool]=None, label: Optional[str]=None, as_: Optional[str]=None, method: Literal['fit', 'shift', 'nearest']='fit', neighbors: int=15, unknown: float=0.95, steps: int=200, seed: int=0) -> Mapped:
         ...
 
     def counterfactual(self, to: str, adata: Any=None, *, layer: Optional[str]=None, threads: Optional[int]=None, progress: Optional[bool]=None, from_: Optional[str]=None, samples: int=0, interval: float=0.95, seed: int=0, borrow: bool=False, cells: bool=False, residual: bool=False, clip: bool=False, precision: Literal['auto', 'f32', 'bf16']='f32') -> Predicted:

@@ -1,5 +1,6 @@
 """Tools: train, embed, predict, correct, lay out, score, check, compare. Results go to the AnnData; X is never overwritten."""
 import ctypes
+import json
 from typing import Any, Callable, Optional, Sequence, Union
 
 import numpy as np
@@ -10,7 +11,7 @@ from ._context import Context, EpochNumbers
 from ._data import LAYERS, OBSM, copy_matrix, take_matrix, wrap
 from ._errors import DataError, Interrupted
 from ._lib import BaselineMethod, UmapInfo, check, decode, encode, lib
-from ._model import NOT_TRAIN, CoMP, check_features, embed_dataset, layer_name, model_of, predict_dataset
+from ._model import NOT_TRAIN, CoMP, check_features, embed_dataset, layer_name, map_dataset, model_of, predict_dataset
 from ._options import Options, PathLike, check_names, with_options
 from ._results import Audit, Diagnosis, Scores
 
@@ -103,6 +104,52 @@ def embed(adata: Any, model: Model = None, *, key_added: str = "X_comp", layer: 
     target.obsm[key_added] = z
     if scales:
         target.obsm[f"{key_added}_scale"] = scale
+    return target if copy else None
+
+
+@with_options("map")
+def map(adata: Any, reference: Any, model: Model = None, *, key_added: str = "X_comp", layer: Optional[str] = None,
+        reference_layer: Optional[str] = None, copy: bool = False, threads: Optional[int] = None, progress: Optional[bool] = None, **options: Any) -> Any:
+    """Places new samples in the embedding of a trained model, also of conditions that it does not know, and transfers labels to them.
+
+    Adds to adata: obsm[key_added]; the obs columns comp_distance, comp_novelty and comp_unknown and, with label, LABEL_predicted,
+    LABEL_probability and LABEL_unknown; uns["comp"]["model"], the bytes of the model that knows the new conditions, too; and
+    uns["comp"]["map"], a report as JSON text. The reference and its model stay as they are.
+
+    Parameters
+    ----------
+    adata : AnnData
+        The new samples (the query).
+    reference : AnnData
+        Samples that the model was trained on, with labels.
+    model : CoMP, file or bytes, optional
+        The model; default: that of comp.tl.train() in the reference.
+    key_added : str
+        The name of the embedding in obsm.
+    layer, reference_layer : str, optional
+        The layers to read of both; "X" is X. Default: the layer that comp.pp.prepare() made, else X.
+    copy, threads, progress
+        As in train().
+    {options}
+
+    Returns
+    -------
+    None, or an AnnData with copy=True.
+    """
+    check_names(map, options)
+    _anndata.check_type(adata)
+    _anndata.check_type(reference)
+    handle = model_of(model, reference)
+    if options.get("label") is not None:
+        require_column(reference, options["label"], "label")
+    target = start(adata, copy)
+    with Context(threads, progress) as context, dataset_of(context, target, layer, [handle.condition], names=False) as query, \
+            dataset_of(context, reference, reference_layer, [handle.condition, options.get("label")], names=False) as known:
+        found = map_dataset(context, handle, known, query, options, target.obs_names)
+    target.obsm[key_added] = found.embedding
+    for name in found.obs:
+        target.obs[name] = found.obs[name]
+    remember(target, model=np.frombuffer(found.model.to_bytes(), np.uint8), map=json.dumps(found.report))
     return target if copy else None
 
 

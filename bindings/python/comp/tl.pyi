@@ -2,6 +2,7 @@
 import os
 from typing import Literal, Sequence, Union
 import ctypes
+import json
 from typing import Any, Callable, Optional, Sequence, Union
 import numpy as np
 from . import _anndata
@@ -10,13 +11,15 @@ from ._context import Context, EpochNumbers
 from ._data import LAYERS, OBSM, copy_matrix, take_matrix, wrap
 from ._errors import DataError, Interrupted
 from ._lib import BaselineMethod, UmapInfo, check, decode, encode, lib
-from ._model import NOT_TRAIN, CoMP, check_features, embed_dataset, layer_name, model_of, predict_dataset
+from ._model import NOT_TRAIN, CoMP, check_features, embed_dataset, layer_name, map_dataset, model_of, predict_dataset
 from ._options import Options, PathLike, check_names, with_options
 from ._results import Audit, Diagnosis, Scores
 Model = Union[CoMP, PathLike, bytes, None]
 def train(adata: Any, condition_key: str, *, key_added: str='X_comp', layer: Optional[str]=None, copy: bool=False, on_epoch: Optional[Callable[[EpochNumbers], Optional[bool]]]=None, threads: Optional[int]=None, progress: Optional[bool]=None, log: Union[str, os.PathLike[str], None]=None, model: Literal['vae', 'cvae', 'vfae', 'trvae', 'comp']='comp', preset: Literal['default', 'protect', 'paper-kang', 'paper-pbmc', 'paper-adult', 'paper-tumour']='default', latent: Optional[int]=None, hidden: Union[int, Sequence[int], None]=None, scale: Optional[float]=None, learn_scale: bool=False, likelihood: Literal['gaussian', 'nb']='gaussian', encoder_without_condition: bool=False, centre: Optional[bool]=None, no_centre: bool=False, gamma: Optional[float]=None, beta: Optional[float]=None, bound: Optional[float]=None, penalty: Optional[Literal['none', 'comp', 'comp-p0', 'mmd']]=None, place: Optional[Literal['z', 'hidden']]=None, leave_self_out: bool=False, mmd_scale: Optional[float]=None, elbo_reduction: Literal['sum', 'mean']='sum', align: Optional[Literal['all', 'shared']]=None, kl_target: Optional[float]=None, blur: Union[float, Sequence[float], None]=None, seed: int=0, epochs: Optional[int]=None, batch: Optional[int]=None, lr: Optional[float]=None, schedule: Optional[Literal['constant', 'cosine', 'plateau']]=None, warmup: Optional[float]=None, weight_decay: float=0.0, clip: float=0.0, patience: Optional[int]=None, max_time: Optional[float]=None, validation: float=0.1, select: Optional[Literal['best', 'last', 'average']]=None, precision: Literal['auto', 'f32', 'bf16']='auto', shards: Optional[int]=None, over_ranks: bool=False, checkpoint: Union[str, os.PathLike[str], None]=None, resume: bool=False, checkpoint_epochs: int=0, checkpoint_minutes: float=5.0) -> Any:
     ...
 def embed(adata: Any, model: Model=None, *, key_added: str='X_comp', layer: Optional[str]=None, scales: bool=False, copy: bool=False, threads: Optional[int]=None, progress: Optional[bool]=None, sample: bool=False, seed: int=0, precision: Literal['auto', 'f32', 'bf16']='f32') -> Any:
+    ...
+def map(adata: Any, reference: Any, model: Model=None, *, key_added: str='X_comp', layer: Optional[str]=None, reference_layer: Optional[str]=None, copy: bool=False, threads: Optional[int]=None, progress: Optional[bool]=None, label: Optional[str]=None, as_: Optional[str]=None, method: Literal['fit', 'shift', 'nearest']='fit', neighbors: int=15, unknown: float=0.95, steps: int=200, seed: int=0) -> Any:
     ...
 def add_predictions(adata, model, layer, layer_added, copy, threads, progress, values):
     ...

@@ -51,7 +51,7 @@ def test_functions_are_those_of_the_headers():
 def test_structs_are_those_of_the_headers():
     text = headers()
     for struct, name in ((_lib.Progress, "comp_progress"), (_lib.Losses, "comp_losses"), (_lib.Epoch, "comp_epoch"), (_lib.Prediction, "comp_prediction"),
-                         (_lib.UmapInfo, "comp_umap_info"), (_lib.BaselineMethod, "comp_baseline_method"), (_lib.ScoreMetric, "comp_score_metric")):
+                         (_lib.Mapping, "comp_mapping"), (_lib.UmapInfo, "comp_umap_info"), (_lib.BaselineMethod, "comp_baseline_method"), (_lib.ScoreMetric, "comp_score_metric")):
         body = re.search(r"typedef struct " + name + r" \{(.*?)\}", text, re.S).group(1)
         fields = []
         for line in body.split(";"):

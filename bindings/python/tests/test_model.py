@@ -108,3 +108,45 @@ def test_checkpoints_resume_to_the_same_bytes(ready, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         model.fit(on_epoch=stop)
     assert model.fit(resume=True).to_bytes() == whole
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three conditions, of which the third is new to a model of the others."""
+    adata = comp.pp.simulate(cells=400, genes=60, conditions=3, labels=3, library=200, separation=3, seed=4)
+    comp.pp.prepare(adata, normalize_total="median", log1p=True)
+    new = (adata.obs["condition"] == "treated2").to_numpy()
+    return adata[~new].copy(), adata[new].copy()
+
+
+def test_new_samples_are_mapped(three):
+    reference, query = three
+    reference, query = reference.copy(), query.copy()
+    comp.tl.train(reference, "condition", hidden=[32], latent=5, epochs=60, seed=1)
+    before = reference.uns["comp"]["model"].tobytes()
+    comp.tl.map(query, reference, label="label", steps=40)
+    assert query.obsm["X_comp"].shape == (query.n_obs, 5)
+    assert (query.obs["label_predicted"].astype(str) == query.obs["label"].astype(str)).mean() > 0.8
+    assert query.obs["label_probability"].between(0, 1).all() and query.obs["comp_unknown"].dtype == bool
+    larger = comp.model(query)
+    assert larger.conditions == ["control", "treated1", "treated2"] and reference.uns["comp"]["model"].tobytes() == before
+    assert larger.embed(reference).tobytes() == reference.obsm["X_comp"].tobytes()
+    assert larger.embed(query).tobytes() == query.obsm["X_comp"].tobytes()
+    mapped = comp.model(reference).map(query, reference, label="label", steps=40)
+    assert mapped.embedding.tobytes() == query.obsm["X_comp"].tobytes() and mapped.report["conditions"][0]["new"]
+    assert "treated2" in repr(mapped) and list(mapped.obs.index) == list(query.obs_names)
+
+
+def test_what_cannot_be_mapped(three):
+    reference, query = three
+    model = comp.CoMP(reference, "condition", **SMALL).fit()
+    with pytest.raises(comp.ArgumentError, match="already"):
+        model.map(query, as_="control")
+    with pytest.raises(comp.DataError, match="nothing"):
+        model.map(query, label="nothing")
+    other = query.copy()
+    other.var_names = [f"x{i}" for i in range(other.n_vars)]
+    with pytest.raises(comp.DataError, match="only 0 of the model's"):
+        model.map(other)
+    one = model.map(query[:1].copy(), method="fit")
+    assert one.report["conditions"][0]["method"] == "nearest"

@@ -52,6 +52,26 @@ embedComp <- function(object, model = NULL, ..., condition = NULL, name = "comp"
   add_embedding(object, z, name, assay = assay)
 }
 
+mapComp <- function(object, reference, model = NULL, label = NULL, ..., condition = NULL, reference_condition = NULL, assay = NULL, slot = NULL, threads = NULL,
+                    progress = NULL) {
+  data <- source_of(object, assay = assay, slot = slot)
+  known <- source_of(reference, assay = assay, slot = slot)
+  model <- given_model(model, known)
+  named <- named_columns(known, label = label)
+  options <- new_options("mapComp", list(...), named$options)
+  context <- new_context(threads, progress)
+  on.exit(free(context))
+  query <- new_dataset(context, data, condition_for(model, data, condition), cells = FALSE)
+  on.exit(free(query), add = TRUE, after = FALSE)
+  trained <- new_dataset(context, known, c(condition_for(model, known, reference_condition), named$columns), cells = FALSE)
+  on.exit(free(trained), add = TRUE, after = FALSE)
+  found <- .Call(r_map, context, model_handle(model), trained, query, options)
+  z <- t(found$z)
+  rownames(z) <- colnames(data$x)
+  list(embedding = z, obs = data.frame(found$obs, row.names = cell_names(data$x), check.names = FALSE), model = model_of(found$model),
+       report = jsonlite::fromJSON(found$report))
+}
+
 counterfactualComp <- function(object, to, model = NULL, ..., condition = NULL, name = NULL, assay = NULL, slot = NULL, threads = NULL, progress = NULL) {
   if (is.null(name)) name <- .Call(r_layer_name, text_of(to))
   predict_as("counterfactualComp", object, to, model, list(...), condition, name, assay, slot, threads, progress)

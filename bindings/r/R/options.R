@@ -7,6 +7,7 @@ OPTIONS <- list(
   prepareComp = list(kind = "prep", without = c("condition", "label", "keep-counts", "keep-raw")),
   fitComp = list(kind = "train", without = c("condition", "memory", "stream", "stream-layer")),
   embedComp = list(kind = "embed", without = character()),
+  mapComp = list(kind = "map", without = "label"),
   counterfactualComp = list(kind = "counterfactual", without = "to"),
   correctComp = list(kind = "counterfactual", without = c("to", "from", "samples", "interval", "seed", "borrow", "cells")),
   scoreComp = list(kind = "score", without = c("use", "condition", "label", "counterfactual", "from", "to", "pair", "truth", "n-de", "n-top", "min-samples",

@@ -32,6 +32,9 @@ static void free_object(handle_kind kind, void *object) {
   case HANDLE_MODEL:
     comp_model_free(object);
     break;
+  case HANDLE_TABLE:
+    comp_table_free(object);
+    break;
   case HANDLE_TEXT:
     free(object);
     break;

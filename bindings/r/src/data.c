@@ -221,8 +221,7 @@ static SEXP column_value(const comp_table *table, size_t column, size_t n) {
   return R_NilValue;
 }
 
-/* The columns of a table, as a list with names. */
-static SEXP table_value(const comp_table *table) {
+SEXP table_value(const comp_table *table) {
   size_t columns = comp_table_column_count(table), n = comp_table_row_count(table);
   SEXP value = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)columns));
   const char **names = (const char **)R_alloc(columns + 1, sizeof *names);

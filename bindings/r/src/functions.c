@@ -146,6 +146,8 @@ typedef struct job {
   const char *path;
   comp_matrix *matrix;
   comp_prediction prediction;
+  const comp_dataset *reference;
+  comp_mapping mapping;
   char *texts[5];
 } job;
 
@@ -241,6 +243,41 @@ SEXP r_embed(SEXP context, SEXP model, SEXP dataset, SEXP options) {
   SEXP value = PROTECT(matrix_value(j.matrix));
   r_free(z);
   UNPROTECT(2);
+  return value;
+}
+
+static comp_status map_work(void *user) {
+  job *j = user;
+  return comp_map(&j->mapping, j->context, j->model, j->reference, j->dataset, j->options);
+}
+
+/* list(model, z [latent, samples], obs, report). */
+SEXP r_map(SEXP context, SEXP model, SEXP reference, SEXP dataset, SEXP options) {
+  job j = job_of(context, options);
+  j.model = handle_get(model, HANDLE_MODEL);
+  j.reference = handle_get(reference, HANDLE_DATASET);
+  j.dataset = handle_get(dataset, HANDLE_DATASET);
+  const char *names[] = {"model", "z", "obs", "report", ""};
+  SEXP value = PROTECT(Rf_mkNamed(VECSXP, names)), larger = PROTECT(handle_new(HANDLE_MODEL, R_NilValue));
+  SEXP z = PROTECT(handle_new(HANDLE_MATRIX, R_NilValue)), obs = PROTECT(handle_new(HANDLE_TABLE, R_NilValue));
+  SEXP report = PROTECT(handle_new(HANDLE_TEXT, R_NilValue));
+  call_end end;
+  call_run(&end, context, map_work, &j);
+  comp_mapping *m = &j.mapping;
+  handle_set(larger, m->model);
+  handle_set(z, m->z);
+  handle_set(obs, m->obs);
+  handle_set(report, m->report ? strdup(m->report) : NULL);
+  comp_free(m->report);
+  call_finish(&end);
+  SET_VECTOR_ELT(value, 0, larger);
+  SET_VECTOR_ELT(value, 1, matrix_value(m->z));
+  SET_VECTOR_ELT(value, 2, table_value(m->obs));
+  SET_VECTOR_ELT(value, 3, text_value(handle_get(report, HANDLE_TEXT)));
+  r_free(z);
+  r_free(obs);
+  r_free(report);
+  UNPROTECT(5);
   return value;
 }
 

@@ -21,6 +21,7 @@
   F(r_embed, 4) \
   F(r_free, 1) \
   F(r_layer_name, 1) \
+  F(r_map, 5) \
   F(r_metric_titles, 1) \
   F(r_model_bytes, 1) \
   F(r_model_from_bytes, 1) \

@@ -29,6 +29,7 @@ typedef enum handle_kind {
   HANDLE_MATRIX,
   HANDLE_DATASET,
   HANDLE_MODEL,
+  HANDLE_TABLE,
   HANDLE_TEXT
 } handle_kind;
 
@@ -80,6 +81,9 @@ void call_finish(const call_end *end);
 
 /* A dense matrix as a matrix of doubles [cols, rows], a CSR one as list(i, p, x, Dim) for a dgCMatrix. */
 SEXP matrix_value(const comp_matrix *matrix);
+
+/* The columns of a table, as a list with names. */
+SEXP table_value(const comp_table *table);
 
 /* Everything in a data set, as a list. */
 SEXP dataset_value(const comp_dataset *dataset);

@@ -99,3 +99,21 @@ test_that("an attribute is audited", {
   expect_equal(unique(alone$attacks$source), "means")
   expect_refused(auditComp(embedded(), "condition", use = "nothing"), "there is no embedding")
 })
+
+test_that("new cells are mapped, and the model of before stays as it is", {
+  cells <- keep("three", prepareComp(simulateComp(cells = 300, genes = 40, conditions = 3, seed = 3), normalize_total = "median", log1p = TRUE))
+  new <- cells$obs$condition == "treated2"
+  some <- function(which) cells$x[, which]
+  condition <- as.character(cells$obs$condition)
+  model <- fit(some(!new), condition[!new])
+  mapped <- mapComp(some(new), some(!new), model, label = cells$obs$label[!new], condition = condition[new], reference_condition = condition[!new], steps = 5)
+  expect_identical(mapped$model$conditions, c("control", "treated1", "treated2"))
+  expect_identical(model$conditions, c("control", "treated1"))
+  expect_identical(dim(mapped$embedding), c(sum(new), 3L))
+  expect_identical(rownames(mapped$obs), colnames(cells$x)[new])
+  expect_setequal(names(mapped$obs), c("comp_distance", "comp_novelty", "comp_unknown", "label_predicted", "label_probability", "label_unknown"))
+  expect_identical(levels(mapped$obs$label_predicted), levels(cells$obs$label))
+  expect_identical(floats(embedComp(some(!new), mapped$model, condition = condition[!new])), floats(embedComp(some(!new), model, condition = condition[!new])))
+  expect_refused(mapComp(some(new), some(!new), model, reference_condition = condition[!new]), "--as NAME")
+  expect_error(mapComp(some(new), some(!new), model, reference_condition = condition[!new], as = "control"), "already", class = "comp_argument_error")
+})

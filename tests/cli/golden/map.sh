@@ -1,0 +1,21 @@
+# New samples of a condition that the model does not know; the files of model and reference stay as they are.
+"$COMP" simulate -q -o all.h5ad --cells 240 --genes 30 --conditions 3 --labels 2 --separation 3 --library 200 --no-truth || exit
+"$COMP" prep -q -i all.h5ad -o ref.h5ad --keep condition=control,treated1 --normalize-total 100 --log1p || exit
+"$COMP" prep -q -i all.h5ad -o new.h5ad --keep condition=treated2 --hvg variance:25 --force || exit
+"$COMP" train -q -i ref.h5ad -o model.comp --condition condition --hidden 16 --latent 3 --epochs 30 || exit
+cksum model.comp ref.h5ad >before
+"$COMP" map -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --label label --steps 20 --save-model larger.comp --json report.json |
+  sed 's/ *[0-9]*$//; s/^[0-9]* of 80/N of 80/'
+cksum model.comp ref.h5ad | cmp - before
+"$COMP" info -q out.h5ad | sed -n '/^obs$/,/^var/p;/^obsm/,/^record/p' | grep -v library_size | sed 's/levels: .*/levels/; s/number  .*/number/; s/bool  .*/bool/'
+grep -A3 '"missing"' report.json
+# The larger model knows the condition, and embeds old samples as before.
+"$COMP" embed -q -i new.h5ad -m larger.comp -o new.h5ad 2>/dev/null && echo "embedded by the larger model"
+"$COMP" embed -q -i new.h5ad -m model.comp -o new2.h5ad 2>&1 | grep -o "'treated2' is not a condition that the model knows"
+"$COMP" map -q -i ref.h5ad -m model.comp -r ref.h5ad -o same.h5ad | head -3
+"$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --as control
+"$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --label typo
+"$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o ref.h5ad
+"$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --save-model model.comp
+"$COMP" map -q -i new.h5ad -m model.comp -r new.h5ad -o out.h5ad
+true

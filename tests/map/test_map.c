@@ -1,0 +1,413 @@
+/*
+ * test_map.c: new conditions in a trained model: the loss against the network's own, gradients against differences, the
+ * same bytes for old samples and at any number of threads, labels and novelty where the truth is known, bad input.
+ */
+#include "testing.h"
+
+#include "core/matrix.h"
+#include "core/rng.h"
+#include "map/extend.h"
+#include "map/fit.h"
+#include "map/judge.h"
+#include "map/options.h"
+#include "task/options.h"
+#include "train/loader.h"
+#include "training.h"
+
+enum { FEATURES = 24, TYPES = 4 };
+
+static const char *const TYPE_NAMES[TYPES] = {"t0", "t1", "t2", "t3"};
+
+static double normal(uint64_t row, uint64_t column) {
+  return comp__rng_normal(comp__rng_at(5, COMP__RNG_TEST, 0, row), column);
+}
+
+/* Samples of conditions "first", "first + 1", ... of `levels`; type t raises six features, and a condition shifts all.
+ * Types below `types` in turn. `counts`: whole numbers. */
+static comp_dataset *make_data(const char *const *levels, size_t n_levels, size_t first, size_t n, size_t types,
+                               bool counts) {
+  comp_matrix *x;
+  comp_dataset *d;
+  int32_t *codes = malloc(n * sizeof *codes), *labels = malloc(n * sizeof *labels);
+  assert_ok(comp_matrix_new_dense(&x, n, FEATURES));
+  for (size_t i = 0; i < n; i++) {
+    const size_t level = first + i % n_levels, type = i / n_levels % types;
+    codes[i] = (int32_t)(i % n_levels);
+    labels[i] = (int32_t)type;
+    for (size_t g = 0; g < FEATURES; g++) {
+      double value =
+          (g / 6 == type ? 3.0 : 0.0) + 1.5 * normal(900 + level, g) + 0.6 * normal(1000 + i, 64 * level + g);
+      x->values[i * FEATURES + g] = (float)(counts ? floor(exp(0.5 * value + 1.0)) : value);
+    }
+  }
+  assert_ok(comp_dataset_new(&d, x, NULL, NULL));
+  assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "c", codes, levels, n_levels));
+  assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "type", labels, TYPE_NAMES, types));
+  free(codes), free(labels);
+  return d;
+}
+
+static const char *const OLD[] = {"a", "b"}, *const NEW[] = {"n", "m"};
+
+typedef struct variant {
+  bool centred, counts, learned, blind;
+} variant;
+
+static comp_model *make_model(comp_context *context, const comp_dataset *d, variant v, size_t epochs) {
+  comp__train_options o = test_train_options("comp", 16, 12);
+  comp_model *model;
+  o.model.centred = v.centred;
+  o.model.learn_scale = v.learned;
+  o.model.encoder_sees_condition = !v.blind;
+  o.model.likelihood = v.counts ? COMP_LIKELIHOOD_NB : COMP_LIKELIHOOD_GAUSSIAN;
+  o.batch = 128;
+  o.epochs = epochs;
+  assert_ok(comp__train(&model, context, d, &o));
+  return model;
+}
+
+/* ---- The fit --------------------------------------------------------------------------------------------------- */
+
+typedef struct fitting {
+  comp_dataset *old, *query;
+  comp_model *model, *larger;
+  comp__aligned aligned;
+  comp__sampled sampled;
+  comp_matrix *z, *scale;
+  comp__posteriors reference;
+  comp__fit *fit;
+} fitting;
+
+static void set_up(fitting *f, comp_context *context, variant v) {
+  comp__embed_options embed = comp__embed_defaults();
+  memset(f, 0, sizeof *f);
+  f->old = make_data(OLD, 2, 0, 60, 3, v.counts);
+  f->query = make_data(NEW, 1, 2, 20, 3, v.counts);
+  f->model = make_model(context, f->old, v, 3);
+  assert_ok(comp__model_extend(&f->larger, f->model, NEW, 1));
+  assert_ok(comp__align(&f->aligned, context, f->larger, f->query, COMP__CONDITIONS_ALL));
+  assert_ok(comp__sampled_read(&f->sampled, context, &f->aligned, 2, 3, 1000));
+  assert_ok(comp__embed(&f->z, &f->scale, context, f->model, f->old, &embed));
+  f->reference = (comp__posteriors){.n = 60, .mean = f->z->values, .scale = f->scale->values};
+  assert_ok(comp__fit_new(&f->fit, context, f->larger, 2, &f->sampled, &f->reference, 20));
+}
+
+static void tear_down(fitting *f) {
+  comp__fit_free(f->fit);
+  comp_matrix_free(f->z);
+  comp_matrix_free(f->scale);
+  comp__sampled_release(&f->sampled);
+  comp__aligned_release(&f->aligned);
+  comp_model_free(f->larger);
+  comp_model_free(f->model);
+  comp_dataset_free(f->query);
+  comp_dataset_free(f->old);
+}
+
+static double loss_of(fitting *f, comp_context *context, const comp__fit_batch *batch) {
+  comp__losses losses;
+  assert_ok(comp__fit_step(&losses, context, f->fit, batch, (comp__pull){3.0, 0.4}, 1, 2));
+  return losses.total;
+}
+
+static void check_gradients(fitting *f, comp_context *context, const comp__fit_batch *batch) {
+  const size_t n = comp__fit_shift_count(f->fit) + comp__fit_row_count(f->fit);
+  float *values = comp__fit_values(f->fit), gradients[64];
+  double largest = 0.0;
+  loss_of(f, context, batch);
+  memcpy(gradients, comp__fit_gradients(f->fit), n * sizeof *gradients);
+  for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)gradients[i]));
+  assert_true(largest > 1e-3);
+  for (size_t i = 0; i < n; i++) {
+    /* At the kink of an activation the slopes on both sides differ: the gradient is one of them. */
+    const float kept = values[i], steps[] = {4e-3f, 1e-3f, 3e-4f};
+    double slope = 0.0;
+    bool same = false;
+    for (int s = 0; s < 3 && !same; s++) {
+      const double here = loss_of(f, context, batch), h = (double)steps[s];
+      values[i] = kept + steps[s];
+      const double above = (loss_of(f, context, batch) - here) / h;
+      values[i] = kept - steps[s];
+      const double below = (here - loss_of(f, context, batch)) / h, g = (double)gradients[i];
+      values[i] = kept;
+      slope = 0.5 * (above + below);
+      same = fmin(fabs(slope - g), fmin(fabs(above - g), fabs(below - g))) <= 0.02 * largest;
+    }
+    if (!same) fail_msg("value %zu: gradient %g, difference %g (largest %g)", i, (double)gradients[i], slope, largest);
+  }
+}
+
+/* Likelihood and KL are those of the network itself under the new level. */
+static void check_losses(fitting *f, comp_context *context, const comp__fit_batch *batch) {
+  comp__losses own, losses;
+  comp__gather gather = {.counts = f->larger->network.likelihood->counts, .library_target = f->larger->library_target};
+  comp__state state = {.params = f->larger->params, .buffers = f->larger->buffers};
+  const size_t start[] = {0, 0, 0, batch->n_query};
+  comp__batch rows;
+  comp__work *work;
+  assert_ok(comp__fit_step(&own, context, f->fit, batch, (comp__pull){3.0, 0.4}, 1, 2));
+  assert_ok(
+      comp__gather_rows(&rows, context, &gather, comp_dataset_x(f->query), batch->query, batch->n_query, start, false));
+  assert_ok(comp__work_new(&work, &f->larger->network, batch->n_query, false, false));
+  assert_ok(
+      comp__network_evaluate(&losses, context, &f->larger->network, &state, &rows, work, (comp__pull){0.0, 0.0}, 1, 2));
+  assert_near(own.likelihood, losses.likelihood, 1e-4);
+  assert_near(own.kl, losses.kl, 1e-4);
+  comp__work_free(work);
+  comp__gather_release(&gather);
+}
+
+static void gradients_are_slopes(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  size_t query[20], reference[20];
+  float weight[40];
+  for (size_t i = 0; i < 20; i++) {
+    query[i] = i;
+    reference[i] = 3 * i;
+    weight[i] = 1.0f;
+    weight[20 + i] = i % 3 ? 1.0f : 0.2f;
+  }
+  const comp__fit_batch batch = {
+      .reference = reference, .query = query, .n_reference = 20, .n_query = 20, .weight = weight};
+  for (int k = 0; k < 8; k++) {
+    fitting f;
+    set_up(&f, context, (variant){.centred = k & 1, .counts = k & 2, .learned = k & 4});
+    check_losses(&f, context, &batch);
+    check_gradients(&f, context, &batch);
+    tear_down(&f);
+  }
+  comp_context_free(context);
+}
+
+/* What is stored is what was fitted: the model encodes as the fit does. */
+static void the_model_has_what_was_fitted(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  for (int k = 0; k < 4; k++) {
+    fitting f;
+    float ratio[80] = {0}, z[60];
+    comp_matrix *embedded;
+    comp__embed_options embed = comp__embed_defaults();
+    set_up(&f, context, (variant){.centred = k & 1, .counts = k & 2});
+    assert_ok(comp__fit_run(context, f.fit, ratio, 20, 0));
+    assert_ok(comp__fit_encode(z, context, f.fit));
+    assert_ok(comp__fit_store(context, f.fit, f.larger));
+    assert_ok(comp__embed(&embedded, NULL, context, f.larger, f.query, &embed));
+    for (size_t i = 0; i < 60; i++) assert_near(embedded->values[i], z[i], 1e-4);
+    comp_matrix_free(embedded);
+    tear_down(&f);
+  }
+  comp_context_free(context);
+}
+
+/* ---- Whole mappings -------------------------------------------------------------------------------------------- */
+
+static comp__map_options defaults(void) {
+  comp__map_options o;
+  comp__options_defaults(&o, &comp__map_kind);
+  o.label = "type";
+  return o;
+}
+
+static const int32_t *codes_of(const comp_table *table, const char *name) {
+  const int32_t *codes = NULL;
+  assert_ok(comp_table_codes(&codes, table, comp_table_find(table, name)));
+  return codes;
+}
+
+static const double *numbers_of(const comp_table *table, const char *name) {
+  const double *values = NULL;
+  assert_ok(comp_table_numbers(&values, table, comp_table_find(table, name)));
+  return values;
+}
+
+static void assert_same_embedding(comp_context *context, const comp_model *a, const comp_model *b,
+                                  const comp_dataset *d) {
+  comp__embed_options embed = comp__embed_defaults();
+  comp_matrix *first, *second;
+  assert_ok(comp__embed(&first, NULL, context, a, d, &embed));
+  assert_ok(comp__embed(&second, NULL, context, b, d, &embed));
+  assert_memory_equal(first->values, second->values, first->rows * first->cols * sizeof(float));
+  comp_matrix_free(first);
+  comp_matrix_free(second);
+}
+
+/* How a mapping of `types` types does, of which the reference has three. */
+static void check_mapping(const comp_mapping *m, const comp_dataset *query, size_t types, double least) {
+  const size_t n = comp_dataset_sample_count(query);
+  const int32_t *truth = codes_of(comp_dataset_obs(query), "type"), *predicted = codes_of(m->obs, "type_predicted");
+  const double *novelty = numbers_of(m->obs, "comp_novelty"), *chance = numbers_of(m->obs, "type_probability");
+  double right = 0, known = 0, order = 0, pairs = 0;
+  for (size_t i = 0; i < n; i++) {
+    assert_true(chance[i] > 0.0 && chance[i] <= 1.0 && novelty[i] >= 0.0 && novelty[i] <= 1.0);
+    if (truth[i] >= 3) continue;
+    known++;
+    right += predicted[i] == truth[i];
+    for (size_t j = 0; j < n; j++)
+      if (truth[j] >= 3) pairs++, order += novelty[j] > novelty[i];
+  }
+  if (right / known < least) fail_msg("accuracy of labels: %.3f", right / known);
+  if (types > 3 && order / pairs < 0.9) fail_msg("AUROC of novelty: %.3f", order / pairs);
+}
+
+static void labels_and_novelty(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    comp_mapping first = {0};
+    for (int t = 0; t < TEST_THREADS_COUNT; t++) {
+      comp_context *context = test_context(TEST_THREADS[t]);
+      const size_t types = k == 0 ? TYPES : 3;
+      comp_dataset *old = make_data(OLD, 2, 0, 300, 3, false), *query = make_data(NEW, 1, 2, 160, types, false);
+      comp_model *model = make_model(context, old, (variant){.centred = k == 0}, 60);
+      comp__map_options o = defaults();
+      comp_mapping m;
+      o.steps = 60;
+      assert_ok(comp__map(&m, context, model, old, query, &o));
+      check_mapping(&m, query, types, k == 0 ? 0.95 : 0.8); /* without means there is less to fit */
+      assert_int_equal(comp_model_level_count(m.model), 3);
+      assert_string_equal(comp_model_level_name(m.model, 2), "n");
+      assert_same_embedding(context, model, m.model, old);
+      if (t == 0) {
+        first = m;
+      } else {
+        assert_memory_equal(first.z->values, m.z->values, 160 * m.z->cols * sizeof(float));
+        assert_memory_equal(numbers_of(first.obs, "comp_novelty"), numbers_of(m.obs, "comp_novelty"),
+                            160 * sizeof(double));
+        assert_string_equal(first.report, m.report);
+        comp_mapping_release(&m);
+      }
+      comp_model_free(model);
+      comp_dataset_free(old);
+      comp_dataset_free(query);
+      comp_context_free(context);
+    }
+    comp_mapping_release(&first);
+  }
+}
+
+/* All methods and all kinds of models; several new conditions, one of them known; features that are missing. */
+static void other_cases(void **state) {
+  (void)state;
+  static const char *const THREE[] = {"n", "m", "b"};
+  comp_context *context = test_context(2);
+  for (int k = 0; k < 9; k++) {
+    const variant v = {.centred = k & 1, .counts = k & 2, .blind = k & 4};
+    comp_dataset *old = make_data(OLD, 2, 0, 120, 3, v.counts), *all = make_data(THREE, 3, 2, 90, 3, v.counts), *query;
+    comp_model *model = make_model(context, old, v, 3);
+    comp__map_options o = defaults();
+    comp_mapping m;
+    size_t cols[FEATURES - 4];
+    for (size_t g = 0; g < FEATURES - 4; g++) cols[g] = FEATURES - 1 - g;
+    assert_ok(comp_dataset_select(&query, context, all, NULL, 0, cols, FEATURES - 4));
+    o.steps = 5;
+    o.method = (comp_map_method)(k % 3);
+    assert_ok(comp__map(&m, context, model, old, query, &o));
+    assert_int_equal(comp_model_level_count(m.model), 4);
+    assert_same_embedding(context, model, m.model, old);
+    assert_non_null(strstr(m.report, "\"found\": 20"));
+    assert_non_null(strstr(m.report, "\"known\""));
+    /* The larger model embeds the query to what the mapping says. */
+    comp__embed_options embed = comp__embed_defaults();
+    comp_matrix *z;
+    assert_ok(comp__embed(&z, NULL, context, m.model, query, &embed));
+    for (size_t i = 0; i < z->rows * z->cols; i++) assert_near(z->values[i], m.z->values[i], 1e-5);
+    comp_matrix_free(z);
+    comp_mapping_release(&m);
+    comp_model_free(model);
+    comp_dataset_free(old);
+    comp_dataset_free(all);
+    comp_dataset_free(query);
+  }
+  comp_context_free(context);
+}
+
+static void bad_input(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *old = make_data(OLD, 2, 0, 60, 3, false), *query = make_data(NEW, 1, 2, 30, 3, false), *one, *other;
+  comp_model *model = make_model(context, old, (variant){.centred = true}, 2);
+  comp__map_options o = defaults();
+  comp_mapping m;
+  const char *names[FEATURES];
+  const size_t row = 3;
+  o.label = "nothing";
+  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA, "nothing");
+  o = defaults();
+  o.as = "a";
+  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_ARGUMENT, "knows a condition 'a' already");
+  o.as = "";
+  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_ARGUMENT, "empty");
+  o = defaults();
+  o.steps = 5;
+  comp_table_remove(comp_dataset_obs(query), comp_table_find(comp_dataset_obs(query), "c"));
+  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA, "--as NAME");
+  o.as = "new"; /* then the column is not needed */
+  assert_ok(comp__map(&m, context, model, old, query, &o));
+  assert_string_equal(comp_model_level_name(m.model, 2), "new");
+  comp_mapping_release(&m);
+  assert_ok(comp_dataset_select(&one, context, query, &row, 1, NULL, 0)); /* one sample: as the nearest condition */
+  assert_ok(comp__map(&m, context, model, old, one, &o));
+  assert_non_null(strstr(m.report, "\"nearest\""));
+  comp_mapping_release(&m);
+  assert_ok(comp_dataset_select(&other, context, query, NULL, 0, NULL, 0));
+  for (size_t g = 0; g < FEATURES; g++) names[g] = g % 2 ? "x" : "y";
+  assert_ok(comp_dataset_set_var_names(other, names));
+  assert_error(comp__map(&m, context, model, old, other, &o), COMP_ERR_DATA, "the query: only 0 of the model's 24");
+  assert_error(comp__map(&m, context, model, other, query, &o), COMP_ERR_DATA, "the reference");
+  assert_null(m.model);
+  comp_dataset_free(one);
+  comp_dataset_free(other);
+  comp_dataset_free(old);
+  comp_dataset_free(query);
+  comp_model_free(model);
+  comp_context_free(context);
+}
+
+/* Probabilities against a closed form: one neighbour, and labels far apart. */
+static void far_labels_are_certain(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_matrix *reference, *query;
+  int32_t labels[40], conditions[40];
+  double distance[2], novelty[2];
+  comp__labels found;
+  float ratio[2] = {0}, residual[40];
+  for (size_t i = 0; i < 40; i++) residual[i] = 1.0f;
+  assert_ok(comp_matrix_new_dense(&reference, 40, 2));
+  assert_ok(comp_matrix_new_dense(&query, 2, 2));
+  for (size_t i = 0; i < 40; i++) {
+    labels[i] = (int32_t)(i % 2);
+    conditions[i] = (int32_t)(i / 2 % 2);
+    for (size_t d = 0; d < 2; d++)
+      reference->values[2 * i + d] = (float)(20.0 * (double)labels[i] + 0.1 * normal(3000 + i, d));
+  }
+  query->values[2] = query->values[3] = 20.0f;
+  const comp__yardstick y = {.z = reference, .conditions = conditions, .n_conditions = 2, .residual = residual, .k = 5};
+  const comp__mapped mapped = {.z = query, .residual = residual, .ratio = ratio};
+  assert_ok(comp__judge_labels(&found, context, &y, labels, 2, &mapped, 0));
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(found.predicted[i], i);
+    assert_true(found.probability[i] > 0.99);
+  }
+  query->values[0] = query->values[1] = 200.0f; /* one is far from all */
+  assert_ok(comp__judge_novelty(distance, novelty, context, &y, &mapped));
+  assert_true(distance[0] > 100.0 && distance[1] < 3.0);
+  assert_true(novelty[0] > 0.99 || novelty[0] == novelty[1]); /* two samples are each other's neighbours */
+  comp__labels_release(&found);
+  comp_matrix_free(reference);
+  comp_matrix_free(query);
+  comp_context_free(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gradients_are_slopes),
+      cmocka_unit_test(the_model_has_what_was_fitted),
+      cmocka_unit_test(labels_and_novelty),
+      cmocka_unit_test(other_cases),
+      cmocka_unit_test(bad_input),
+      cmocka_unit_test(far_labels_are_certain),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
