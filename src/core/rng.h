@@ -29,7 +29,8 @@ typedef enum comp__purpose {
   COMP__RNG_CLASSIFY = 14,
   COMP__RNG_REPORT = 15,
   COMP__RNG_CELLS = 16,
-  COMP__RNG_AUDIT = 18 /* 17 was in use once */
+  COMP__RNG_DIRECTIONS = 17,
+  COMP__RNG_AUDIT = 18
 } comp__purpose;
 
 /* A stream: everything but the column, which counts along it. */

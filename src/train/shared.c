@@ -10,6 +10,7 @@
 #include "core/options.h"
 #include "model/penalty.h"
 #include "neighbors/overlap.h"
+#include "train/directions.h"
 
 /* The weight is 1 up to a log ratio of SLACK, which is within the noise of the estimate. Above, it decreases faster
  * than compositions require (COMP__WEIGHT_STEEPNESS): a population without counterpart that is pulled less moves away,
@@ -32,7 +33,7 @@ struct comp__shared {
 
 /* ---- Before training ------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, ROUNDS = 3 };
 
 typedef struct reading {
   comp__shared *shared;
@@ -74,14 +75,58 @@ done:
   return status;
 }
 
+/* The ratios in directions in which all conditions vary. These depend on the means of the conditions, which depend on
+ * their compositions: so the members are weighted by the ratios that were found, and the directions found again. Each
+ * time, a population without counterpart may lie on another one; in one of the rounds it seldom does, so the largest
+ * ratio counts. */
+static comp_status measure_directions(comp__shared *s, comp_context *context) {
+  const size_t n = s->of->n, features = s->of->features, *start = s->of->start;
+  comp__directions d = {0};
+  float *dense = NULL, *scratch = NULL, *places = NULL, *weight = NULL, *sum = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&dense, n * features, sizeof *dense));
+  COMP__TRY(comp__alloc(&scratch, n * features, sizeof *scratch));
+  COMP__TRY(comp__alloc(&places, n * COMP__DIRECTIONS, sizeof *places));
+  COMP__TRY(comp__alloc(&weight, n, sizeof *weight));
+  COMP__TRY(comp__calloc(&sum, n, sizeof *sum));
+  COMP__TRY(comp__members_dense(dense, context, s->of));
+  for (size_t m = 0; m < n; m++) weight[m] = 1.0f;
+  for (int round = 0; round < ROUNDS; round++) {
+    COMP__TRY(comp__directions_find(&d, context, dense, weight, start, s->of->conditions, features));
+    for (size_t k = 0; k < s->of->conditions; k++)
+      COMP__TRY(comp__directions_project(places + start[k] * d.count, context, &d, dense + start[k] * features,
+                                         start[k + 1] - start[k], k, scratch));
+    COMP__TRY(comp__overlap_ratios(s->fresh, context, places, start, s->of->conditions, d.count));
+    for (size_t m = 0; m < n; m++) {
+      sum[m] += s->fresh[m];
+      s->first[m] = fmaxf(s->first[m], s->fresh[m]);
+      weight[m] = fmaxf(0.01f, fminf(1.0f, expf(-sum[m] / (float)(round + 1))));
+    }
+  }
+done:
+  comp__directions_release(&d);
+  comp__free(dense);
+  comp__free(scratch);
+  comp__free(places);
+  comp__free(weight);
+  comp__free(sum);
+  return status;
+}
+
+/* Two views of the data, of which the larger ratio counts. Where populations were moved to their counterparts, ratios
+ * are right for what conditions share in unequal parts; but two populations that each lack a counterpart may have been
+ * moved to each other. In the directions that conditions share these stay apart. */
 static comp_status survey(comp__shared *s, comp_context *context, const comp__counterparts *counterparts,
                           const comp_matrix *x, comp__stream *stream, const comp_groups *groups) {
   size_t known = 0;
+  comp_status status;
   for (size_t k = 0; k < s->of->conditions; k++) known += groups->counts[k];
-  comp_status status = comp__overlap_ratios(s->first, context, counterparts->matched, s->of->start, s->of->conditions,
-                                            counterparts->dims);
+  COMP__TRY(comp__overlap_ratios(s->first, context, counterparts->matched, s->of->start, s->of->conditions,
+                                 counterparts->dims));
+  COMP__TRY(measure_directions(s, context));
   memcpy(s->now, s->first, s->of->n * sizeof *s->now);
-  if (status == COMP_OK && s->of->n < known) status = follow(s, context, counterparts, x, stream, groups);
+  if (s->of->n < known) COMP__TRY(follow(s, context, counterparts, x, stream, groups));
+done:
   return status;
 }
 

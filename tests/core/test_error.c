@@ -89,7 +89,7 @@ static void on_progress(void *user, const comp_progress *progress) {
 static void context_reports_to_its_user(void **state) {
   (void)state;
   seen s = {0};
-  comp__context_options options = {1, COMP_LOG_INFO};
+  comp__context_options options = {.threads = 1, .log_level = COMP_LOG_INFO};
   comp_context *context;
   assert_ok(comp__context_new(&context, &options));
   comp_context_on_log(context, on_log, &s);

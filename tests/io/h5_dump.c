@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
   bool stats = false;
   comp__read_options options = {0};
   comp__write_options write_options = comp__write_defaults();
-  comp__context_options context_options = {2, COMP_LOG_INFO};
+  comp__context_options context_options = {.threads = 2, .log_level = COMP_LOG_INFO};
   for (int i = 1; i < argc; i++) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--raw") == 0)

@@ -419,7 +419,7 @@ static void repeated_names(void **state) {
   put_table(file, "var", 3, (const char *const[]){"g", "g-1", "g"});
   H5Fclose(file);
   char text[4096] = "";
-  comp__context_options options = {1, COMP_LOG_INFO};
+  comp__context_options options = {.threads = 1, .log_level = COMP_LOG_INFO};
   comp_context *context;
   comp_dataset *d;
   assert_ok(comp__context_new(&context, &options));
