@@ -9,8 +9,9 @@ import time
 
 COMP = os.path.abspath(sys.argv[1])
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
-ENVIRONMENT = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_odls_base_sigkill_timeout": "30",
+ENVIRONMENT = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_odls_base_sigkill_timeout": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+PATIENT = {**ENVIRONMENT, "OMPI_MCA_odls_base_sigkill_timeout": "30"}  # rank 0 saves its state after another rank died
 NETWORK = ["-i", "ready.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "64"]
 count = 0
 
@@ -71,7 +72,7 @@ def rank_process(launcher, rank):
 def kill_one(ranks, victim, command):
     """Starts a training and kills one rank after its first epoch. The launcher's exit code, and what was said."""
     log = os.path.join(folder.name, "killed.log")
-    launcher = subprocess.Popen([*MPIRUN, "-n", str(ranks), COMP, *command, "--log", "killed.log"], cwd=folder.name, env=ENVIRONMENT,
+    launcher = subprocess.Popen([*MPIRUN, "-n", str(ranks), COMP, *command, "--log", "killed.log"], cwd=folder.name, env=PATIENT,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
     while launcher.poll() is None and not (os.path.exists(log) and os.path.getsize(log) > 0):
         time.sleep(0.002)

@@ -216,7 +216,7 @@ export function expressionSection(store, colorByGene) {
 
   const shown = data.shown < data.samples ? ` They are of the ${count(data.shown)} samples on the map.` : "";
   const element = section("expression", `${noun.title}s by label and condition`,
-    h("p", {}, `The values of one ${noun.one} in each label and condition. A violin is wide where many samples have that value; up to ${FEW} samples are shown as points. The vertical line is the mean.${shown}`),
+    h("p", {}, `The values of one ${noun.one} in each label and condition. A violin is wide where many samples have that value; where a group has at most ${FEW} samples, each one is a point. The vertical line is the mean.${shown}`),
     h("div", { class: "bar" }, find.element, h("button", { type: "button", onclick: () => colorByGene(state.gene.name) }, "Colour the map by it")),
     h("div", { class: "explorer" }, h("div", { class: "chart" }, heading, keyBox, violins.element), h("div", { class: "chart" }, dotsTitle, dotPlot.element)), tableBox);
   return {

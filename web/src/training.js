@@ -6,10 +6,14 @@ const PARTS = [
   ["total", "Loss", "What is minimised: reconstruction, KL and penalty, each with its weight."],
   ["likelihood", "Reconstruction", "The error of the decoded samples (negative log-likelihood)."],
   ["kl", "KL to the prior", "How far the embedding is from the prior."],
-  ["penalty", "Penalty", "An upper bound on what the embedding says about the condition. Near 0: conditions are mixed."],
+  ["penalty", "Penalty", "An upper bound on what the embedding says about the condition."],
 ];
 const SETS = [["train", "training", ""], ["validation", "validation", "6 3"]];
-const PAD = { left: 56, right: 10, top: 8, bottom: 40 };
+const PAD = { left: 56, right: 18, top: 8, bottom: 40 };
+
+// A penalty that sees the embedding through less and less noise rises though conditions are mixed no less.
+const BLURRED = " It sees the embedding with noise that decreases from epoch to epoch. So it rises even where conditions become better mixed: do not compare epochs; kBET says whether conditions are mixed.";
+const PLAIN = " Near 0: conditions are mixed.";
 
 // The first epochs can be far above the rest: they may leave the picture when they would flatten it.
 function rangeOf(lists) {
@@ -49,6 +53,7 @@ export function trainingSection(data) {
   if (!history.length) return { element: section("training", "Training", h("p", { class: "quiet" }, "No model was given, so there are no training curves (comp report --model MODEL).")) };
   const pick = (set, part) => history.map((e) => (Number.isFinite(e[set]?.[part]) ? e[set][part] : null));
   const epochs = history.map((e, i) => e.epoch ?? i + 1);
+  const blurred = history.length > 1 && (history[0].blur ?? 0) !== (history.at(-1).blur ?? 0);
   const figures = [];
   const charts = h("div", { class: "charts row" });
   for (const [part, title, words] of PARTS) {
@@ -56,13 +61,13 @@ export function trainingSection(data) {
     if (!series.flat().some((v) => v)) continue;
     const made = figure("training " + title, (width) => drawCurves(width, title, epochs, series), { width: 480 });
     const ends = SETS.map(([, name], k) => [name, series[k].findLast((v) => v !== null), k]).filter(([, v]) => v !== undefined);
-    charts.append(h("div", { class: "chart" }, h("h3", {}, title), h("p", { class: "quiet small" }, words, beyond(series) ? " Values of the first epochs that are much larger are cut off." : ""), h("p", { class: "small key" }, ends.map(([name, v, k]) => h("span", {}, h("i", { class: k ? "dash validation" : "dash train" }), `${name}: ${short(v)} at the end`))), made.element));
+    charts.append(h("div", { class: "chart" }, h("h3", {}, title), h("p", { class: "quiet small" }, words, part === "penalty" ? (blurred ? BLURRED : PLAIN) : "", beyond(series) ? " Values of the first epochs that are much larger are cut off." : ""), h("p", { class: "small key" }, ends.map(([name, v, k]) => h("span", {}, h("i", { class: k ? "dash validation" : "dash train" }), `${name}: ${short(v)} at the end`))), made.element));
     figures.push(made);
   }
   const held = pick("validation", "total").some((v) => v !== null);
   const total = pick(held ? "validation" : "train", "total");
   const best = total.reduce((b, v, i) => (v !== null && (b < 0 || v < total[b]) ? i : b), -1);
-  const words = best >= 0 ? `${counted(history.length, "epoch")}. The lowest ${held ? "validation" : "training"} loss is ${short(total[best])}, in epoch ${count(epochs[best])}.` : "";
+  const words = best < 0 ? "" : `${counted(history.length, "epoch")}. ` + (blurred ? "Losses of different epochs cannot be compared here: they include the penalty, which rises as its noise decreases (see below)." : `The lowest ${held ? "validation" : "training"} loss is ${short(total[best])}, in epoch ${count(epochs[best])}.`);
   const columns = [{ title: "epoch", value: (k) => epochs[k] }, ...PARTS.flatMap(([part, title]) => SETS.map(([set, name]) => ({ title: `${title} (${name})`, value: (k) => pick(set, part)[k] })))];
   return {
     element: section("training", "Training", h("p", {}, words), charts, csvButton("training", () => csvOf(columns, [...epochs.keys()]))),
