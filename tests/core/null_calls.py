@@ -22,6 +22,7 @@ MAY = {
     "comp_embed": "scales",
     "comp_embed_file": "key",
     "comp_counterfactual_file": "key",
+    "comp_map_file": "report model_path",
     "comp_matrix_select": "rows cols",
     "comp_matrix_wrap_csr": "release user",
     "comp_matrix_wrap_dense": "release user",
