@@ -50,9 +50,10 @@ comp_status comp__comm_gather_even(comp__comm *comm, comp_context *context, void
 comp_status comp__comm_exchange(comp__comm *comm, comp_context *context, const void *send, const size_t *send_begin,
                                 void *received, const size_t *receive_begin, size_t size);
 
-/* The first of n items that rank r has a part of when n are cut into as many neighbouring parts as there are ranks. */
+/* The first of n items that rank r has a part of when n are cut into as many neighbouring parts as there are ranks, of
+ * which there is one at least. */
 static inline size_t comp__comm_cut(size_t n, size_t rank, size_t ranks) {
-  return n / ranks * rank + n % ranks * rank / ranks;
+  return ranks > 1 ? n / ranks * rank + n % ranks * rank / ranks : n * rank;
 }
 
 #endif

@@ -123,9 +123,9 @@ static comp_status hidden_forward(comp_context *context, batch_run *run, bool de
   for (size_t i = 0; i < run->count && status == COMP_OK; i++) {
     pass *p = &run->parts[i];
     const comp__dense *dense = decoder ? &p->network->decoder[l].dense : &p->network->encoder[l].dense;
-    const comp__layer_work *below = l > 0 ? &layers_of(p, decoder)[l - 1] : NULL;
-    const float *x = below ? below->act : p->z;
-    const uint16_t *x_half = below && comp__dense_half(p->work, dense) ? below->act_half : NULL;
+    const comp__layer_work *layers = layers_of(p, decoder);
+    const float *x = l > 0 ? layers[l - 1].act : p->z;
+    const uint16_t *x_half = l > 0 && comp__dense_half(p->work, dense) ? layers[l - 1].act_half : NULL;
     status = comp__dense_forward(context, dense, p->state, p->batch, p->work->y, x, x_half);
   }
   comp__work_clock(run->parts[0].work, COMP__PHASE_PRODUCT);
@@ -498,7 +498,7 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
                           const comp__parts *parts, comp__pull pull, uint64_t seed, uint64_t step, bool training) {
   const comp__model_options *o = &network->options;
   const double rows = (double)comp__parts_rows(parts);
-  double weight = 1.0 / rows, sums[2], bound;
+  double weight = 1.0 / rows, sums[2] = {0}, bound = 0.0;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
   pass passes[COMP__MOST_SHARDS];
   const pass like = {.network = network,
