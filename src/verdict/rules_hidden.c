@@ -8,8 +8,8 @@
 
 /* What helps where an attribute must be hidden. */
 #define HIDE_BETTER                                                                                                    \
-  "Release draws (comp embed --sample) in place of means: comp audit measures both. The encoders of other presets "    \
-  "than protect see the condition and write it into the means."
+  "Release draws (comp embed --sample) in place of means: comp audit measures both. Other presets than protect need "  \
+  "--encoder-without-condition: an encoder that sees the condition writes it into the means."
 
 /* ---- The condition --------------------------------------------------------------------------------------------- */
 
