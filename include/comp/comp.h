@@ -18,6 +18,7 @@
  *   train.h     fitting a model, presets, model files
  *   task.h      using a model: embeddings, counterfactuals, correction
  *   map.h       new samples in a trained model, and labels for them
+ *   dist.h      several processes that train one model
  *   counterfactual_score.h  how good predictions of another condition are
  *   neighbors.h nearest neighbours
  *   umap.h      layouts in two dimensions

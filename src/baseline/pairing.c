@@ -13,14 +13,6 @@
 
 enum { CHUNK = 256 };
 
-static comp_status query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                         const comp_matrix *queries, size_t k) {
-  comp__neighbors_options options = comp__neighbors_defaults();
-  options.k = k < points->rows ? k : points->rows;
-  options.search = COMP_SEARCH_EXACT;
-  return comp__neighbors_query(out, context, points, queries, &options);
-}
-
 /* vectors [paired, d] = for each right sample that has partners the mean vector to them; cells [paired] are their
  * numbers, ascending. */
 static size_t average(double *vectors, size_t *cells, const comp_matrix *left, const comp_matrix *right,
@@ -99,7 +91,7 @@ static comp_status spread(comp_context *context, comp_matrix *right, const comp_
   comp_matrix *paired = NULL;
   comp_neighbors *near = NULL;
   COMP__TRY(comp_matrix_select(&paired, context, space, cells, n, NULL, 0));
-  COMP__TRY(query(&near, context, paired, space, k));
+  COMP__TRY(comp__neighbors_nearest(&near, context, paired, space, k));
   spreading s = {right, vectors, comp_neighbors_indices(near), comp_neighbors_distances(near), comp_neighbors_k(near)};
   comp__parallel_for(context, right->rows, CHUNK, spread_rows, &s);
 done:

@@ -8,14 +8,6 @@
 #include "core/matrix.h"
 #include "neighbors/options.h"
 
-static comp_status query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
-                         const comp_matrix *queries, size_t k) {
-  comp__neighbors_options options = comp__neighbors_defaults();
-  options.k = k < points->rows ? k : points->rows;
-  options.search = COMP_SEARCH_EXACT;
-  return comp__neighbors_query(out, context, points, queries, &options);
-}
-
 static bool contains(const int32_t *list, size_t n, size_t value) {
   for (size_t i = 0; i < n; i++)
     if (list[i] == (int32_t)value) return true;
@@ -32,8 +24,8 @@ comp_status comp__mutual_find(comp__mutual *out, comp_context *context, const co
   *out = (comp__mutual){0};
   comp_status status;
   comp_neighbors *of_right = NULL, *of_left = NULL;
-  COMP__TRY(query(&of_right, context, left, right, k_left));
-  COMP__TRY(query(&of_left, context, right, left, k_right));
+  COMP__TRY(comp__neighbors_nearest(&of_right, context, left, right, k_left));
+  COMP__TRY(comp__neighbors_nearest(&of_left, context, right, left, k_right));
   const int32_t *lefts = comp_neighbors_indices(of_right), *rights = comp_neighbors_indices(of_left);
   size_t kl = comp_neighbors_k(of_right), kr = comp_neighbors_k(of_left);
   COMP__TRY(comp__alloc(&out->left, right->rows, kl * sizeof *out->left));

@@ -165,3 +165,11 @@ const float *comp_neighbors_distances(const comp_neighbors *neighbors) {
 double comp_neighbors_recall(const comp_neighbors *neighbors) {
   return neighbors->recall;
 }
+
+comp_status comp__neighbors_nearest(comp_neighbors **out, comp_context *context, const comp_matrix *points,
+                                    const comp_matrix *queries, size_t k) {
+  comp__neighbors_options options = comp__neighbors_defaults();
+  options.k = k < points->rows ? k : points->rows;
+  options.search = COMP_SEARCH_EXACT;
+  return comp__neighbors_query(out, context, points, queries, &options);
+}

@@ -23,4 +23,10 @@ comp_status comp__neighbors_find(comp_neighbors **out, comp_context *context, co
 comp_status comp__neighbors_query(comp_neighbors **out, comp_context *context, const comp_matrix *points,
                                   const comp_matrix *queries, const comp__neighbors_options *options);
 
+/* The k nearest of `points` to each of `queries`, exactly, by euclidean distance. A k beyond the points is their
+ * number.
+ */
+comp_status comp__neighbors_nearest(comp_neighbors **out, comp_context *context, const comp_matrix *points,
+                                    const comp_matrix *queries, size_t k);
+
 #endif

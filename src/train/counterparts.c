@@ -274,7 +274,6 @@ static void spread_rows(void *arg, size_t begin, size_t end, int thread) {
 
 static comp_status spread(matching *m, float *out, const float *points, size_t k) {
   const size_t first = m->start[k], n = m->start[k + 1] - first;
-  comp__neighbors_options options = comp__neighbors_defaults();
   size_t *paired = NULL, count = 0;
   comp_matrix *all = NULL, *some = NULL;
   comp_neighbors *near = NULL;
@@ -283,13 +282,11 @@ static comp_status spread(matching *m, float *out, const float *points, size_t k
   for (size_t i = first; i < first + n; i++)
     if (m->total[i] > 0.0) paired[count++] = i;
   if (count == 0) goto done;
-  options.k = count < SMOOTH ? count : SMOOTH;
-  options.search = COMP_SEARCH_EXACT;
   COMP__TRY(block_of(&all, m, points, k));
   COMP__TRY(comp__matrix_new_dense_raw(&some, count, m->dims));
   for (size_t i = 0; i < count; i++)
     memcpy(some->values + i * m->dims, points + paired[i] * m->dims, m->dims * sizeof(float));
-  COMP__TRY(comp__neighbors_query(&near, m->context, some, all, &options));
+  COMP__TRY(comp__neighbors_nearest(&near, m->context, some, all, SMOOTH));
   spreading s = {.m = m, .near = near, .paired = paired, .k = k, .out = out};
   comp__parallel_for(m->context, n, 64, spread_rows, &s);
 done:
