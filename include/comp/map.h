@@ -10,10 +10,10 @@
  *     comp_mapping_release(&mapping);
  *
  * The query may be of conditions that the model does not know: a new batch, donor or technology. For each of them the
- * mean (of a centred model) and the rows of the condition in the first layers of encoder and decoder are fitted; no
- * weight of the model changes (docs/maths.md, section 15). So the reference has the same embedding as before, to the
- * byte, under the old model and under the new one. A population of the query that the reference lacks is not pulled
- * onto another one.
+ * mean (of a centred model), the rows of the condition in the first layers of encoder and decoder and small moves in z
+ * are fitted; no weight of the model changes (docs/maths.md, section 15). So the reference has the same embedding as
+ * before, to the byte, under the old model and under the new one. A population of the query that the reference lacks is
+ * not pulled onto another one.
  *
  * Labels come from the reference: the mean of the probabilities of weighted nearest neighbours and of logistic
  * regression in z, calibrated on the reference itself, of which one part after another is held out.

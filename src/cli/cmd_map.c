@@ -5,12 +5,13 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/map_page.h"
 #include "cli/output.h"
 #include "cli/streams.h"
 
 typedef struct map_options {
   cli_input input;
-  const char *model, *reference, *output, *save_model, *json;
+  const char *model, *reference, *output, *save_model, *json, *report;
   comp_options *map;
 } map_options;
 
@@ -29,6 +30,9 @@ static const opt_spec options[] = {
     {"json", .kind = OPT_FILE, OPT_FIELD(map_options, json), .metavar = "FILE",
      .help = "also write a report to this file, as JSON: conditions, features that are missing, labels; '-' writes it "
              "to stdout in place of the summary"},
+    {"report", .kind = OPT_FILE, OPT_FIELD(map_options, report), .metavar = "PAGE.html",
+     .help = "also write a page: reference and query on one map, unknown samples, true against predicted labels; what "
+             "it shows is kept beside it as PAGE.h5ad, unless --together names the file"},
     {.rows = "map", OPT_FIELD(map_options, map)},
     CLI_INPUT_ROWS(map_options, input),
     {0},
@@ -39,6 +43,8 @@ static const cli_example examples[] = {
      "a new batch: its embedding, cell types, and cells that the reference lacks"},
     {"comp map -i new.h5ad -m model.comp -r cells.h5ad -o out.h5ad --as donor7 --save-model larger.comp",
      "all cells of one new donor; the larger model embeds further cells of that donor"},
+    {"comp map -i new.h5ad -m model.comp -r cells.h5ad -o out.h5ad -l cell_type --report new.html",
+     "the same with a page that shows old and new cells on one map"},
     {NULL, NULL},
 };
 
@@ -88,6 +94,8 @@ static int show(cli_session *session, const char *report, const char *json) {
 static int check_files(cli_session *session, const map_options *o) {
   if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
   if (strcmp(o->output, o->reference) == 0) return cli_usage_error(session, "--output: it is the reference");
+  if (o->report && !cli_map_page_file(o->report))
+    return cli_usage_error(session, "--report: the name of a page ends in .html");
   if (!o->save_model) return 0;
   if (strcmp(o->save_model, o->model) == 0)
     return cli_usage_error(session, "--save-model: it is the model file, which stays as it is");
@@ -104,10 +112,13 @@ static int run(cli_session *session, const void *values) {
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_model *model;
   char *report = NULL;
-  comp_status status = comp_model_load(&model, o->model);
+  comp_status status = o->report ? cli_map_page_start(o->report, o->map) : COMP_OK;
+  if (status == COMP_OK) status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
   status = comp_map_file(&report, session->context, model, o->reference, o->input.path, o->output, o->save_model,
                          o->input.read, o->map);
+  if (status == COMP_OK && o->report)
+    status = cli_map_page_write(session->context, o->report, model, o->input.path, o->map);
   comp_model_free(model);
   code = status == COMP_OK ? show(session, report, o->json) : cli_fail(session, status);
   comp_free(report);

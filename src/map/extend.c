@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "model/moves.h"
 
 /* One flat vector. Where a tensor has rows for conditions they are its last. */
 static void copy_layout(float *to, const comp__layout *layout, const float *from, const comp__layout *old,
@@ -37,6 +38,17 @@ done:
   return status;
 }
 
+/* Levels keep their numbers, and anchors the levels. */
+static comp_status copy_anchors(comp_model *to, const comp_model *model) {
+  const size_t size = model->n_anchors * comp__anchor_size(model);
+  if (size == 0) return COMP_OK;
+  comp_status status = comp__alloc(&to->anchors, size, sizeof *to->anchors);
+  if (status != COMP_OK) return status;
+  memcpy(to->anchors, model->anchors, size * sizeof *to->anchors);
+  to->n_anchors = model->n_anchors;
+  return COMP_OK;
+}
+
 comp_status comp__model_extend(comp_model **out, const comp_model *model, const char *const *names, size_t n) {
   const comp__network *network = &model->network;
   comp_model *m = NULL;
@@ -49,6 +61,7 @@ comp_status comp__model_extend(comp_model **out, const comp_model *model, const 
   memcpy(m->feature_means, model->feature_means, network->features * sizeof *m->feature_means);
   m->library_target = model->library_target;
   m->finished = model->finished;
+  COMP__TRY(copy_anchors(m, model));
   COMP__TRY(copy_names(m, model, names, n));
   *out = m;
   m = NULL;

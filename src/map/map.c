@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comp/io.h"
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
@@ -13,9 +14,12 @@
 #include "core/matrix.h"
 #include "map/counterparts.h"
 #include "map/extend.h"
+#include "map/field.h"
 #include "map/judge.h"
 #include "map/place.h"
 #include "map/residual.h"
+#include "map/together.h"
+#include "model/moves.h"
 #include "neighbors/overlap.h"
 #include "task/coder.h"
 
@@ -200,9 +204,10 @@ done:
   return status;
 }
 
-/* The ratios in z where they are larger than those that were measured before (NULL: none were). */
+/* The ratios in z where they are larger than those that were measured before (NULL: none were); then, of a fitted
+ * condition, its moves. */
 static comp_status measure_in_z(job *m, size_t level, const comp__sampled *query, const comp__posteriors *reference,
-                                float *before) {
+                                const float *before) {
   const size_t latent = m->z->cols, n = reference->n + query->n;
   float *z = NULL, *ratio = NULL;
   comp_status status;
@@ -215,6 +220,14 @@ static comp_status measure_in_z(job *m, size_t level, const comp__sampled *query
   COMP__TRY(comp__counterparts_in_z(ratio, m->context, z, reference->n, query->n, latent));
   for (size_t i = 0; i < n; i++) ratio[i] = fmaxf(ratio[i], before[i]);
   COMP__TRY(spread_ratios(m, level, query->rows, query->n, ratio + reference->n));
+  if (m->used[level - m->known] == COMP_MAP_FIT && comp__encoder_needs_condition(m->model)) {
+    const comp__meeting meeting = {.reference = z,
+                                   .query = z + reference->n * latent,
+                                   .ratio = ratio,
+                                   .n_reference = reference->n,
+                                   .n_query = query->n};
+    COMP__TRY(comp__field_find(m->context, m->larger, level, &meeting, m->options->seed));
+  }
 done:
   comp__free(z);
   comp__free(ratio);
@@ -246,6 +259,16 @@ done:
   return status;
 }
 
+static comp_status measure_residuals(job *m) {
+  comp_status status;
+  COMP__TRY(comp__alloc(&m->residual_reference, m->reference.samples, sizeof *m->residual_reference));
+  COMP__TRY(comp__alloc(&m->residual, m->query.samples, sizeof *m->residual));
+  COMP__TRY(comp__residuals(m->residual_reference, m->context, &m->reference));
+  COMP__TRY(comp__residuals(m->residual, m->context, &m->query));
+done:
+  return status;
+}
+
 static comp_status place_all(job *m) {
   const size_t most = comp__sampled_most(m->model->network.features);
   comp__sampled reference = {0}, *query = NULL;
@@ -266,6 +289,7 @@ static comp_status place_all(job *m) {
     COMP__TRY(place_one(m, &place, k, &query[k], &ratio[k]));
   }
   COMP__TRY(encode(&m->z, NULL, m, &m->query));
+  COMP__TRY(measure_residuals(m)); /* before there are moves */
   for (size_t k = 0; k < m->n_new; k++) COMP__TRY(measure_in_z(m, m->known + k, &query[k], &posteriors, ratio[k]));
 done:
   for (size_t k = 0; k < m->n_new; k++) {
@@ -388,13 +412,44 @@ static void describe(json_t *report, const job *m) {
                                 "missing", missing));
 }
 
-static comp_status measure_residuals(job *m) {
+/* With --as: the column of the condition, so that the larger model reads what is written. */
+static comp_status add_condition(const job *m, comp_table *obs) {
+  const comp_model *model = m->larger;
+  const char **levels = NULL;
   comp_status status;
-  COMP__TRY(comp__alloc(&m->residual_reference, m->reference.samples, sizeof *m->residual_reference));
-  COMP__TRY(comp__alloc(&m->residual, m->query.samples, sizeof *m->residual));
-  COMP__TRY(comp__residuals(m->residual_reference, m->context, &m->reference));
-  COMP__TRY(comp__residuals(m->residual, m->context, &m->query));
+  if (!m->options->as || !m->query.codes) return COMP_OK;
+  COMP__TRY(comp__alloc(&levels, comp_model_level_count(model), sizeof *levels));
+  for (size_t k = 0; k < comp_model_level_count(model); k++) levels[k] = comp_model_level_name(model, k);
+  COMP__TRY(comp_table_add_categorical(obs, comp_model_condition(model), m->query.codes, levels,
+                                       comp_model_level_count(model)));
 done:
+  comp__free(levels);
+  return status;
+}
+
+/* Labels and novelty were judged where the encoder puts samples: moves make both sides alike, also what is new. */
+static void move_query(job *m) {
+  for (size_t i = 0; m->query.codes && i < m->query.samples; i++)
+    if (m->query.codes[i] >= (int32_t)m->known)
+      comp__moves_apply(m->larger, (size_t)m->query.codes[i], m->z->values + i * m->z->cols, 1);
+}
+
+static comp_status write_together(const job *m, const comp_mapping *mapping) {
+  const comp__sides sides = {.reference = &m->reference,
+                             .query = &m->query,
+                             .reference_data = m->reference_data,
+                             .query_data = m->query_data,
+                             .z_reference = m->z_reference,
+                             .z = m->z,
+                             .obs = mapping->obs,
+                             .label = m->options->label};
+  comp_dataset *both = NULL;
+  comp_status status = COMP_OK;
+  if (!m->options->together) return COMP_OK;
+  COMP__TRY(comp__map_together(&both, &sides));
+  COMP__TRY(comp_dataset_write(m->context, both, m->options->together, NULL));
+done:
+  comp_dataset_free(both);
   return status;
 }
 
@@ -422,6 +477,7 @@ static comp_status judge(comp_mapping *out, job *m) {
   reference.doubt = labels.doubt_reference;
   query.doubt = labels.doubt;
   COMP__TRY(add_columns(m, obs, &reference, &query, report));
+  COMP__TRY(add_condition(m, obs));
   char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   if (!text) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   out->report = text;
@@ -442,13 +498,15 @@ comp_status comp__map(comp_mapping *out, comp_context *context, const comp_model
   *out = (comp_mapping){0};
   COMP__TRY(comp__dataset_need_x(query));
   if (options->label) COMP__TRY(read_labels(&labels, &m)); /* before anything takes time */
+  if (options->together) COMP__TRY(comp_dataset_check_update(options->together));
   COMP__TRY(read_conditions(&m));
   COMP__TRY(comp__model_extend(&m.larger, model, (const char *const *)m.names, m.n_new));
   COMP__TRY(align(&m));
   COMP__TRY(encode(&m.z_reference, &m.scale_reference, &m, &m.reference));
   COMP__TRY(place_all(&m));
-  COMP__TRY(measure_residuals(&m));
   COMP__TRY(judge(out, &m));
+  move_query(&m);
+  COMP__TRY(write_together(&m, out));
   out->model = m.larger;
   out->z = m.z;
   m.larger = NULL;

@@ -21,6 +21,9 @@ static const comp_option rows[] = {
      .help = "training steps of the method fit"},
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .value = "0", .max = 9e15,
      .help = "seed of the fit"},
+    {"together", .type = COMP_OPTION_TEXT, FIELD(together), .metavar = "FILE", .unset = "it is not written",
+     .help = "also write reference and query as one .h5ad, with the embedding and a column comp_role, to look at them "
+             "on one map"},
     {0},
 };
 

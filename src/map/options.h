@@ -18,6 +18,7 @@ typedef struct comp__map_options {
   size_t neighbors;
   double unknown; /* samples with a larger novelty are called unknown */
   size_t steps;
+  const char *together; /* reference and query are written to this file, too; NULL: they are not */
   uint64_t seed;
 } comp__map_options;
 

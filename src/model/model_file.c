@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "io/safetensors.h"
+#include "model/moves.h"
 #include "model/trained.h"
 
 /* Version 1 had no digest. That of version 2 is required: the name of the digest may itself be what was damaged. */
@@ -13,6 +14,12 @@ static const char FORMAT[] = "comp-model", VERSION[] = "2", WITHOUT_DIGEST[] = "
 
 /* Of centred models, which programs that know of none must not read as others. */
 static const char VERSION_CENTRED[] = "3";
+
+/* Of models with moves of conditions that were added. */
+static const char VERSION_MOVES[] = "4";
+
+/* No mapping makes as many. */
+enum { MOST_ANCHORS = 1000000 };
 
 /* A list of strings as JSON text, to be freed via free(). */
 static char *list_to_json(const comp__strings *strings) {
@@ -41,10 +48,10 @@ static comp_status list_from_json(comp__strings *out, const char *json, const ch
 }
 
 size_t comp_model_tensor_count(const comp_model *model) {
-  return model->network.params.count + model->network.buffers.count + 1;
+  return model->network.params.count + model->network.buffers.count + 1 + (model->n_anchors > 0);
 }
 
-/* The index-th tensor: parameters, running statistics, means of the features. */
+/* The index-th tensor: parameters, running statistics, means of the features, moves. */
 static comp__array nth_array(const comp_model *m, size_t index) {
   const comp__layout *layouts[] = {&m->network.params, &m->network.buffers};
   const float *values[] = {m->params, m->buffers};
@@ -55,7 +62,8 @@ static comp__array nth_array(const comp_model *m, size_t index) {
     }
     index -= layouts[l]->count;
   }
-  return (comp__array){"feature_means", m->feature_means, 1, m->network.features};
+  if (index == 0) return (comp__array){"feature_means", m->feature_means, 1, m->network.features};
+  return (comp__array){"anchors", m->anchors, m->n_anchors, comp__anchor_size(m)};
 }
 
 const char *comp_model_tensor_name(const comp_model *model, size_t index) {
@@ -75,22 +83,36 @@ comp_status comp_model_tensor(const float **out, size_t *rows, size_t *cols, con
   return COMP_OK;
 }
 
+static const char *version_of(const comp_model *model) {
+  if (model->n_anchors > 0) return VERSION_MOVES;
+  return model->network.options.centred ? VERSION_CENTRED : VERSION;
+}
+
 /* Writes to a path, or to memory when there is none. */
 static comp_status write_model(const comp_model *model, const char *path, char **out, size_t *size) {
   comp_status status;
   size_t count = comp_model_tensor_count(model);
   comp__array *arrays = NULL;
-  char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32], added[32];
+  char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32], added[32],
+       anchors[32];
   if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   snprintf(target, sizeof target, "%.9g", (double)model->library_target);
   snprintf(added, sizeof added, "%zu", model->network.added);
+  snprintf(anchors, sizeof anchors, "%zu", model->n_anchors);
   const comp__text texts[] = {
-      {"format", FORMAT},         {"format_version", model->network.options.centred ? VERSION_CENTRED : VERSION},
-      {"config", model->config},  {"features", features},
-      {"levels", levels},         {"condition", model->condition},
-      {"prep", model->record},    {"history", model->history},
-      {"library_target", target}, {"trained_on", model->trained_on},
-      {"kernel", model->kernel},  {"added", model->network.added ? added : NULL},
+      {"format", FORMAT},
+      {"format_version", version_of(model)},
+      {"config", model->config},
+      {"features", features},
+      {"levels", levels},
+      {"condition", model->condition},
+      {"prep", model->record},
+      {"history", model->history},
+      {"library_target", target},
+      {"trained_on", model->trained_on},
+      {"kernel", model->kernel},
+      {"added", model->network.added ? added : NULL},
+      {"anchors", model->n_anchors ? anchors : NULL},
   };
   const size_t n_texts = sizeof texts / sizeof *texts;
   COMP__TRY(comp__alloc(&arrays, count, sizeof *arrays));
@@ -157,9 +179,10 @@ static comp_status check_format(const comp__safetensors *file) {
                                         "goes on from it");
   if (!format || strcmp(format, FORMAT) != 0) return comp__error(COMP_ERR_FORMAT, "it is not a model of this program");
   if (version && strcmp(version, WITHOUT_DIGEST) == 0) return COMP_OK;
-  if (!version || (strcmp(version, VERSION) != 0 && strcmp(version, VERSION_CENTRED) != 0))
+  if (!version ||
+      (strcmp(version, VERSION) != 0 && strcmp(version, VERSION_CENTRED) != 0 && strcmp(version, VERSION_MOVES) != 0))
     return comp__error(COMP_ERR_FORMAT, "its format version is %s; this program reads versions %s to %s",
-                       version ? version : "missing", WITHOUT_DIGEST, VERSION_CENTRED);
+                       version ? version : "missing", WITHOUT_DIGEST, VERSION_MOVES);
   if (comp__safetensors_digest(file)) return COMP_OK;
   return comp__error(COMP_ERR_FORMAT, "it was changed or damaged since it was written: its digest is missing");
 }
@@ -172,6 +195,22 @@ static comp_status read_added(comp_model *m, const char *text) {
                        m->network.conditions);
   m->network.added = added;
   return COMP_OK;
+}
+
+/* The moves of conditions that were added. */
+static comp_status read_anchors(comp_model *m, const comp__safetensors *file) {
+  const char *text = comp__safetensors_text(file, "anchors");
+  const unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+  comp_status status;
+  if (!text) return COMP_OK;
+  if (n == 0 || n > MOST_ANCHORS)
+    return comp__error(COMP_ERR_FORMAT, "it says that it has %s anchors: the file is damaged", text);
+  COMP__TRY(comp__alloc(&m->anchors, n * comp__anchor_size(m), sizeof *m->anchors));
+  m->n_anchors = n;
+  COMP__TRY(comp__safetensors_array(m->anchors, file, "anchors", n, comp__anchor_size(m)));
+  COMP__TRY(comp__moves_check(m));
+done:
+  return status;
 }
 
 static comp_status read_model(comp_model **out, const comp__safetensors *file) {
@@ -198,6 +237,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(comp__safetensors_array(m->feature_means, file, "feature_means", 1, m->network.features));
   COMP__TRY(check_variances(m));
   COMP__TRY(read_added(m, comp__safetensors_text(file, "added")));
+  COMP__TRY(read_anchors(m, file));
   m->library_target = target ? strtof(target, NULL) : 0.0f;
   if (m->network.likelihood->counts && !(m->library_target > 0.0f))
     COMP__FAIL(COMP_ERR_FORMAT, "the library size that counts are scaled to is missing");

@@ -31,6 +31,7 @@ void comp_model_free(comp_model *model) {
   comp__strings_release(&model->levels);
   comp__strings_release(&model->features);
   comp__free(model->feature_means);
+  comp__free(model->anchors);
   comp__free(model->record);
   comp__free(model->config);
   comp__free(model->history);

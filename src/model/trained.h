@@ -16,13 +16,15 @@ struct comp_model {
   comp__strings features;
   float *feature_means; /* [features]: what stands in for a feature that new data lack */
   float library_target; /* of counts: inputs are scaled to this total */
-  char *record;         /* preprocessing, JSON; NULL: none */
-  char *config;         /* JSON */
-  bool finished;        /* training came to its end; only known where it was trained */
-  char *history;        /* JSON array, one object an epoch */
-  char *trained_on;     /* "samples digest" of the training data; NULL in files of earlier versions */
-  char *kernel;         /* "bf16 amx": what multiplied matrices in training; NULL in files of earlier versions */
-  char *digest;         /* of the file that it was read from; NULL: it had none, or there was no file */
+  float *anchors;       /* [n_anchors, 3 + 3 latent]: moves of levels that were added (moves.h); NULL: none */
+  size_t n_anchors;
+  char *record;     /* preprocessing, JSON; NULL: none */
+  char *config;     /* JSON */
+  bool finished;    /* training came to its end; only known where it was trained */
+  char *history;    /* JSON array, one object an epoch */
+  char *trained_on; /* "samples digest" of the training data; NULL in files of earlier versions */
+  char *kernel;     /* "bf16 amx": what multiplied matrices in training; NULL in files of earlier versions */
+  char *digest;     /* of the file that it was read from; NULL: it had none, or there was no file */
 };
 
 /* An untrained model with empty names. It should be freed via comp_model_free(). */

@@ -13,6 +13,7 @@
 #include "report/colors.h"
 #include "report/embedding.h"
 #include "report/gather.h"
+#include "report/mapping.h"
 #include "report/pack.h"
 #include "task/unshared.h"
 
@@ -272,14 +273,15 @@ comp_status comp__gather_columns(json_t **out, const comp__subject *s) {
   json_t *list = json_array();
   size_t left_out = 0;
   comp_status status = COMP_OK;
-  const char *first[] = {s->condition, s->label};
-  for (int k = 0; k < 2; k++)
+  const char *role = comp_table_find(obs, COMP__ROLE) == COMP_NOT_FOUND ? NULL : COMP__ROLE;
+  const char *first[] = {role, s->condition, s->label};
+  for (int k = 0; k < 3; k++)
     if (first[k]) COMP__TRY(gather_column(list, s, comp_table_find(obs, first[k]), &left_out));
   for (size_t e = 0; e < s->n_effects; e++) COMP__TRY(gather_error(list, s, &s->effects[e]));
   COMP__TRY(gather_shared(list, s));
   for (size_t c = 0; c < comp_table_column_count(obs); c++) {
     const char *name = comp_table_column_name(obs, c);
-    if (same(name, s->condition) || same(name, s->label)) continue;
+    if (same(name, role) || same(name, s->condition) || same(name, s->label)) continue;
     if (json_array_size(list) < MAX_COLUMNS)
       COMP__TRY(gather_column(list, s, c, &left_out));
     else

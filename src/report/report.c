@@ -17,6 +17,7 @@
 #include "report/classifiers.h"
 #include "report/embedding.h"
 #include "report/gather.h"
+#include "report/mapping.h"
 #include "report/noun.h"
 #include "report/page.h"
 
@@ -293,6 +294,7 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   PUT("names", comp__gather_names(&value, s));
   PUT("effects", comp__gather_effects(&value, s));
   PUT("genes", comp__gather_genes(&value, blocks, s));
+  PUT("mapping", comp__gather_mapping(&value, s));
   PUT("classifiers", comp__gather_classifiers(&value, s));
   PUT("scores", gather_scores(&value, s));
   PUT("provenance", gather_provenance(&value, s));

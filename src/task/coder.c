@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "model/moves.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 #include "train/loader.h"
@@ -277,6 +278,10 @@ comp_status comp__block_encode(comp_context *context, comp__coder *coder, comp__
       .rows = block->rows, .x = &block->x, .input = &block->input, .start = block->start, .library = block->library};
   comp_status status = comp__network_encode(context, &coder->model->network, &coder->state, &batch,
                                             coder->workers[thread].work, block->mean, block->scale);
+  const size_t levels = coder->model->network.conditions;
+  for (size_t k = levels - coder->model->network.added; status == COMP_OK && k < levels; k++)
+    comp__moves_apply(coder->model, k, block->mean + block->start[k] * latent_of(coder),
+                      block->start[k + 1] - block->start[k]);
   if (status == COMP_OK && !(all_finite(block->mean, block->rows * latent_of(coder)) &&
                              all_finite(block->scale, block->rows * latent_of(coder))))
     return comp__error(COMP_ERR_NUMERIC, "the encoder gave a value that is not finite: values of X are too large, or "

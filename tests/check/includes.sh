@@ -15,7 +15,7 @@ simulate      core io
 model         core io nn dist
 train         core io nn dist model linalg neighbors
 task          core io nn model prep neighbors cluster train
-map           core io nn model linalg neighbors classify train task
+map           core io nn model linalg neighbors cluster classify train task
 linalg        core nn
 neighbors     core nn
 cluster       core

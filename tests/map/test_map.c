@@ -4,17 +4,34 @@
  */
 #include "testing.h"
 
+#include <unistd.h>
+
+#include "comp/io.h"
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "map/extend.h"
+#include "map/field.h"
 #include "map/fit.h"
 #include "map/judge.h"
 #include "map/options.h"
+#include "model/moves.h"
 #include "task/options.h"
 #include "train/loader.h"
 #include "training.h"
 
 enum { FEATURES = 24, TYPES = 4 };
+
+static char folder[] = "/tmp/comp_test_map_XXXXXX";
+
+static int enter_folder(void **state) {
+  (void)state;
+  return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state) {
+  (void)state;
+  return chdir("/") == 0 ? rmdir(folder) : -1;
+}
 
 static const char *const TYPE_NAMES[TYPES] = {"t0", "t1", "t2", "t3"};
 
@@ -201,6 +218,121 @@ static void the_model_has_what_was_fitted(void **state) {
   comp_context_free(context);
 }
 
+/* ---- Moves ----------------------------------------------------------------------------------------------------- */
+
+/* Two rounds of anchors against the formula; the file keeps them; levels of the training do not move. */
+static void moves_are_as_defined(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  fitting f;
+  set_up(&f, context, (variant){.centred = true});
+  const size_t latent = f.larger->network.options.latent, size = comp__anchor_size(f.larger);
+  float *rows = calloc(3 * size, sizeof *rows), *z = calloc(latent, sizeof *z), *kept = calloc(latent, sizeof *kept);
+  double expected[64];
+  for (size_t a = 0; a < 3; a++) {
+    float *row = rows + a * size;
+    row[0] = 2.0f;
+    row[1] = a == 2 ? 1.0f : 0.0f; /* the third anchor is a round of its own */
+    row[2] = 1.5f;
+    for (size_t d = 0; d < 3 * latent; d++) row[3 + d] = (float)(0.3 * normal(50 + a, d));
+  }
+  for (size_t d = 0; d < latent; d++) expected[d] = (double)(z[d] = (float)normal(60, d));
+  for (size_t first = 0, n = 2; n > 0; first += n, n--) {
+    double total = 0.0, move[64] = {0};
+    for (size_t a = first; a < first + n; a++) {
+      const float *row = rows + a * size;
+      double square = 0.0;
+      for (size_t d = 0; d < latent; d++) square += pow(expected[d] - (double)row[3 + d], 2.0);
+      const double w = exp(-square / (2.0 * 1.5 * 1.5));
+      total += w;
+      for (size_t d = 0; d < latent; d++)
+        move[d] += w * ((double)row[3 + latent + d] + (double)row[3 + 2 * latent + d] * expected[d]);
+    }
+    for (size_t d = 0; d < latent; d++) expected[d] += move[d] / total;
+  }
+  memcpy(kept, z, latent * sizeof *kept);
+  assert_ok(comp__moves_add(f.larger, rows, 3));
+  assert_ok(comp__moves_check(f.larger));
+  comp__moves_apply(f.larger, 1, z, 1);
+  assert_memory_equal(z, kept, latent * sizeof *z);
+  comp__moves_apply(f.larger, 2, z, 1);
+  for (size_t d = 0; d < latent; d++) assert_near(z[d], expected[d], 1e-5);
+
+  void *bytes;
+  size_t length;
+  comp_model *read, *again;
+  comp__embed_options embed = comp__embed_defaults();
+  comp_matrix *a, *b;
+  assert_ok(comp_model_to_memory(&bytes, &length, f.larger));
+  assert_ok(comp_model_from_memory(&read, bytes, length));
+  assert_ok(comp__model_extend(&again, read, NEW + 1, 1)); /* a further condition leaves them as they are */
+  assert_ok(comp__embed(&a, NULL, context, f.larger, f.query, &embed));
+  assert_ok(comp__embed(&b, NULL, context, again, f.query, &embed));
+  assert_memory_equal(a->values, b->values, a->rows * a->cols * sizeof(float));
+  f.larger->anchors[0] = 1.0f;
+  assert_error(comp__moves_check(f.larger), COMP_ERR_FORMAT, "anchor 0");
+  f.larger->anchors[0] = 2.0f;
+  f.larger->anchors[1] = 3.0f;
+  assert_error(comp__moves_check(f.larger), COMP_ERR_FORMAT, "anchor 1");
+  comp_free(bytes);
+  comp_model_free(read);
+  comp_model_free(again);
+  comp_matrix_free(a);
+  comp_matrix_free(b);
+  free(rows), free(z), free(kept);
+  tear_down(&f);
+  comp_context_free(context);
+}
+
+/* A query with another mean in each population and less spread becomes like the reference; a third population, which
+ * has no counterpart, decides nothing. */
+static void moves_make_sides_alike(void **state) {
+  (void)state;
+  enum { N = 600, MORE = 200 };
+  comp_context *context = test_context(2);
+  fitting f;
+  set_up(&f, context, (variant){.centred = true});
+  const size_t latent = f.larger->network.options.latent;
+  float *old = calloc(N * latent, sizeof *old), *new = calloc((N + MORE) * latent, sizeof *new), *moved[2],
+        *ratio = calloc(2 * N + MORE, sizeof *ratio);
+  for (size_t i = 0; i < N + MORE; i++)
+    for (size_t d = 0; d < latent; d++) {
+      const double centre = (i % 2 ? 4.0 : -4.0) * (d == 0), shift = d == 1 ? (i % 2 ? 0.6 : -0.6) : 0.0;
+      if (i < N) old[i * latent + d] = (float)(centre + normal(100 + i, d));
+      new[i * latent + d] =
+          (float)(i < N ? centre + shift + 0.7 * normal(5000 + i, d) : (d == 1) * 12.0 + 0.2 * normal(5000 + i, d));
+      if (i >= N) ratio[N + i] = 5.0f;
+    }
+  for (int k = 0; k < 2; k++) {
+    comp_model *model;
+    assert_ok(comp__model_extend(&model, f.model, NEW, 1));
+    const comp__meeting meeting = {
+        .reference = old, .query = new, .ratio = ratio, .n_reference = N, .n_query = k ? N + MORE : N};
+    assert_ok(comp__field_find(context, model, 2, &meeting, 0));
+    moved[k] = malloc(N * latent * sizeof(float));
+    memcpy(moved[k], new, N * latent * sizeof(float));
+    comp__moves_apply(model, 2, moved[k], N);
+    comp_model_free(model);
+  }
+  for (size_t type = 0; type < 2; type++)
+    for (size_t d = 0; d < latent; d++) {
+      double mean[2] = {0}, square[2] = {0}, apart = 0.0;
+      for (size_t i = type; i < N; i += 2) {
+        const double values[] = {(double)old[i * latent + d], (double)moved[0][i * latent + d]};
+        for (int k = 0; k < 2; k++) mean[k] += values[k] / (N / 2), square[k] += values[k] * values[k] / (N / 2);
+        apart += fabs((double)moved[1][i * latent + d] - values[1]) / (N / 2);
+      }
+      /* 0.6 along one dimension before */
+      if (fabs(mean[0] - mean[1]) > 0.25) fail_msg("type %zu, dimension %zu: %g", type, d, mean[0] - mean[1]);
+      const double ratio_of = sqrt((square[1] - mean[1] * mean[1]) / (square[0] - mean[0] * mean[0]));
+      if (ratio_of < 0.85 || ratio_of > 1.15) fail_msg("type %zu, dimension %zu: %g", type, d, ratio_of);
+      assert_true(apart < 0.05);
+    }
+  free(old), free(new), free(ratio), free(moved[0]), free(moved[1]);
+  tear_down(&f);
+  comp_context_free(context);
+}
+
 /* ---- Whole mappings -------------------------------------------------------------------------------------------- */
 
 static comp__map_options defaults(void) {
@@ -364,6 +496,48 @@ static void bad_input(void **state) {
   comp_context_free(context);
 }
 
+/* Both sides in one file: who is who, labels of both, names that differ, the same embedding. */
+static void both_in_one_file(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *old = make_data(OLD, 2, 0, 60, 3, false), *query = make_data(NEW, 1, 2, 30, 3, false), *both;
+  comp_model *model = make_model(context, old, (variant){.centred = true}, 2);
+  comp__map_options o = defaults();
+  comp_mapping m;
+  o.steps = 5;
+  o.together = "both.nothing";
+  assert_true(comp__map(&m, context, model, old, query, &o) != COMP_OK);
+  o.together = "both.h5ad";
+  assert_ok(comp__map(&m, context, model, old, query, &o));
+  assert_ok(comp_dataset_read(&both, context, "both.h5ad", NULL));
+  const comp_table *obs = comp_dataset_obs(both);
+  const comp_matrix *z = comp_dataset_matrix(both, COMP_SLOT_OBSM, "X_comp"), *x = comp_dataset_x(both);
+  const size_t role = comp_table_find(obs, "comp_role"), label = comp_table_find(obs, "type"),
+               predicted = comp_table_find(obs, "type_predicted"), condition = comp_table_find(obs, "c");
+  assert_int_equal(comp_dataset_sample_count(both), 90);
+  assert_string_equal(comp_dataset_obs_name(both, 60), "0-query");
+  assert_memory_equal(z->values + 60 * z->cols, m.z->values, 30 * z->cols * sizeof(float));
+  assert_memory_equal(x->values + 60 * FEATURES, comp_dataset_x(query)->values, 30 * FEATURES * sizeof(float));
+  for (size_t i = 0; i < 90; i++) {
+    const char *name = comp_table_level_name(obs, role, comp_table_code(obs, role, i));
+    const bool unknown = i >= 60 && comp_table_bool(m.obs, comp_table_find(m.obs, "comp_unknown"), i - 60) > 0;
+    assert_string_equal(name, i < 60 ? "reference" : unknown ? "query, not in the reference" : "query");
+    assert_int_equal(comp_table_code(obs, predicted, i) < 0, i < 60);
+    assert_int_equal(comp_table_code(obs, label, i),
+                     codes_of(comp_dataset_obs(i < 60 ? old : query), "type")[i < 60 ? i : i - 60]);
+    assert_string_equal(comp_table_level_name(obs, condition, comp_table_code(obs, condition, i)), i >= 60 ? "n"
+                                                                                                   : i % 2 ? "b"
+                                                                                                           : "a");
+  }
+  comp_mapping_release(&m);
+  comp_dataset_free(both);
+  comp_dataset_free(old);
+  comp_dataset_free(query);
+  comp_model_free(model);
+  remove("both.h5ad");
+  comp_context_free(context);
+}
+
 /* Probabilities against a closed form: one neighbour, and labels far apart. */
 static void far_labels_are_certain(void **state) {
   (void)state;
@@ -404,10 +578,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_are_slopes),
       cmocka_unit_test(the_model_has_what_was_fitted),
+      cmocka_unit_test(moves_are_as_defined),
+      cmocka_unit_test(moves_make_sides_alike),
       cmocka_unit_test(labels_and_novelty),
       cmocka_unit_test(other_cases),
       cmocka_unit_test(bad_input),
+      cmocka_unit_test(both_in_one_file),
       cmocka_unit_test(far_labels_are_certain),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -8,6 +8,7 @@ import { designSection } from "./design.js";
 import { expressionSection } from "./expression.js";
 import { effectsSection } from "./effects.js";
 import { classifiersSection } from "./classifiers.js";
+import { mappingSection } from "./mapping.js";
 
 // Findings come judged: {id, level, question, text, advice}. Here they only get a place and the words of an answer: an
 // answer is that of the first of its findings, or of the worst of them.
@@ -116,9 +117,9 @@ async function main() {
   document.getElementById("subtitle").textContent = `${counted(data.samples, "sample")}, ${counted(data.features, nounOf(data).one)}` + (data.condition ? ` · condition: ${data.condition}` : "") + (data.label ? ` · label: ${data.label}` : "");
   const map = mapSection(store);
   const toMap = (name) => map.colorByGene?.(name);
-  const made = [{ element: summarySection(data) }, { element: findingsSection(data) }, map, designSection(data), scoresSection(data), classifiersSection(data), expressionSection(store, toMap), effectsSection(store, toMap), trainingSection(data), { element: originSection(data) }].filter(Boolean);
+  const made = [{ element: summarySection(data) }, { element: findingsSection(data) }, map, mappingSection(data), designSection(data), scoresSection(data), classifiersSection(data), expressionSection(store, toMap), effectsSection(store, toMap), trainingSection(data), { element: originSection(data) }].filter(Boolean);
   document.getElementById("main").replaceChildren(...made.map((part) => part.element));
-  const names = { summary: "Summary", findings: "Findings", map: "Map", design: "Design", scores: "Scores", classifiers: data.classifiers?.protect ? "Hidden?" : "Classifiers", expression: nounOf(data).title + "s", effects: "Predictions", training: "Training", origin: "Origin" };
+  const names = { summary: "Summary", findings: "Findings", map: "Map", mapping: "New samples", design: "Design", scores: "Scores", classifiers: data.classifiers?.protect ? "Hidden?" : "Classifiers", expression: nounOf(data).title + "s", effects: "Predictions", training: "Training", origin: "Origin" };
   document.getElementById("nav").replaceChildren(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, name]) => h("a", { href: "#" + id }, name)));
   for (const part of made) {
     await part.start?.();
