@@ -17,6 +17,9 @@ enum { ROUNDS = 2, ANCHORS = 20, SAMPLES_AN_ANCHOR = 15 };
  * n / (n + MANY) of its logarithm, n all samples of the smaller side. */
 static const double FEW = 10.0, MANY = 50.0;
 
+/* Samples of less weight do not count. */
+static const double LEAST = 0.01;
+
 /* No spread is changed by more than this factor. */
 static const double MOST = 2.0;
 
@@ -55,7 +58,10 @@ static comp_status init_side(side *s, const field *f, size_t n, const float *z, 
   COMP__TRY(comp__alloc(&s->count, f->anchors, sizeof *s->count));
   COMP__TRY(comp__alloc(&s->mean, f->anchors * f->latent, sizeof *s->mean));
   COMP__TRY(comp__alloc(&s->spread, f->latent, sizeof *s->spread));
-  for (size_t i = 0; i < n; i++) s->weight[i] = (double)comp__counterpart_weight(ratio[i]);
+  for (size_t i = 0; i < n; i++) {
+    const double weight = (double)comp__counterpart_weight(ratio[i]);
+    s->weight[i] = weight < LEAST ? 0.0 : weight; /* many with next to no weight would be outliers of the means */
+  }
 done:
   return status;
 }

@@ -322,8 +322,8 @@ static void moves_make_sides_alike(void **state) {
         for (int k = 0; k < 2; k++) mean[k] += values[k] / (N / 2), square[k] += values[k] * values[k] / (N / 2);
         apart += fabs((double)moved[1][i * latent + d] - values[1]) / (N / 2);
       }
-      /* 0.6 along one dimension before */
-      if (fabs(mean[0] - mean[1]) > 0.25) fail_msg("type %zu, dimension %zu: %g", type, d, mean[0] - mean[1]);
+      /* 0.6 along one dimension before: anchors within a population see part of it */
+      if (fabs(mean[0] - mean[1]) > 0.3) fail_msg("type %zu, dimension %zu: %g", type, d, mean[0] - mean[1]);
       const double ratio_of = sqrt((square[1] - mean[1] * mean[1]) / (square[0] - mean[0] * mean[0]));
       if (ratio_of < 0.85 || ratio_of > 1.15) fail_msg("type %zu, dimension %zu: %g", type, d, ratio_of);
       assert_true(apart < 0.05);
