@@ -24,7 +24,8 @@ static const comp__aligned *side_of(size_t *row, const comp__sides *s, size_t i)
 static comp_status make_sparse(comp_matrix **out, const comp__sides *s, size_t samples, size_t features, float *row) {
   size_t nnz = 0, at;
   for (size_t i = 0; i < samples; i++) {
-    comp__aligned_row(row, side_of(&at, s, i), at);
+    const comp__aligned *side = side_of(&at, s, i);
+    comp__aligned_row(row, side, at);
     for (size_t g = 0; g < features; g++) nnz += row[g] != 0.0f;
   }
   comp_status status = comp_matrix_new_csr(out, samples, features, nnz);

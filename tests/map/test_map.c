@@ -497,13 +497,20 @@ static void bad_input(void **state) {
 }
 
 /* Both sides in one file: who is who, labels of both, names that differ, the same embedding. */
-static void both_in_one_file(void **state) {
-  (void)state;
+static void check_file(bool sparse) {
   comp_context *context = test_context(1);
   comp_dataset *old = make_data(OLD, 2, 0, 60, 3, false), *query = make_data(NEW, 1, 2, 30, 3, false), *both;
   comp_model *model = make_model(context, old, (variant){.centred = true}, 2);
   comp__map_options o = defaults();
   comp_mapping m;
+  if (sparse) {
+    comp_dataset *sides[] = {old, query};
+    for (int k = 0; k < 2; k++) {
+      comp_matrix *csr;
+      assert_ok(comp_matrix_to_csr(&csr, context, comp_dataset_x(sides[k])));
+      assert_ok(comp_dataset_set_x(sides[k], csr));
+    }
+  }
   o.steps = 5;
   o.together = "both.nothing";
   assert_true(comp__map(&m, context, model, old, query, &o) != COMP_OK);
@@ -511,13 +518,17 @@ static void both_in_one_file(void **state) {
   assert_ok(comp__map(&m, context, model, old, query, &o));
   assert_ok(comp_dataset_read(&both, context, "both.h5ad", NULL));
   const comp_table *obs = comp_dataset_obs(both);
-  const comp_matrix *z = comp_dataset_matrix(both, COMP_SLOT_OBSM, "X_comp"), *x = comp_dataset_x(both);
+  const comp_matrix *z = comp_dataset_matrix(both, COMP_SLOT_OBSM, "X_comp");
+  comp_matrix *x, *own;
+  assert_int_equal(comp_matrix_get_kind(comp_dataset_x(both)), sparse ? COMP_CSR : COMP_DENSE);
+  assert_ok(comp_matrix_to_dense(&x, context, comp_dataset_x(both)));
+  assert_ok(comp_matrix_to_dense(&own, context, comp_dataset_x(query)));
   const size_t role = comp_table_find(obs, "comp_role"), label = comp_table_find(obs, "type"),
                predicted = comp_table_find(obs, "type_predicted"), condition = comp_table_find(obs, "c");
   assert_int_equal(comp_dataset_sample_count(both), 90);
   assert_string_equal(comp_dataset_obs_name(both, 60), "0-query");
   assert_memory_equal(z->values + 60 * z->cols, m.z->values, 30 * z->cols * sizeof(float));
-  assert_memory_equal(x->values + 60 * FEATURES, comp_dataset_x(query)->values, 30 * FEATURES * sizeof(float));
+  assert_memory_equal(x->values + 60 * FEATURES, own->values, 30 * FEATURES * sizeof(float));
   for (size_t i = 0; i < 90; i++) {
     const char *name = comp_table_level_name(obs, role, comp_table_code(obs, role, i));
     const bool unknown = i >= 60 && comp_table_bool(m.obs, comp_table_find(m.obs, "comp_unknown"), i - 60) > 0;
@@ -529,6 +540,8 @@ static void both_in_one_file(void **state) {
                                                                                                    : i % 2 ? "b"
                                                                                                            : "a");
   }
+  comp_matrix_free(x);
+  comp_matrix_free(own);
   comp_mapping_release(&m);
   comp_dataset_free(both);
   comp_dataset_free(old);
@@ -536,6 +549,12 @@ static void both_in_one_file(void **state) {
   comp_model_free(model);
   remove("both.h5ad");
   comp_context_free(context);
+}
+
+static void both_in_one_file(void **state) {
+  (void)state;
+  check_file(false);
+  check_file(true);
 }
 
 /* Probabilities against a closed form: one neighbour, and labels far apart. */

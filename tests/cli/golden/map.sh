@@ -18,4 +18,10 @@ grep -A3 '"missing"' report.json
 "$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o ref.h5ad
 "$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --save-model model.comp
 "$COMP" map -q -i new.h5ad -m model.comp -r new.h5ad -o out.h5ad
+# Both sides on one page, and in one file.
+"$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --as late --label label --steps 5 --report page.html 2>/dev/null | head -1
+grep -o '"mapping":{"reference":160,"query":80' page.html
+"$COMP" info -q page.h5ad | grep -o 'comp_role\|X_umap'
+"$COMP" info -q out.h5ad | grep -o 'late'
+"$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --report page.pdf
 true
