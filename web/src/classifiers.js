@@ -1,5 +1,6 @@
 // What classifiers predict from an embedding: is the condition hidden, are other columns kept, are groups treated alike.
 import { counted, h, section, short } from "./dom.js";
+import { isConfounded } from "./data.js";
 import { table } from "./table.js";
 
 // What each classifier can find; their names come with the data.
@@ -58,7 +59,7 @@ function belowChance(data, entries) {
   if (!found.length) return null;
   const least = found.reduce((a, b) => (b.value - b.chance < a.value - a.chance ? b : a));
   const reverse = least.e.levels === 2 ? ` Whoever reverses these predictions is right for ${short(1 - least.value)}: it is not hidden better than at chance.` : " It is not hidden better than at chance.";
-  return h("p", { class: "below-chance" }, `An accuracy below chance (here ${short(least.value)}, chance ${short(least.chance)}) is no mistake. The training mixes the conditions so evenly that the neighbours of a sample are of another condition a little more often than of its own, and classifiers learn from neighbours.${data.classifiers.protect ? reverse : " Read it as chance. Samples that the model did not see may be predicted a little better: test it on such samples."}`);
+  return h("p", { class: "below-chance" }, `An accuracy below chance (here ${short(least.value)}, chance ${short(least.chance)}) is no mistake. The training mixes the conditions so evenly that the neighbours of a sample are of another condition a little more often than of its own, and classifiers learn from neighbours.${isConfounded(data) ? " This is no success: each label is in one condition only, so different labels were mixed." : data.classifiers.protect ? reverse : " Read it as chance. Samples that the model did not see may be predicted a little better: test it on such samples."}`);
 }
 
 function hiddenPart(data, entries) {

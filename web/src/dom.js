@@ -30,8 +30,8 @@ const NBSP = "\u00a0";
 export const counted = (n, one) => `${count(n)}${NBSP}${one}${n === 1 ? "" : "s"}`; // "1 sample", "2 samples"
 export const percent = (share) => `${Math.round(100 * share)}${NBSP}%`;
 
-// The same in a text that was made elsewhere.
-export const unbroken = (text) => text?.replace(/(\d) (?=(%|points?|samples?|genes?|features?|labels?|epochs?|conditions?)(?![\w-]))/g, "$1" + NBSP);
+// The same in a text that was made elsewhere, where a minus is a hyphen, after which lines may break.
+export const unbroken = (text) => text?.replace(/(?<=[\s(])-(?=\d)/g, "−").replace(/(\d) (?=(%|points?|samples?|genes?|features?|labels?|epochs?|conditions?)(?![\w-]))/g, "$1" + NBSP);
 
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";

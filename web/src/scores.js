@@ -123,7 +123,9 @@ export function scoresSection(data) {
     return { element: section("scores", "Scores", h("p", { class: "quiet" }, words)) };
   }
   const changes = unique(scores.map((s) => s.change).filter(Boolean));
-  const children = tables(withoutRepeats(scores.filter((s) => !s.change)), "Scores", figures.own, !isConfounded(data));
+  const confounded = isConfounded(data);
+  const own = withoutRepeats(scores.filter((s) => !s.change)).map((s) => (confounded && s.note === "every label was left out" ? { ...s, note: "Not computed: it compares conditions within a label, and every label is in one condition only." } : s));
+  const children = tables(own, "Scores", figures.own, !confounded);
   if (changes.length) {
     const box = h("div");
     const about = h("p");
