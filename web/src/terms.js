@@ -19,7 +19,7 @@ function termsOf(data) {
     ["95 % interval", "How far the number may be off by chance, because there are only so many samples.", scores.some((s) => Number.isFinite(s.low)) || classifiers],
     ["Chance", "The accuracy without any knowledge of z: that of always predicting the most common value.", classifiers],
     ["Predicted change, r", `What the model says a sample would be in another condition (counterfactual). r is Pearson's correlation between the predicted and the real change of the mean, over ${noun.many}: 1 is perfect, 0 is no relation.`, predicted],
-    [`Top DE ${noun.many}`, `The ${noun.many} that differ most surely between two conditions (differential expression, Wilcoxon rank-sum test).`, predicted],
+    [`Top DE ${noun.many}`, `The ${noun.many} with the clearest difference between two conditions (differential expression, Wilcoxon rank-sum test).`, predicted],
   ].filter(([, , used]) => used);
 }
 
@@ -32,5 +32,5 @@ export function termsList(data) {
 export function termsLine(data) {
   if (!data.findings.some((f) => /\bz\b/.test(f.text))) return null;
   const latent = data.provenance.model?.latent;
-  return h("p", { class: "quiet" }, `z is the embedding: ${latent ? `the ${latent} numbers` : "the numbers"} that the model computes for each sample, in place of its ${data.features.toLocaleString("en-US")} ${nounOf(data).many}. It should keep what a sample is, but not its condition.`);
+  return h("p", { class: "quiet" }, `z is the embedding: ${latent ? `the ${latent} numbers` : "the numbers"} that the model computes for each sample, in place of its ${data.features.toLocaleString("en-US")} ${nounOf(data).many}. It should keep the differences between samples, except those that the condition makes.`);
 }
