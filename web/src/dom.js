@@ -33,6 +33,9 @@ export const percent = (share) => `${Math.round(100 * share)}${NBSP}%`;
 // The same in a text that was made elsewhere, where a minus is a hyphen, after which lines may break.
 export const unbroken = (text) => text?.replace(/(?<=[\s(])-(?=\d)/g, "−").replace(/(\d) (?=(%|points?|samples?|genes?|features?|labels?|epochs?|conditions?)(?![\w-]))/g, "$1" + NBSP);
 
+// A text of ours as nodes: names of options (--gamma) do not break at their hyphens.
+export const prose = (text) => unbroken(text).split(/(--[a-z][a-z-]*)/).map((part, k) => (k % 2 ? h("span", { class: "option" }, part) : part));
+
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (Math.abs(value) < 1e-9) return "0"; // what rounding leaves of nothing

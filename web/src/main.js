@@ -1,5 +1,5 @@
 // The report: reads its data and builds the page, section by section.
-import { count, counted, h, nounOf, section, unbroken } from "./dom.js";
+import { count, counted, h, nounOf, prose, section } from "./dom.js";
 import { Store, isConfounded, readData } from "./data.js";
 import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
@@ -53,18 +53,18 @@ function summarySection(data) {
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push(data.effects.changes.some((c) => c.labels.length > 1) ? "the labels with the lowest r change" : `the ${nounOf(data).many} far from the line, predicted against real`);
   if (data.scores.some((s) => s.label !== undefined)) look.push("labels with unusual scores in the heat map");
-  return section("summary", "Summary", chips, saidFirst(findings).map((f) => h("p", { class: `said-${f.level}` }, unbroken(f.text))), termsLine(data), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null, termsList(data));
+  return section("summary", "Summary", chips, saidFirst(findings).map((f) => h("p", { class: `said-${f.level}` }, prose(f.text))), termsLine(data), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null, termsList(data));
 }
 
 // Of the checks of the model the first sentence says what it means; the others are for those who know the theory.
 const THEORY = ["normality", "components", "symmetry"];
 function saidOf(f) {
   const end = THEORY.includes(f.id) ? f.text.indexOf(". ") + 1 : 0;
-  return end ? [unbroken(f.text.slice(0, end)), h("small", { class: "quiet" }, unbroken(f.text.slice(end)))] : unbroken(f.text);
+  return end ? [...prose(f.text.slice(0, end)), h("small", { class: "quiet" }, prose(f.text.slice(end)))] : prose(f.text);
 }
 
 function findingItem(f) {
-  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("span", { class: "level" }, LEVEL[f.level]), f.question ? h("span", { class: "quiet" }, f.question + " ") : null, h("span", { class: "said" }, saidOf(f)), f.advice ? h("div", { class: "advice" }, unbroken("What to do: " + f.advice)) : null);
+  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("span", { class: "level" }, LEVEL[f.level]), f.question ? h("span", { class: "quiet" }, f.question + " ") : null, h("span", { class: "said" }, saidOf(f)), f.advice ? h("div", { class: "advice" }, prose("What to do: " + f.advice)) : null);
 }
 
 function findingsSection(data) {
