@@ -19,6 +19,7 @@ from typing import Optional
 from . import _lib
 from ._errors import INTERRUPTED
 from ._lib import check, decode, lib
+from ._words import in_python
 
 logger = logging.getLogger("comp")
 LEVELS = {1: logging.WARNING, 2: logging.INFO, 3: logging.DEBUG}
@@ -192,7 +193,7 @@ class Context:
     # ---- what the library calls
 
     def _on_log(self, _user, level, message):
-        message = decode(message)
+        message = in_python(decode(message))
         self.relay(lambda: logger.log(LEVELS.get(level, logging.INFO), "%s", message))
 
     def _on_progress(self, _user, pointer):
