@@ -13,6 +13,7 @@ import queue
 import signal
 import sys
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Optional
 
@@ -65,15 +66,18 @@ class Bar:
     """Progress as tqdm shows it: one bar a task."""
 
     def __init__(self):
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # in a notebook without ipywidgets: the bar is text there
+            from tqdm.auto import tqdm
 
         self.tqdm, self.bar, self.task = tqdm, None, None
+        self.file = sys.stdout if in_notebook() else None  # text on stderr leaves red boxes in a notebook
 
     def update(self, task, unit, done, total, note, finished):
         if task != self.task:
             self.close()
             self.task = task
-            self.bar = self.tqdm(total=total or None, desc=task, unit=f" {unit}", leave=False, mininterval=0)
+            self.bar = self.tqdm(total=total or None, desc=task, unit=f" {unit}", leave=False, mininterval=0, file=self.file)
         if self.bar is not None:
             self.bar.set_postfix_str(note or "", refresh=False)
             self.bar.update(done - self.bar.n)
