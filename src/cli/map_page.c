@@ -13,11 +13,10 @@ bool cli_map_page_file(const char *page) {
 }
 
 comp_status cli_map_page_start(const char *page, comp_options *map) {
-  const size_t length = strlen(page) - (sizeof END - 1);
-  char *path = malloc(length + sizeof ".h5ad");
+  const size_t length = strlen(page) - (sizeof END - 1), size = length + sizeof ".h5ad";
+  char *path = malloc(size);
   if (!path) return COMP_ERR_MEMORY;
-  memcpy(path, page, length);
-  memcpy(path + length, ".h5ad", sizeof ".h5ad");
+  snprintf(path, size, "%.*s.h5ad", (int)length, page);
   comp_status status = comp_options_given(map, "together") ? COMP_OK : comp_options_set(map, "together", path);
   free(path);
   return status == COMP_OK ? comp_file_check_writable(page) : status;

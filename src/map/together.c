@@ -107,7 +107,7 @@ static comp_status add_text(comp_table *obs, const char *name, const comp_groups
   for (size_t i = 0; i < rows; i++) {
     const bool second = i >= n_reference;
     const comp_groups *side = sides[second];
-    const int32_t code = side ? side->codes[second ? i - n_reference : i] : -1;
+    const int32_t code = side && side->codes ? side->codes[second ? i - n_reference : i] : -1;
     values[i] = code < 0 ? NULL : side->levels[code];
   }
   COMP__TRY(comp_table_new(&text, rows));
