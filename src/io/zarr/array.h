@@ -8,6 +8,7 @@
 #define COMP_IO_ZARR_ARRAY_H
 
 #include "comp/context.h"
+#include "io/tree.h"
 #include "io/zarr/meta.h"
 
 typedef struct comp__zarr_array {
@@ -33,7 +34,13 @@ comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array 
 /* text.c: appends all values of an array of text of at most one dimension. */
 comp_status comp__zarr_array_read_texts(comp__strings *out, comp_context *context, const comp__zarr_array *array);
 
+/* records.c: all fields of a list of records, for writing them again. */
+comp_status comp__zarr_records_load(comp__tree_value *out, comp_context *context, const comp__zarr_array *array);
+
 /* ---- for the files of this folder ---- */
+
+/* text.c: appends n texts of one length, which are one behind the other; they may be changed there. */
+comp_status comp__zarr_append_fixed(comp__strings *out, comp__zarr_type type, unsigned char *data, size_t n);
 
 /* A chunk: its place in the grid of chunks, and which of its values lie within the array. */
 typedef struct comp__zarr_unit {
