@@ -743,6 +743,18 @@ def damaged_stores(name):
 
 
 @test
+def missing_chunks_of_a_sparse_matrix_are_named():
+    write_v2(TMP / "bad.zarr", sample(form="csr"))
+    r = run(TMP / "bad.zarr")
+    assert "not in the store" not in r.stderr, r.stderr
+    os.remove(TMP / "bad.zarr" / "X" / "data" / "0")
+    r = run(TMP / "bad.zarr")
+    assert "X/data: 1 of 1 chunks are not in the store" in r.stderr, r.stderr
+    os.remove(TMP / "bad.zarr" / "X" / "indices" / "0")
+    refused("X/indices: 1 of 1 chunks are not in the store", "twice")
+
+
+@test
 def an_offset_of_a_shard_outside_of_it():
     p = bad(3, shards=(20,), index_crc=False)
     f = p / "obs" / "f64" / "c" / "0"

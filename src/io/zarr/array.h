@@ -15,6 +15,7 @@ typedef struct comp__zarr_array {
   const comp__zarr_store *store;
   char *path; /* in the store; "" is the root */
   comp__zarr_meta meta;
+  bool told; /* that chunks of it are not there */
 } comp__zarr_array;
 
 /* Reads the metadata, which stays the caller's. The store must live longer. It should be closed via
@@ -27,7 +28,8 @@ void comp__zarr_array_close(comp__zarr_array *array);
 size_t comp__zarr_array_count(const comp__zarr_array *array);
 
 /* Reads rows first .. first + rows - 1 (first dimension; a single value counts as one row) of an array of numbers or
- * bools into `out`, in C order. COMP__AS_RAW: bytes as they are stored, of any type of one length. */
+ * bools into `out`, in C order. COMP__AS_RAW: bytes as they are stored, of any type of one length.
+ * Chunks that are not there have the fill value; a warning names a part of a sparse matrix that lacks some, once. */
 comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array *array, comp__as as, size_t first,
                                   size_t rows, void *out);
 
