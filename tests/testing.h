@@ -20,6 +20,9 @@
 static const int TEST_THREADS[] = {1, 2, 7};
 #define TEST_THREADS_COUNT 3
 
+/* On the arithmetic that results are compared with: it is not under test, and slow with sanitizers. */
+#define TEST_ORACLE __attribute__((no_sanitize_address, no_sanitize_undefined, no_sanitize_thread))
+
 /* A quiet context. It should be freed via comp_context_free(). */
 static inline comp_context *test_context(int threads) {
   comp_options *options = NULL;

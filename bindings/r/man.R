@@ -128,7 +128,7 @@ option_text <- function(o) {
   helps <- if (is.null(o$choice_helps)) list() else setNames(o$choice_helps, unlist(o$choices))
   helps <- Filter(Negate(is.null), helps)
   told <- if (length(helps) > 0L) paste0(" ", paste(names(helps), unlist(helps), sep = ": ", collapse = "; "), ".") else ""
-  paste0(capital(o$help), ".", told, " (", paste(known, collapse = "; "), ")")
+  inner$in_r(paste0(capital(o$help), ".", told, " (", paste(known, collapse = "; "), ")"))
 }
 
 options_section <- function(name) {

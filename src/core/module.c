@@ -7,6 +7,7 @@
 #include "core/module.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -50,12 +51,21 @@ typedef struct search {
   uid_t owner; /* of the file that contains this code */
 } search;
 
-/* The file that contains this code. */
-static bool find_own_file(char path[PATH_BYTES]) {
+/* The last call says that there is no such file: any other failure does not tell whether there is one. */
+static bool is_absent(void) {
+  return errno == ENOENT || errno == ENOTDIR;
+}
+
+/* The file that contains this code; "" where it is not known, as when it was replaced meanwhile. */
+static comp_status find_own_file(char path[PATH_BYTES]) {
   Dl_info info;
   struct link_map *map = NULL;
-  if (!dladdr1((const void *)(uintptr_t)find_own_file, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return false;
-  return realpath(map->l_name[0] ? map->l_name : "/proc/self/exe", path) != NULL;
+  *path = '\0';
+  if (!dladdr1((const void *)(uintptr_t)find_own_file, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return COMP_OK;
+  const char *name = map->l_name[0] ? map->l_name : "/proc/self/exe";
+  if (realpath(name, path)) return COMP_OK;
+  *path = '\0';
+  return is_absent() ? COMP_OK : comp__error_errno("cannot find out where comp is installed, from '%s'", name);
 }
 
 static void add_folder(search *s, const char *first, const char *second) {
@@ -67,40 +77,50 @@ static void add_folder(search *s, const char *first, const char *second) {
   s->count++;
 }
 
-static void find_folders(search *s) {
+static comp_status find_folders(search *s) {
   char own[PATH_BYTES];
   struct stat file;
   const char *given = secure_getenv("COMP_MODULES");
   *s = (search){.given = given && *given, .owner = geteuid()};
   if (s->given) {
     add_folder(s, given, "");
-    return;
+    return COMP_OK;
   }
-  if (find_own_file(own) && stat(own, &file) == 0) {
+  comp_status status = find_own_file(own);
+  if (status != COMP_OK) return status;
+  if (*own && stat(own, &file) == 0) {
     s->owner = file.st_uid;
     *strrchr(own, '/') = '\0';
     add_folder(s, own, "/comp");                   /* beside the installed shared library */
     add_folder(s, own, "/" COMP_MODULES_FROM_BIN); /* from the installed program */
     add_folder(s, own, "/src/modules");            /* in a build tree */
+  } else if (*own && !is_absent()) {
+    return comp__error_errno("cannot look at '%s'", own);
   }
   add_folder(s, COMP_MODULES_DIR, "");
+  return COMP_OK;
 }
 
 /* Whether a file's owner is one whose code runs here anyway: a program in a folder that all may write to, such as /tmp,
  * must not load what somebody else has put beside it. */
-static bool is_trusted(const search *s, const char *path) {
-  struct stat file;
-  if (s->given) return true;
-  return stat(path, &file) == 0 && (file.st_uid == 0 || file.st_uid == geteuid() || file.st_uid == s->owner);
+static bool is_trusted(const search *s, const struct stat *file) {
+  return s->given || file->st_uid == 0 || file->st_uid == geteuid() || file->st_uid == s->owner;
 }
 
-/* The module's file in the first folder that has it. */
-static bool find_file(char path[PATH_BYTES], const search *s, const char *name) {
+/* The module's file in the first folder that has it; "" where none has. */
+static comp_status find_file(char path[PATH_BYTES], const search *s, const char *name) {
   for (size_t i = 0; i < s->count; i++) {
+    struct stat file;
     int length = snprintf(path, PATH_BYTES, "%s/%s.so", s->folders[i], name);
-    if (length > 0 && length < PATH_BYTES && access(path, F_OK) == 0 && is_trusted(s, path)) return true;
+    if (length < 0 || length >= PATH_BYTES) continue;
+    if (stat(path, &file) == 0) {
+      if (is_trusted(s, &file)) return COMP_OK;
+    } else if (!is_absent() && errno != EACCES) { /* a folder of others is not one of ours */
+      return comp__error_errno("cannot look at '%s'", path);
+    }
   }
-  return false;
+  *path = '\0';
+  return COMP_OK;
 }
 
 static comp_status is_missing(const row *module, const search *s) {
@@ -127,8 +147,10 @@ static comp_status does_not_fit(const row *module, const char *version) {
 static comp_status load(const comp__module **out, const row *module) {
   search s;
   char path[PATH_BYTES], version[64] = "another program";
-  find_folders(&s);
-  if (!find_file(path, &s, module->name)) return is_missing(module, &s);
+  comp_status status = find_folders(&s);
+  if (status == COMP_OK) status = find_file(path, &s, module->name);
+  if (status != COMP_OK) return comp__error_context(status, "the module '%s'", module->name);
+  if (!*path) return is_missing(module, &s);
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!object)
     return comp__error(COMP_ERR_UNAVAILABLE,

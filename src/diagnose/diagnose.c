@@ -275,31 +275,35 @@ done:
 }
 
 /* The classifiers of this installation, as bits. */
-static unsigned all_classifiers(comp_context *context) {
+static comp_status all_classifiers(unsigned *all, comp_context *context) {
   const char *library;
-  unsigned all = 0;
+  *all = 0;
   for (int kind = 0; kind < COMP_CLASSIFIER_KINDS; kind++) {
     const char *module = comp_classifier_kind_module((comp_classifier_kind)kind);
-    if (!module || comp_module_load(&library, module) == COMP_OK) {
-      all |= 1U << kind;
+    comp_status status = module ? comp_module_load(&library, module) : COMP_OK;
+    if (status == COMP_OK) {
+      *all |= 1U << kind;
       continue;
     }
+    if (status != COMP_ERR_UNAVAILABLE) return status;
     comp__warn(context, "the condition is predicted without %s: %s",
                comp_classifier_kind_title((comp_classifier_kind)kind), comp_error_message());
     comp__error_clear();
   }
-  return all;
+  return COMP_OK;
 }
 
 static comp_status run_predictions(comp__results *r, comp_context *context, const comp__latent *l) {
   comp_status status;
   const comp__diagnose_options *o = &r->options;
   size_t *order = NULL, n = l->n < PREDICT_ROWS ? l->n : PREDICT_ROWS;
-  const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC, every = all_classifiers(context);
+  const unsigned logistic = 1U << COMP_CLASSIFIER_LOGISTIC;
+  unsigned every;
   int32_t *codes = NULL;
   comp_matrix *means = NULL, *draws = NULL, *before = NULL;
   /* Nothing is trained again for a permutation: they are cheap. */
   size_t permutations = enough(o, COMP_CLASSIFIER_KINDS, o->permutations, PREDICT_MOST);
+  COMP__TRY(all_classifiers(&every, context));
   COMP__TRY(comp__random_order(&order, l->n, o->seed, STEP_PREDICT));
   COMP__TRY(comp__alloc(&codes, n, sizeof *codes));
   COMP__TRY(comp__latent_rows(&means, l, order, n, false, o->seed));

@@ -37,19 +37,27 @@ static const comp__metric table[] = {
       ZERO, -1, 1, true}, .run = comp__metric_s_label},
 
     {{"ilisi", "iLISI", NULL, "batch",
-      "effective number of conditions among neighbours, scaled: 1 when all are equally common", NULL,
+      "effective number of conditions among neighbours, scaled: 1 when all are equally common",
+      "Effective number of conditions among neighbours, scaled. 0: one condition only; 1: all conditions are equally "
+      "common.",
       HIGHER, 0, 1, false}, .k = COMP__LISI_NEIGHBORS, .in_total = true, .run = comp__metric_ilisi},
     {{"kbet_label", "kBET accepted, within labels", NULL, "batch",
       "share of samples whose neighbourhood within their label passes kBET's test", NULL,
       HIGHER, 0, 1, true}, .in_total = true, .run = comp__metric_kbet_label},
     {{"asw_batch", "silhouette of conditions", NULL, "batch",
-      "1 - |silhouette| of the conditions within each label, mean over labels", NULL,
+      "1 - |silhouette| of the conditions within each label, mean over labels",
+      "Mixing of the conditions within each label, by distances: 1 minus the absolute silhouette of the conditions, mean "
+      "over labels. 1: mixed.",
       HIGHER, 0, 1, true}, .in_total = true, .run = comp__metric_asw_batch},
     {{"graph_connectivity", "graph connectivity", NULL, "batch",
-      "share of a label's samples in its largest connected part of the kNN graph", NULL,
+      "share of a label's samples in its largest connected part of the kNN graph",
+      "Samples are joined to their nearest neighbours. Share of a label's samples that are joined with each other in one "
+      "piece, mean over labels. 1: no label is split, for example by condition.",
       HIGHER, 0, 1, true}, .k = COMP__GRAPH_NEIGHBORS, .in_total = true, .run = comp__metric_graph_connectivity},
     {{"pcr", "PC regression", NULL, "batch",
-      "how much of the variance that conditions explained is gone (principal component regression)", NULL,
+      "how much of the variance that conditions explained is gone (principal component regression)",
+      "How much of the variance that the conditions explained before is gone (principal component regression). 0: "
+      "nothing; 1: all of it.",
       HIGHER, 0, 1, false}, .in_total = true, .before = true, .run = comp__metric_pcr},
 
     {{"clisi", "cLISI", NULL, "bio",
@@ -62,10 +70,13 @@ static const comp__metric table[] = {
       "each other (over-correction).",
       HIGHER, 0, 1, true}, .k = COMP__GRAPH_NEIGHBORS, .run = comp__metric_label_knn},
     {{"asw_label", "silhouette of labels", NULL, "bio",
-      "silhouette of the labels, scaled to 0 .. 1", NULL,
+      "silhouette of the labels, scaled to 0 .. 1",
+      "Silhouette of the labels, scaled to 0 .. 1: how compact labels are, and how far from each other. 0.5: labels "
+      "overlap; 1: compact and separate.",
       HIGHER, 0, 1, true}, .in_total = true, .run = comp__metric_asw_label},
     {{"isolated", "isolated labels", NULL, "bio",
-      "silhouette of those labels that the fewest conditions have, scaled to 0 .. 1", NULL,
+      "silhouette of those labels that the fewest conditions have, scaled to 0 .. 1",
+      "Silhouette of the labels that are in the fewest conditions, scaled to 0 .. 1. Such labels are lost most easily.",
       HIGHER, 0, 1, true}, .in_total = true, .run = comp__metric_isolated},
     {{"nmi_kmeans", "NMI, k-means", NULL, "bio",
       "mutual information of labels and k-means clusters", NMI_HELP,
@@ -81,13 +92,18 @@ static const comp__metric table[] = {
       HIGHER, -0.5, 1, true}, .k = COMP__GRAPH_NEIGHBORS, .run = comp__metric_ari_leiden},
 
     {{"total_batch", "total, mixing", NULL, "total",
-      "mean of the metrics of batch mixing", NULL,
+      "mean of the metrics of batch mixing",
+      "Mean of iLISI, kBET accepted, silhouette of conditions, graph connectivity and PC regression, as far as they were "
+      "computed (as scib does).",
       HIGHER, 0, 1, true}, .total_of = "batch", .run = comp__metric_total_batch},
     {{"total_bio", "total, labels", NULL, "total",
-      "mean of the metrics of kept biology (without Leiden)", NULL,
+      "mean of the metrics of kept biology (without Leiden)",
+      "Mean of cLISI, silhouette of labels, isolated labels, NMI and ARI of k-means, as far as they were computed (as "
+      "scib does).",
       HIGHER, 0, 1, true}, .total_of = "bio", .run = comp__metric_total_bio},
     {{"total", "total", NULL, "total",
-      "0.4 total_batch + 0.6 total_bio", NULL,
+      "0.4 total_batch + 0.6 total_bio",
+      "0.4 times 'total, mixing' plus 0.6 times 'total, labels' (as scib does).",
       HIGHER, 0, 1, true}, .total_of = "batch bio", .run = comp__metric_total},
 
     {{"mmd", "mmd", NULL, "other",

@@ -11,11 +11,13 @@
 #include "core/error.h"
 #include "pipeline/job.h"
 
-bool comp__has_module(comp__job *job, const char *name, const char *without) {
+comp_status comp__find_module(bool *found, comp__job *job, const char *name, const char *without) {
   const char *library;
-  if (comp_module_load(&library, name) == COMP_OK) return true;
+  comp_status status = comp_module_load(&library, name);
+  *found = status == COMP_OK;
+  if (status != COMP_ERR_UNAVAILABLE) return status;
   comp__warn(job->context, "%s: %s", without, comp_error_message());
-  return false;
+  return COMP_OK;
 }
 
 /* ---- Figures --------------------------------------------------------------------------------------------------- */

@@ -329,7 +329,7 @@ comp_status comp__figure_step(comp__job *job, const comp__plan *plan);
 comp_status comp__page_plan(comp__plan *plan, comp__job *job);
 comp_status comp__page_step(comp__job *job, const comp__plan *plan);
 
-/* Whether a module is there; says what its absence means if not. */
-bool comp__has_module(comp__job *job, const char *name, const char *without);
+/* Whether a module is there; says what its absence means if not. A module that is loaded once stays loaded. */
+comp_status comp__find_module(bool *found, comp__job *job, const char *name, const char *without);
 
 #endif

@@ -31,7 +31,9 @@ static comp_status add_predictions(comp_options *s, comp__job *job) {
   if (status != COMP_OK || !job->o.protect) return status;
   status = comp_options_set_bool(s, "protect", true);
   if (status != COMP_OK) return status;
-  bool boosted = comp__has_module(job, "boosted", "the condition is predicted without boosted trees");
+  bool boosted;
+  status = comp__find_module(&boosted, job, "boosted", "the condition is predicted without boosted trees");
+  if (status != COMP_OK) return status;
   return comp_options_set(s, "classifiers", boosted ? "logistic,forest,boosted" : "logistic,forest");
 }
 
@@ -143,8 +145,9 @@ comp_status comp__diagnose_step(comp__job *job, const comp__plan *plan) {
 
 /* Figures come next. */
 comp_status comp__diagnose_finish(comp__job *job) {
+  bool found;
   comp_status status = comp__folder_save(job, false);
-  if (status == COMP_OK)
-    comp__has_module(job, "figures", "the run makes no figure files; the charts of report.html are there");
-  return status;
+  if (status != COMP_OK) return status;
+  return comp__find_module(&found, job, "figures",
+                           "the run makes no figure files; the charts of report.html are there");
 }

@@ -11,6 +11,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/sort.h"
+#include "neighbors/overlap.h"
 #include "task/coder.h"
 #include "task/match.h"
 #include "task/own.h"
@@ -18,12 +19,20 @@
 
 enum { LEAST_SAMPLES = 50, MAX_DRAWN = 4096 };
 
+/* A population counts as not seen when it is twice as common in its own condition, by this log ratio of shares. */
+static const double NOT_SEEN = 0.6931472;
+
+/* What the decoder says of a population that was not seen is a guess that was made in another way: the mean of two
+ * guesses is better than each of them. */
+static const float OWN_SHARE = 0.5f;
+
 /* Samples of one condition, and their populations. */
 typedef struct side {
   int32_t code;
   size_t *drawn; /* [n_drawn]: samples that stand for all */
   size_t n_drawn;
-  double *centres; /* [populations, latent] */
+  int32_t *assignment; /* [n_drawn]: their population */
+  double *centres;     /* [populations, latent] */
   comp__populations populations;
 } side;
 
@@ -33,13 +42,16 @@ typedef struct loan {
   size_t latent, features;
   const float *z; /* [samples, latent] */
   side from, to;
-  comp__matching matching;
-  int8_t *takers; /* [samples]: 1 where the change is borrowed */
+  bool unseen[COMP__MATCH_MOST]; /* populations of `from` */
+  comp__populations seen;        /* the others */
+  comp__matching matching;       /* of these */
+  int8_t *takers;                /* [samples]: 1 where the change is borrowed */
   size_t n_changing, n_takers, n_unseen;
   comp__response response;
   double *nearest; /* [samples]: squared distance to the nearest population, of takers */
   double *rooms;   /* [threads, COMP__RESPONSE_TERMS + 1, features] */
   float *changes;  /* [threads, features] */
+  float *rows;     /* [threads, features] */
 } loan;
 
 /* ---- Populations ---- */
@@ -58,7 +70,8 @@ static comp_status draw_samples(side *s, const comp__aligned *f, const int8_t *o
 }
 
 /* Adds up the expressions of the populations, as they were measured. */
-static comp_status find_means(side *s, const loan *l, const int32_t *assignment) {
+static comp_status find_means(side *s, const loan *l) {
+  const int32_t *assignment = s->assignment;
   comp__populations *p = &s->populations;
   float *row = NULL;
   comp_status status;
@@ -79,19 +92,21 @@ done:
 /* Equal points can leave populations empty: they go. */
 static void drop_empty(side *s, size_t latent) {
   comp__populations *p = &s->populations;
+  int32_t now[COMP__MATCH_MOST] = {0};
   size_t kept = 0;
   for (size_t u = 0; u < p->count; u++) {
     if (p->sizes[u] == 0) continue;
     memmove(p->mean + kept * p->features, p->mean + u * p->features, p->features * sizeof *p->mean);
     memmove(s->centres + kept * latent, s->centres + u * latent, latent * sizeof *s->centres);
+    now[u] = (int32_t)kept;
     p->sizes[kept++] = p->sizes[u];
   }
   p->count = kept;
+  for (size_t j = 0; j < s->n_drawn; j++) s->assignment[j] = now[s->assignment[j]];
 }
 
 static comp_status find_populations(side *s, const loan *l, comp_context *context, uint64_t seed) {
   comp__kmeans_options options = COMP__KMEANS_OPTIONS_INIT;
-  int32_t *assignment = NULL;
   float *z = NULL;
   comp_status status;
   options.clusters = 1 + s->n_drawn / LEAST_SAMPLES;
@@ -99,16 +114,15 @@ static comp_status find_populations(side *s, const loan *l, comp_context *contex
   options.starts = 3;
   options.seed = seed;
   s->populations.count = options.clusters;
-  COMP__TRY(comp__alloc(&assignment, s->n_drawn, sizeof *assignment));
+  COMP__TRY(comp__alloc(&s->assignment, s->n_drawn, sizeof *s->assignment));
   COMP__TRY(comp__alloc(&s->centres, options.clusters, l->latent * sizeof *s->centres));
   COMP__TRY(comp__alloc(&z, s->n_drawn, l->latent * sizeof *z));
   for (size_t j = 0; j < s->n_drawn; j++)
     memcpy(z + j * l->latent, l->z + s->drawn[j] * l->latent, l->latent * sizeof *z);
-  COMP__TRY(comp__kmeans(assignment, s->centres, NULL, context, z, s->n_drawn, l->latent, &options));
-  COMP__TRY(find_means(s, l, assignment));
+  COMP__TRY(comp__kmeans(s->assignment, s->centres, NULL, context, z, s->n_drawn, l->latent, &options));
+  COMP__TRY(find_means(s, l));
   drop_empty(s, l->latent);
 done:
-  comp__free(assignment);
   comp__free(z);
   return status;
 }
@@ -130,28 +144,69 @@ static int32_t nearest_centre(const side *s, const float *z, size_t latent) {
 
 static void release_side(side *s) {
   comp__free(s->drawn);
+  comp__free(s->assignment);
   comp__free(s->centres);
   comp__free(s->populations.mean);
 }
 
 /* ---- Who borrows, and from whom ---- */
 
-/* Samples of populations that were not seen. */
+/* Populations of `from` that are much rarer under `to`, by where samples lie in z. */
+static comp_status judge(loan *l, comp_context *context) {
+  const size_t n = l->aligned->samples;
+  double sums[COMP__MATCH_MOST] = {0};
+  size_t counts[2] = {0};
+  int32_t *codes = NULL;
+  float *ratios = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&codes, n, sizeof *codes));
+  COMP__TRY(comp__alloc(&ratios, n, sizeof *ratios));
+  for (size_t i = 0; i < n; i++) {
+    codes[i] = l->aligned->codes[i] == l->from.code ? 0 : l->aligned->codes[i] == l->to.code ? 1 : -1;
+    if (codes[i] >= 0) counts[codes[i]]++;
+  }
+  const comp__crowd crowd = {.n = n, .conditions = 2, .codes = codes, .counts = counts};
+  COMP__TRY(comp__overlap_all(ratios, context, &crowd, l->z, l->latent));
+  for (size_t j = 0; j < l->from.n_drawn; j++) sums[l->from.assignment[j]] += (double)ratios[l->from.drawn[j]];
+  for (size_t u = 0; u < l->from.populations.count; u++)
+    l->unseen[u] = sums[u] >= NOT_SEEN * (double)l->from.populations.sizes[u];
+done:
+  comp__free(codes);
+  comp__free(ratios);
+  return status;
+}
+
+/* Those that were seen, and their change. */
+static comp_status match_seen(loan *l) {
+  const comp__populations *p = &l->from.populations;
+  comp_status status;
+  l->seen.features = l->features;
+  COMP__TRY(comp__alloc(&l->seen.mean, p->count, l->features * sizeof *p->mean));
+  for (size_t u = 0; u < p->count; u++) {
+    if (l->unseen[u]) continue;
+    memcpy(l->seen.mean + l->seen.count * l->features, p->mean + u * l->features, l->features * sizeof *p->mean);
+    l->seen.sizes[l->seen.count++] = p->sizes[u];
+  }
+  if (l->seen.count > 0) COMP__TRY(comp__match(&l->matching, &l->seen, &l->to.populations));
+done:
+  return status;
+}
+
+/* Samples of populations that were not seen; none, where no other was. */
 static void mark_takers(loan *l) {
-  for (size_t u = 0; u < l->from.populations.count; u++) l->n_unseen += !l->matching.seen[u];
+  for (size_t u = 0; u < l->from.populations.count; u++) l->n_unseen += l->unseen[u];
   for (size_t i = 0; i < l->aligned->samples; i++) {
     l->takers[i] = 0;
     if (!l->prediction->predicted[i] || l->aligned->codes[i] != l->from.code) continue;
     l->n_changing++;
-    l->takers[i] = !l->matching.seen[nearest_centre(&l->from, l->z + i * l->latent, l->latent)];
+    l->takers[i] = l->seen.count > 0 && l->unseen[nearest_centre(&l->from, l->z + i * l->latent, l->latent)];
     l->n_takers += (size_t)l->takers[i];
   }
 }
 
-/* Populations whose change is known, for others to learn from. One that has a match is known to itself, too, so that
- * little is lost where it was judged as not seen. */
+/* Populations whose change is known, for others to learn from. */
 static comp_status list_known(loan *l) {
-  const comp__populations *p = &l->from.populations;
+  const comp__populations *p = &l->seen;
   size_t n = 0;
   for (size_t u = 0; u < p->count; u++) n += l->matching.matched[u];
   comp_status status = comp__response_init(&l->response, n, l->features);
@@ -172,15 +227,16 @@ static void measure_sample(void *arg, size_t sample, const float *own, int threa
   l->nearest[sample] = comp__response_nearest(&l->response, own);
 }
 
-/* comp__own_fn: x + the change that is borrowed. */
+/* comp__own_fn: x + the mean of the decoder's change and the one that is borrowed. */
 static void lend_sample(void *arg, size_t sample, const float *own, int thread) {
   loan *l = arg;
   double *room = l->rooms + (size_t)thread * (COMP__RESPONSE_TERMS + 1) * l->features;
   float *change = l->changes + (size_t)thread * l->features;
   float *out = l->prediction->values->values + sample * l->features;
   comp__response_predict(&l->response, change, own, room);
-  comp__aligned_row(out, l->aligned, sample);
-  for (size_t g = 0; g < l->features; g++) out[g] += change[g];
+  float *x = l->rows + (size_t)thread * l->features;
+  comp__aligned_row(x, l->aligned, sample);
+  for (size_t g = 0; g < l->features; g++) out[g] = OWN_SHARE * out[g] + (1.0f - OWN_SHARE) * (x[g] + change[g]);
 }
 
 /* The distance at which samples that borrow are from what is known: its median. */
@@ -204,6 +260,7 @@ static comp_status lend(loan *l, comp_context *context, comp_precision precision
   COMP__TRY(comp__alloc(&l->nearest, l->aligned->samples, sizeof *l->nearest));
   COMP__TRY(comp__alloc(&l->rooms, threads * (COMP__RESPONSE_TERMS + 1), l->features * sizeof *l->rooms));
   COMP__TRY(comp__alloc(&l->changes, threads, l->features * sizeof *l->changes));
+  COMP__TRY(comp__alloc(&l->rows, threads, l->features * sizeof *l->rows));
   COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, measure_sample, l, "measuring distances"));
   COMP__TRY(find_radius(&radius, l));
   COMP__TRY(comp__response_fit(&l->response, radius));
@@ -238,6 +295,8 @@ static void release(loan *l) {
   release_side(&l->to);
   comp__free(l->rooms);
   comp__free(l->changes);
+  comp__free(l->rows);
+  comp__free(l->seen.mean);
   comp__free(l->nearest);
   comp__free(l->takers);
 }
@@ -253,7 +312,8 @@ static comp_status borrow_from(loan *l, comp_context *context, const comp__count
                comp_model_level_name(l->aligned->model, (size_t)l->to.code));
   COMP__TRY(find_populations(&l->from, l, context, options->seed));
   COMP__TRY(find_populations(&l->to, l, context, options->seed));
-  COMP__TRY(comp__match(&l->matching, &l->from.populations, &l->to.populations));
+  COMP__TRY(judge(l, context));
+  COMP__TRY(match_seen(l));
   COMP__TRY(comp__alloc(&l->takers, l->aligned->samples, sizeof *l->takers));
   mark_takers(l);
   if (l->n_takers > 0) COMP__TRY(lend(l, context, options->precision));

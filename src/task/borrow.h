@@ -8,16 +8,15 @@
 
 /*
  * `prediction` holds x + change for the samples that are predicted. Where a population was never seen under condition
- * `to`, the decoder was never trained there under `to`, and its change is a guess: alignment may even have put samples
- * of another population in its place. Its samples take their change from populations that were seen under both
- * conditions. For each other condition by itself:
+ * `to`, the decoder was never trained there under `to`, and its change is a guess. Its samples take half of their
+ * change from populations that were seen under both conditions. For each other condition by itself:
  *
  *   populations    of the samples that are predicted, and of those of `to`: by k-means of z within the condition, one
  *                  for each 50 samples, at most 24 (on at most 4,096 samples, drawn by the seed)
+ *   not seen       a population that is on average at least twice as common in its own condition as under `to`, by
+ *                  neighbors/overlap.h in z: a model that aligns shared populations keeps others apart
  *   C_u, D_u       expression and change of a population that was seen: means of the samples as they were measured, of
- *                  the populations that match.h puts together. The embedding only has to keep populations apart within
- *                  a condition, which it also does where alignment went wrong
- *   own change     of samples whose population was seen: the decoder's
+ *                  the populations that match.h puts together
  *   weights        of a sample with expression c (decoded under its own condition), d the squared distance over all
  *                  features, d_min the least of d(c, C_u):
  *                      w_u ~ exp(-d(c, C_u) / d_min) / sum_v exp(-d(C_u, C_v) / d_min)
@@ -28,7 +27,8 @@
  *
  * b1 .. b4 are found by least squares on the populations themselves: each is predicted from those others that are at
  * least as far from it as samples that borrow are from their nearest population (the median of d_min), and counts by
- * 1 / mean(D_u^2). So the terms are chosen on the data, and no label is looked at.
+ * 1 / mean(D_u^2). So the terms are chosen on the data, and no label is looked at. The change is then the mean of this
+ * one and the decoder's: two guesses that were made in different ways err in different ways.
  */
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__aligned *aligned,
                          const comp__counterfactual_options *options, int32_t to);

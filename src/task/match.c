@@ -6,18 +6,15 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/sort.h"
 
 enum { ROUNDS = 8 };
-static const double quantile_of_matched = 0.9;
 
 typedef struct work {
   const comp__populations *from, *to;
   comp__matching *out;
-  double *expected;                   /* [from, features]: E_u */
-  double *apart;                      /* [from, from] */
-  size_t belongs[COMP__MATCH_MOST];   /* [to]: u of each v */
-  double distances[COMP__MATCH_MOST]; /* [to]: of each v to its u */
+  double *expected;                 /* [from, features]: E_u */
+  double *apart;                    /* [from, from] */
+  size_t belongs[COMP__MATCH_MOST]; /* [to]: u of each v */
 } work;
 
 static const double *mean_of(const comp__populations *p, size_t i) {
@@ -64,7 +61,6 @@ static bool assign(work *w) {
     }
     changed = changed || w->belongs[v] != best;
     w->belongs[v] = best;
-    w->distances[v] = least;
   }
   return changed;
 }
@@ -83,38 +79,21 @@ static void find_changes(work *w) {
   for (size_t u = 0; u < k; u++) w->out->matched[u] = sizes[u] > 0.0;
 }
 
-/* E_u from the changes near u; its own is one of them with `self`, or where it is the only one. */
-static void expect(work *w, size_t u, bool self) {
+/* E_u from the changes near u, its own among them. */
+static void expect(work *w, size_t u) {
   const size_t n = w->from->features, k = w->from->count;
   double least = INFINITY, sum = 0, weights[COMP__MATCH_MOST] = {0}, *e = w->expected + u * n;
   for (size_t v = 0; v < k; v++)
     if (v != u && w->out->matched[v] && w->apart[u * k + v] < least) least = w->apart[u * k + v];
   const double width = isfinite(least) && least > 0.0 ? least : 1.0;
   for (size_t v = 0; v < k; v++) {
-    if (!w->out->matched[v] || (v == u && !self && isfinite(least))) continue;
+    if (!w->out->matched[v]) continue;
     weights[v] = exp(-(v == u ? 0.5 * width : w->apart[u * k + v] - (isfinite(least) ? least : 0.0) + width) / width);
     sum += weights[v];
   }
   memset(e, 0, n * sizeof *e);
   for (size_t v = 0; v < k; v++)
     for (size_t g = 0; weights[v] > 0.0 && g < n; g++) e[g] += weights[v] / sum * w->out->change[v * n + g];
-}
-
-/* Which populations of `from` were seen. */
-static void judge(work *w) {
-  double sorted[COMP__MATCH_MOST], at = quantile_of_matched * (double)(w->to->count - 1);
-  size_t low = (size_t)at, high = low + 1 < w->to->count ? low + 1 : low;
-  for (size_t u = 0; u < w->from->count; u++) expect(w, u, false);
-  for (size_t v = 0; v < w->to->count; v++) w->distances[v] = off_expected(w, w->belongs[v], v);
-  memcpy(sorted, w->distances, w->to->count * sizeof *sorted);
-  comp__sort_doubles(sorted, w->to->count);
-  w->out->limit = sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
-  for (size_t u = 0; u < w->from->count; u++) {
-    double least = INFINITY;
-    for (size_t v = 0; v < w->to->count; v++) least = fmin(least, off_expected(w, u, v));
-    w->out->distance[u] = least;
-    w->out->seen[u] = least <= w->out->limit;
-  }
 }
 
 comp_status comp__match(comp__matching *out, const comp__populations *from, const comp__populations *to) {
@@ -128,11 +107,10 @@ comp_status comp__match(comp__matching *out, const comp__populations *from, cons
   for (int round = 0; round < ROUNDS; round++) {
     if (!assign(&w) && round > 0) break;
     find_changes(&w);
-    for (size_t u = 0; u < from->count; u++) expect(&w, u, true);
+    for (size_t u = 0; u < from->count; u++) expect(&w, u);
   }
   assign(&w);
   find_changes(&w);
-  judge(&w);
 done:
   comp__free(w.expected);
   comp__free(w.apart);

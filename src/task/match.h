@@ -18,11 +18,8 @@ typedef struct comp__populations {
 
 /* What is found for the populations of the first condition. */
 typedef struct comp__matching {
-  bool matched[COMP__MATCH_MOST];    /* a population of the second condition belongs to it */
-  bool seen[COMP__MATCH_MOST];       /* it, or one like it, is there under the second condition */
-  double distance[COMP__MATCH_MOST]; /* squared, from what is expected of it to the nearest of the second condition */
-  double limit;                      /* of `distance`, for those that are seen */
-  double *change;                    /* [count, features], of those that are matched */
+  bool matched[COMP__MATCH_MOST]; /* a population of the second condition belongs to it */
+  double *change;                 /* [count, features], of those that are matched */
 } comp__matching;
 
 /*
@@ -31,10 +28,6 @@ typedef struct comp__matching {
  * mean of D over the populations near u, by exp(-d / d_min), d the squared distance of expressions, d_min that of the
  * nearest other one; itself at d_min / 2. E starts as the difference of the means over populations; 8 rounds, or until
  * nothing changes.
- *
- * A population of `from` was seen when the nearest S_v is no farther from C_u + E_u than the 0.9 quantile of the
- * distances of all v to their u; here E_u leaves its own change out, so that populations with and without a match
- * can be compared.
  *
  * The result should be released via comp__matching_release(), also when this fails.
  */

@@ -164,8 +164,8 @@ void comp__rule_below_chance(comp__judge *j) {
   if (!name) return;
   comp__find(j, COMP_FINDING_NOTE,
              "New samples may be hidden less well: test the model on samples that it did not see.",
-             "The balanced accuracy of %s for '%s' is %.3f, below chance (%.3f): the model placed these very samples "
-             "between those of other conditions.",
+             "The balanced accuracy of %s for '%s' is %.3f, below chance (%.3f): in z, samples are a little more often "
+             "next to samples of another condition than of their own.",
              comp__classifier_words(name), x.best.column, lowest, chance);
   comp__find_number(j, "balanced_accuracy", lowest);
   comp__find_number(j, "chance", chance);

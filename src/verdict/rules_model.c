@@ -193,14 +193,15 @@ static void judge_symmetry(comp__examiner *j) {
                                                  : COMP_FINDING_OK;
   char text[600];
   symmetry_text(text, sizeof text, i);
+  const char *said = level == COMP_FINDING_OK
+                         ? "No second solution was found."
+                         : "A second solution may fit the data equally well and predict other single samples.";
+  /* The parts come first where they decide: that z as a whole differs would read as if all were well. */
   comp__examiner_add(j, COMP__ASKS_IDENTIFIABLE, "symmetry", level, fmax(i->rotation.p, i->mirror.p), measure,
                      level == COMP_FINDING_OK ? "" : SYMMETRY,
-                     "%sz %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g).%s",
-                     level == COMP_FINDING_OK
-                         ? "No second solution was found. "
-                         : "A second solution may fit the data equally well and predict other single samples. ",
-                     mirrored ? "looks like" : "differs from", i->mirror.p, rotated ? "looks like" : "differs from",
-                     i->rotation.p, text);
+                     "%s%s %s %s its mirror image (p %.3g) and %s a rotation of itself (p %.3g).%s", said,
+                     parts ? text : "", parts ? "As a whole, z" : "z", mirrored ? "looks like" : "differs from",
+                     i->mirror.p, rotated ? "looks like" : "differs from", i->rotation.p, parts ? "" : text);
 }
 
 /* ---- independent ---- */

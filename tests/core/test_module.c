@@ -55,6 +55,16 @@ static void a_file_that_is_no_module_is_refused(void **state) {
   unlink(file_of("leiden"));
 }
 
+/* A file that cannot be looked at is not a missing one: results without the module would be others, without a word. */
+static void what_cannot_be_looked_at_is_an_error(void **state) {
+  (void)state;
+  const char *library;
+  setenv("COMP_MODULES", folder, 1);
+  assert_int_equal(symlink("boosted.so", file_of("boosted")), 0); /* ELOOP */
+  assert_error(comp_module_load(&library, "boosted"), COMP_ERR_IO, "cannot look at");
+  unlink(file_of("boosted"));
+}
+
 static void another_version_is_refused(void **state) {
   (void)state;
   const char *library;
@@ -105,6 +115,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_missing_module_is_an_error_with_advice),
       cmocka_unit_test(a_file_that_is_no_module_is_refused),
+      cmocka_unit_test(what_cannot_be_looked_at_is_an_error),
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(threads_may_ask_at_once),
   };

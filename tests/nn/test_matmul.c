@@ -53,7 +53,7 @@ static float from_bf16(uint16_t x) {
   return out;
 }
 
-static void solve(problem *p) {
+TEST_ORACLE static void solve(problem *p) {
   for (size_t i = 0; i < p->m; i++) {
     for (size_t j = 0; j < p->n; j++) {
       const double before = p->flags & COMP__ACCUMULATE ? (double)p->c0[i * p->ldc + j] : 0.0;

@@ -2,18 +2,22 @@
 # chroot.sh ROOT [DATA.h5ad]: `./dev deb check`. Installs the packages of build/deb with apt in an empty Debian 12, and there trains in three ways on the same data:
 # the program, Python with an AnnData object, R with a Seurat object. The three embeddings must be the same bytes. Speaks TAP.
 #
-# chroot.sh ROOT --demo: `./dev demo` on a fresh clone in an empty Debian 12, which shows that the table of packages in ./dev is complete.
+# chroot.sh ROOT --demo: `./dev demo` on a fresh clone in an empty Debian 12, which shows that the group build of the table of packages in ./dev is complete.
+#
+# chroot.sh ROOT --dev: the same, then a few tests each of `./dev test`, `./dev python`, `./dev r` and `./dev oracle`, and `./dev docs`: so are the other groups.
 #
 # DATA.h5ad has counts, and the columns stim and cell_type; default: kang/kang_ifnb.h5ad in COMP_DATA or ROOT/../shared/data, else simulated cells. Needs root and a mirror
 # of Debian: apt's sources and proxy are those of this machine. CHROOT_BASE names a folder that debootstrap filled before; it is copied. Nothing is left behind.
 set -u
 root=$1
 condition=stim label=cell_type
-demo=no
-if [ "${2:-}" = --demo ]; then
-  demo=yes
-  shift
-fi
+clone=no
+case ${2:-} in
+  --demo | --dev)
+    clone=${2#--}
+    shift
+    ;;
+esac
 data=${2:-${COMP_DATA:-$root/../shared/data}/kang/kang_ifnb.h5ad}
 [ "$(id -u)" = 0 ] || { echo "Bail out! making a chroot needs root"; exit 1; }
 if [ ! -f "$data" ] && [ $# -gt 1 ]; then
@@ -38,7 +42,11 @@ result() {
 
 inside() { chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive MPLBACKEND=agg "$@"; }
 
-if [ $demo = yes ]; then echo 1..3; else echo 1..8; fi
+case $clone in
+  demo) echo 1..3 ;;
+  dev) echo 1..8 ;;
+  no) echo 1..8 ;;
+esac
 if [ -n "${CHROOT_BASE:-}" ]; then
   cp -a "$CHROOT_BASE" "$debian"
 else
@@ -52,11 +60,22 @@ for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources /etc/ap
 done
 mount -t proc proc "$debian/proc"
 mkdir -p "$debian/check"
-if [ $demo = yes ]; then
+if [ $clone != no ]; then
   git clone -q "$root" "$debian/check/comp" >"$scratch/output" 2>&1
   result 'a fresh clone'
   inside TERM=dumb /check/comp/dev demo </dev/null >"$scratch/output" 2>&1 && [ -s "$debian/check/comp/build/demo/results/report.html" ]
   result './dev demo installs what it needs, builds, and writes a report'
+  tail -n 1 "$scratch/output" | sed 's,^,# ,'
+  [ $clone = dev ] || exit $status
+  # The last line of tests is such as "5 passed, 0 failed".
+  for command in 'test --release ranks' 'python pl' 'r options' 'oracle zarr_run'; do
+    # shellcheck disable=SC2086  # a list of words
+    inside TERM=dumb /check/comp/dev $command </dev/null >"$scratch/output" 2>&1 && tail -n 1 "$scratch/output" | grep -q '^[1-9][0-9]* passed, 0 failed'
+    result "./dev $command"
+    tail -n 1 "$scratch/output" | sed 's,^,# ,'
+  done
+  inside TERM=dumb /check/comp/dev docs </dev/null >"$scratch/output" 2>&1 && [ -s "$debian/check/comp/build/site/index.html" ]
+  result './dev docs'
   exit $status
 fi
 cp "$root"/build/deb/*.deb "$root"/tests/packaging/check.* "$debian/check/"

@@ -1,5 +1,6 @@
 // What classifiers predict from an embedding: is the condition hidden, are other columns kept, are groups treated alike.
 import { counted, h, section, short } from "./dom.js";
+import { isConfounded } from "./data.js";
 import { table } from "./table.js";
 
 // What each classifier can find; their names come with the data.
@@ -51,15 +52,26 @@ function accuracies(data, entries, guesses) {
   return { embeddings, plain: [...plain, majority, ...byOther], balanced: balanced.length ? [...balanced, chance, ...byOtherBalanced] : [] };
 }
 
+// An accuracy below chance looks like a mistake, or like a success. The balanced accuracy has the same chance everywhere.
+function belowChance(data, entries) {
+  const found = entries.flatMap((e) => e.classifiers.map((c) => ({ e, value: known(c.balanced_accuracy) ? c.balanced_accuracy : c.accuracy, chance: known(c.balanced_accuracy) ? 1 / e.levels : e.majority })))
+    .filter(({ e, value, chance }) => known(value) && value < chance - Math.max(0.01, 1 / Math.sqrt(e.samples || 1)));
+  if (!found.length) return null;
+  const least = found.reduce((a, b) => (b.value - b.chance < a.value - a.chance ? b : a));
+  const reverse = least.e.levels === 2 ? ` Whoever reverses these predictions is right for ${short(1 - least.value)}: it is not hidden better than at chance.` : " It is not hidden better than at chance.";
+  return h("p", { class: "below-chance" }, `An accuracy below chance (here ${short(least.value)}, chance ${short(least.chance)}) is no mistake. The training mixes the conditions so evenly that the neighbours of a sample are of another condition a little more often than of its own, and classifiers learn from neighbours.${isConfounded(data) ? " This is no success: each label is in one condition only, so different labels were mixed." : data.classifiers.protect ? reverse : " Read it as chance. Samples that the model did not see may be predicted a little better: test it on such samples."}`);
+}
+
 function hiddenPart(data, entries) {
   const { embeddings, plain, balanced } = accuracies(data, entries, data.classifiers.guesses);
   const { protect } = data.classifiers;
   return [
     h("h3", {}, `Can '${data.condition}' be predicted from z?`),
-    h("p", {}, `Each classifier learns to predict '${data.condition}' from an embedding, and is tested on samples that it did not see (${entries[0].folds} folds; ${entries.some((e) => e.classifiers.some((c) => known(c.low))) ? "small numbers are the 95 % interval" : "± their standard deviation"}). The closer the accuracy is to chance, the better the condition is hidden. The strongest classifier counts: one that finds nothing proves little.`),
+    h("p", {}, `Each classifier learns to predict '${data.condition}' from an embedding, and is tested on samples that it did not see (${entries[0].folds} folds; ${entries.some((e) => e.classifiers.some((c) => known(c.low))) ? "small numbers are the 95\u00a0% interval" : "± their standard deviation"}). The closer the accuracy is to chance, the better the condition is hidden. The strongest classifier counts: one that finds nothing proves little.`),
     grid(data, "Accuracy", plain, embeddings, `Accuracy of ${data.condition}`),
     balanced.length ? h("p", {}, "Balanced accuracy is the mean of the accuracies within each value. Where one value is common, it shows whether the rare values are predicted, too.") : null,
     balanced.length ? grid(data, "Balanced accuracy", balanced, embeddings, `Balanced accuracy of ${data.condition}`) : null,
+    belowChance(data, entries),
     protect ? h("p", { class: "quiet small" }, "These classifiers are no proof: a stronger one may find more.") : null,
   ];
 }

@@ -19,6 +19,9 @@ export function readData() {
   return data;
 }
 
+// Whether each label is in one condition only: then scores of mixing and of predictions have no meaning.
+export const isConfounded = (data) => data.findings.some((f) => f.id === "confounded" && f.numbers?.share === 1);
+
 const MISSING = 65535;
 
 export class Store {

@@ -25,8 +25,16 @@ export const section = (id, title, ...children) => h("section", { id, "aria-labe
 
 export const count = (n) => Number(n).toLocaleString("en-US");
 
-// "1 sample", "2 samples".
-export const counted = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+// A number and its unit stay in one line: the space between them does not break.
+const NBSP = "\u00a0";
+export const counted = (n, one) => `${count(n)}${NBSP}${one}${n === 1 ? "" : "s"}`; // "1 sample", "2 samples"
+export const percent = (share) => `${Math.round(100 * share)}${NBSP}%`;
+
+// The same in a text that was made elsewhere, where a minus is a hyphen, after which lines may break.
+export const unbroken = (text) => text?.replace(/(?<=[\s(])-(?=\d)/g, "−").replace(/(\d) (?=(%|points?|samples?|genes?|features?|labels?|epochs?|conditions?)(?![\w-]))/g, "$1" + NBSP);
+
+// A text of ours as nodes: names of options (--gamma) do not break at their hyphens.
+export const prose = (text) => unbroken(text).split(/(--[a-z][a-z-]*)/).map((part, k) => (k % 2 ? h("span", { class: "option" }, part) : part));
 
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
@@ -46,8 +54,8 @@ export const nounOf = (data) => {
 export const label = (x, y, text, properties = {}) => svg("text", { x, y, "font-size": 12, "font-family": "system-ui, sans-serif", fill: css("--text"), ...properties }, text);
 
 const ruler = document.createElement("canvas").getContext("2d");
-export function textWidth(text, size = 12) {
-  ruler.font = `${size}px system-ui, sans-serif`;
+export function textWidth(text, size = 12, weight = 400) {
+  ruler.font = `${weight} ${size}px system-ui, sans-serif`;
   return ruler.measureText(text).width;
 }
 

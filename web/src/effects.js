@@ -24,6 +24,7 @@ export function effectsSection(store, colorByGene) {
   const deBox = h("div");
   const deTitle = h("h3");
   const chartTitle = h("h3");
+  const chartWords = h("p", { class: "small" });
   const labelSelect = h("select", { id: "gene-label", onchange: () => showLabel(Number(labelSelect.value)) });
   const changeSelect = h("select", { id: "gene-change", onchange: () => showChange(Number(changeSelect.value)) }, changes.map((c, k) => h("option", { value: k }, `${c.source} → ${c.target}`)));
   const find = picker("Find a " + noun.one, genes, (k) => showGene(k), `one of ${count(genes.length)}`);
@@ -46,7 +47,7 @@ export function effectsSection(store, colorByGene) {
       y: (v) => height - PAD.bottom - ((v - min) / (max - min)) * (height - PAD.top - PAD.bottom) };
   }
 
-  const wordsOfEntry = (entry) => `${nameOf(entry)}: r all ${short(entry.r_all)}, r DE ${short(entry.r_de)}, r change ${short(entry.r_change)} (all), ${short(entry.r_change_de)} (DE)`;
+  const wordsOfEntry = (entry) => `Pearson's r of the means: ${short(entry.r_all)} over all ${noun.many}, ${short(entry.r_de)} over the top DE ${noun.many}. Of the changes: ${short(entry.r_change)} and ${short(entry.r_change_de)}.`;
 
   function drawCloud(width) {
     if (!state.means) return null;
@@ -54,7 +55,7 @@ export function effectsSection(store, colorByGene) {
     const f = frame(width, Math.min(440, Math.max(300, width * 0.75)));
     const { target, predicted } = state.means;
     const quiet = { fill: css("--quiet") };
-    const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${f.height}`, role: "img", "aria-label": `Predicted against real means of ${counted(genes.length, noun.one)} in ${wordsOfEntry(entry)}. The table below has the numbers.` });
+    const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${f.height}`, role: "img", "aria-label": `Predicted against real means of ${counted(genes.length, noun.one)} in ${nameOf(entry)}. ${wordsOfEntry(entry)} The table below has the numbers.` });
     for (const t of ticks(f.min, f.max, 5))
       picture.append(svg("path", { d: `M${f.x(t)} ${PAD.top}V${f.height - PAD.bottom}M${PAD.left} ${f.y(t)}H${width - PAD.right}`, stroke: css("--line"), fill: "none" }),
         label(f.x(t), f.height - PAD.bottom + 15, short(t, 1), { "text-anchor": "middle", ...quiet }), label(PAD.left - 6, f.y(t) + 4, short(t, 1), { "text-anchor": "end", ...quiet }));
@@ -71,7 +72,8 @@ export function effectsSection(store, colorByGene) {
       const far = x > width * 0.7;
       picture.append(svg("circle", { cx: x, cy: y, r: 7, fill: "none", stroke: css("--text"), "stroke-width": 2 }), label(x + (far ? -11 : 11), Math.max(14, y - 6), genes[state.gene], { "text-anchor": far ? "end" : "start", "font-size": 13, "font-weight": 600, stroke: css("--plot"), "stroke-width": 3, "paint-order": "stroke" }));
     }
-    chartTitle.textContent = wordsOfEntry(entry);
+    chartTitle.textContent = `${nameOf(entry)}: predicted against real`;
+    chartWords.textContent = wordsOfEntry(entry);
     return picture;
   }
   const cloud = figure("predicted against real means", drawCloud, { width: 640, file: () => `${changes[state.change].source} to ${changes[state.change].target} ${nameOf(entryOf())} means` });
@@ -92,7 +94,7 @@ export function effectsSection(store, colorByGene) {
     return best;
   }
 
-  const chart = h("div", { class: "chart" }, chartTitle, cloud.element, tip);
+  const chart = h("div", { class: "chart" }, chartTitle, chartWords, cloud.element, tip);
   cloud.element.addEventListener("pointermove", (event) => {
     const i = nearest(event);
     tip.hidden = i < 0;
@@ -173,7 +175,7 @@ export function effectsSection(store, colorByGene) {
     deTitle.textContent = `Differential expression: ${change.target} against ${change.source}, ${nameOf(entry)}`;
     return table([
       { title: noun.title, class: "gene", value: (row) => row.name }, number(`mean ${change.source}`, "source"), number(`mean ${change.target}`, "target"),
-      number("real change", "real"), number("predicted change", "predicted"), number("predicted − real", "off"), number("z (Wilcoxon)", "z", (v) => short(v, 1)), number("adjusted p", "p", (v) => (v < 1.01e-37 ? "< 1e−37" : v < 1e-3 ? v.toExponential(1).replace("-", "−") : short(v))), number("DE rank", "rank", (v) => (v === undefined ? "" : count(v))),
+      number("real change", "real"), number("predicted change", "predicted"), number("predicted − real", "off"), number("z-score (Wilcoxon)", "z", (v) => short(v, 1)), number("adjusted p", "p", (v) => (v < 1.01e-37 ? "< 1e−37" : v < 1e-3 ? v.toExponential(1).replace("-", "−") : short(v))), number("DE rank", "rank", (v) => (v === undefined ? "" : count(v))),
     ], rows, { pick: (row) => showGene(row.g), caption: `DE ${change.source} to ${change.target} in ${nameOf(entry)}`, sorted: 6 });
   }
 
@@ -207,7 +209,7 @@ export function effectsSection(store, colorByGene) {
     h("p", {}, `For each ${noun.one}: its mean over the real samples of a condition, and its mean as the model predicts it from samples of another condition. A point on the line is predicted exactly. Orange points are the top DE ${noun.many} (Wilcoxon, higher in the target condition).`),
     h("div", { class: "bar" }, h("label", { for: "gene-change" }, "Change", changeSelect), h("label", { for: "gene-label" }, several ? "Label" : "Group", labelSelect), find.element),
     h("div", { class: "explorer" }, chart, h("div", { class: "chart" }, one)),
-    deTitle, h("p", { class: "quiet small" }, `Choose a ${noun.one} to mark it above. Changes are differences of means. z and the adjusted p (Benjamini-Hochberg) are of the Wilcoxon test between the real samples.`), deBox, kept,
+    deTitle, h("p", { class: "quiet small" }, `Choose a ${noun.one} to mark it above. Changes are differences of means. The z-score and the adjusted p (Benjamini-Hochberg) are of the Wilcoxon rank-sum test between the real samples; this z-score has nothing to do with the embedding z.`), deBox, kept,
     h("h3", {}, several ? "By label" : "In numbers"), h("p", { class: "quiet small" }, `r: Pearson's r of predicted and real means, over all ${noun.many} (r all) and over the top DE ${noun.many}${several ? " of the label" : ""} (r DE). r change: the same of the predicted and the real change. MSE: mean squared error over the DE ${noun.many}; “no change” is the error of predicting that nothing changes.${several ? " The summary quotes the mean of r change over labels." : ""}`), tableBox);
   return {
     element,

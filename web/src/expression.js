@@ -1,6 +1,6 @@
 // One gene (or feature) by label and condition: violins, and strips of points where samples are few. Several genes as a
 // dot plot.
-import { count, css, h, label, nounOf, section, short, svg, textWidth, ticks } from "./dom.js";
+import { count, css, h, label, nounOf, percent, section, short, svg, textWidth, ticks } from "./dom.js";
 import { paletteOf, viridis } from "./colors.js";
 import { distinct, naturalOrder } from "./names.js";
 import { figure } from "./save.js";
@@ -54,6 +54,9 @@ function statisticsOf(gene, groups) {
   return out;
 }
 
+// Three digits at most.
+const inFew = (value) => short(value, Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0);
+
 // Counts made smooth, the highest 1.
 function smooth(bins) {
   const out = new Float64Array(BINS);
@@ -102,7 +105,7 @@ export function expressionSection(store, colorByGene) {
         if (!group.n) return picture.append(label(left + 6, y + 4, "no samples", { "font-size": 11, fill: css("--quiet") }));
         picture.append(group.points ? strip(group, x, y, lane, palette[c]) : violin(group, x, y, lane, palette[c]));
         picture.append(svg("path", { d: `M${x(toCode(group.mean))} ${y - lane / 2 + 1}v${lane - 2}`, stroke: css("--text"), "stroke-width": 2 }));
-        if (right > 12) picture.append(label(width - 2, y + 4, `${Math.round(100 * group.share)} %`, { "text-anchor": "end", "font-size": 11, fill: css("--quiet") }));
+        if (right > 12) picture.append(label(width - 2, y + 4, percent(group.share), { "text-anchor": "end", "font-size": 11, fill: css("--quiet") }));
       });
     });
     return picture;
@@ -128,18 +131,20 @@ export function expressionSection(store, colorByGene) {
 
   const key = () => (state.groups.single ? null : h("p", { class: "small key" }, state.groups.lanes.map((name, c) => h("span", {}, h("i", { style: { background: paletteOf(state.groups.laneColumn)[c] } }), name))));
 
-  // Rows are groups, columns genes: the larger the dot, the more samples have it; the lighter, the higher its mean.
+  // Rows are groups, columns genes: the larger the dot, the more samples have it; the lighter, the higher its mean among
+  // the means of that gene.
   function drawDots(width) {
     if (!state.dots) return null;
     const { groups, dots } = state;
     const lines = groups.rows.flatMap((name, r) => groups.lanes.map((lane, c) => ({ name, lane, first: !c, g: r * groups.lanes.length + c })));
     const own = groups.single ? 0 : Math.min(Math.max(...groups.lanes.map((l) => textWidth(l, 11))) + 10, width * 0.22);
-    const left = Math.min(Math.max(...groups.rows.map((r) => textWidth(r))) + 12, width * 0.3) + own;
+    const left = Math.max(Math.min(Math.max(...groups.rows.map((r) => textWidth(r))) + 12, width * 0.3) + own, textWidth("highest mean", 10) + 8);
     const slant = 34; // what the last name needs beside its dots
     const list = dots.slice(0, Math.max(3, Math.floor((width - left - slant) / 32)));
     const cell = Math.min(52, (width - left - slant) / list.length);
     const top = Math.min(90, Math.max(...list.map((d) => textWidth(d.name)))) + 14;
-    const height = top + lines.length * 20 + 64;
+    const below = top + lines.length * 20;
+    const height = below + 100;
     const picture = svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Dot plot of ${list.map((d) => d.name).join(", ")} by label and condition` });
     const names = distinct(groups.rows, (text) => textWidth(text) <= left - own - 10);
     const laneNames = distinct(groups.lanes, (text) => textWidth(text, 11) <= own - 6);
@@ -154,27 +159,34 @@ export function expressionSection(store, colorByGene) {
         if (n) picture.append(svg("circle", { cx: left + (k + 0.5) * cell, cy: y, r: radius(share), fill: viridis((mean - d.low) / (d.high - d.low || 1)), stroke: css("--grey"), "stroke-width": 0.6 }));
       });
     });
-    legendOfDots(picture, list, height, radius);
+    // The ends of each column's colours.
+    const small = { "font-size": 10, fill: css("--quiet") };
+    picture.append(svg("line", { x1: 0, x2: width, y1: below, y2: below, stroke: css("--line"), "stroke-width": 0.5 }));
+    [["lowest mean", "low"], ["highest mean", "high"]].forEach(([text, end], row) => {
+      picture.append(label(left - 6, below + 15 + 14 * row, text, { ...small, "text-anchor": "end" }));
+      list.forEach((d, k) => picture.append(label(left + (k + 0.5) * cell, below + 15 + 14 * row, inFew(d[end]), { ...small, "text-anchor": "middle" })));
+    });
+    legendOfDots(picture, list, below + 30, radius);
     return picture;
   }
 
-  function legendOfDots(picture, list, height, radius) {
+  function legendOfDots(picture, list, top, radius) {
     let x = 4;
-    let y = height - 38;
+    let y = top + 22;
     const say = (text) => { picture.append(label(x, y + 4, text, { "font-size": 11, fill: css("--quiet") })); x += textWidth(text, 11) + 8; };
     if (!Number.isNaN(list[0].stats[0].share)) {
-      say("above 0:");
+      say("samples above 0:");
       for (const share of [0.1, 0.5, 1]) {
         picture.append(svg("circle", { cx: x + 8, cy: y, r: radius(share), fill: css("--grey") }));
         x += 20;
-        say(`${100 * share} %`);
+        say(percent(share));
       }
     }
-    [x, y] = [4, height - 14];
-    say(`mean of the ${noun.one}: low`);
+    [x, y] = [4, top + 46];
+    say("colour: lowest mean");
     for (let k = 0; k < 24; k++) picture.append(svg("rect", { x: x + 3 * k, y: y - 6, width: 3.5, height: 12, fill: viridis(k / 23) }));
     x += 78;
-    say("high");
+    say("highest mean");
   }
 
   const violins = figure("violins", drawViolins, { file: () => `${state.gene.name} violins` });
@@ -216,7 +228,7 @@ export function expressionSection(store, colorByGene) {
 
   const shown = data.shown < data.samples ? ` They are of the ${count(data.shown)} samples on the map.` : "";
   const element = section("expression", `${noun.title}s by label and condition`,
-    h("p", {}, `The values of one ${noun.one} in each label and condition. A violin is wide where many samples have that value; where a group has at most ${FEW} samples, each one is a point. The vertical line is the mean.${shown}`),
+    h("p", {}, `The values of one ${noun.one} in each label and condition. A violin is wide where many samples have that value; where a group has at most ${FEW} samples, each one is a point. The vertical line is the mean, the number on the right is the share of samples above 0. In the dot plot, a larger dot means that more samples are above 0. Its colour is the mean of the group; each ${noun.one} has its own scale, with the two numbers below it.${shown}`),
     h("div", { class: "bar" }, find.element, h("button", { type: "button", onclick: () => colorByGene(state.gene.name) }, "Colour the map by it")),
     h("div", { class: "explorer" }, h("div", { class: "chart" }, heading, keyBox, violins.element), h("div", { class: "chart" }, dotsTitle, dotPlot.element)), tableBox);
   return {

@@ -1,6 +1,6 @@
 // The report: reads its data and builds the page, section by section.
-import { count, counted, h, nounOf, section } from "./dom.js";
-import { Store, readData } from "./data.js";
+import { count, counted, h, nounOf, prose, section } from "./dom.js";
+import { Store, isConfounded, readData } from "./data.js";
 import { mapSection } from "./map.js";
 import { trainingSection } from "./training.js";
 import { scoresSection } from "./scores.js";
@@ -8,6 +8,7 @@ import { designSection } from "./design.js";
 import { expressionSection } from "./expression.js";
 import { effectsSection } from "./effects.js";
 import { classifiersSection } from "./classifiers.js";
+import { termsLine, termsList } from "./terms.js";
 
 // Findings come judged: {id, level, question, text, advice}. Here they only get a place and the words of an answer: an
 // answer is that of the first of its findings, or of the worst of them.
@@ -43,8 +44,7 @@ function summarySection(data) {
   const { findings } = data;
   const bad = serious(findings);
   const headlines = HEADLINES.map((line) => (data.classifiers?.protect && line[1].includes("labels-lost") ? LABELS_KEPT : line)).map(([title, ids, answers]) => [title, findings.filter((f) => ids.includes(f.id)), answers]).filter(([, own]) => own.length);
-  // Where no label is in two conditions, the scores of these questions have no meaning.
-  const hopeless = findings.some((f) => f.id === "confounded" && f.numbers?.share === 1);
+  const hopeless = isConfounded(data);
   const answer = (own, answers) => (hopeless && ["mixing", "hidden", "predictions"].includes(own[0].id) ? ["bad", "cannot be judged"] : [KIND[worst(own)], answers[worst(own)]]);
   const worst = (own) => own.reduce((a, b) => (LEVELS.indexOf(b.level) > LEVELS.indexOf(a.level) ? b : a)).level;
   const chips = h("ul", { class: "chips" }, headlines.map(([title, own, answers]) => chip(title, answer(own, answers), own.map((f) => f.id).join(" "))),
@@ -53,11 +53,18 @@ function summarySection(data) {
   if (data.maps.length) look.push(`the map by condition${data.label ? " and by label" : ""}, before and after`);
   if (data.effects.changes.length) look.push(data.effects.changes.some((c) => c.labels.length > 1) ? "the labels with the lowest r change" : `the ${nounOf(data).many} far from the line, predicted against real`);
   if (data.scores.some((s) => s.label !== undefined)) look.push("labels with unusual scores in the heat map");
-  return section("summary", "Summary", chips, saidFirst(findings).map((f) => h("p", { class: `said-${f.level}` }, f.text)), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null);
+  return section("summary", "Summary", chips, saidFirst(findings).map((f) => h("p", { class: `said-${f.level}` }, prose(f.text))), termsLine(data), look.length ? h("p", { class: "quiet" }, "What to look at: " + look.join("; ") + ".") : null, termsList(data));
+}
+
+// Of the checks of the model the first sentence says what it means; the others are for those who know the theory.
+const THEORY = ["normality", "components", "symmetry"];
+function saidOf(f) {
+  const end = THEORY.includes(f.id) ? f.text.indexOf(". ") + 1 : 0;
+  return end ? [...prose(f.text.slice(0, end)), h("small", { class: "quiet" }, prose(f.text.slice(end)))] : prose(f.text);
 }
 
 function findingItem(f) {
-  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("span", { class: "level" }, LEVEL[f.level]), f.question ? h("span", { class: "quiet" }, f.question + " ") : null, h("span", { class: "said" }, f.text), f.advice ? h("div", { class: "advice" }, "What to do: " + f.advice) : null);
+  return h("li", { class: f.level, "data-finding": f.id, "data-level": f.level }, h("span", { class: "level" }, LEVEL[f.level]), f.question ? h("span", { class: "quiet" }, f.question + " ") : null, h("span", { class: "said" }, saidOf(f)), f.advice ? h("div", { class: "advice" }, prose("What to do: " + f.advice)) : null);
 }
 
 function findingsSection(data) {
@@ -127,7 +134,7 @@ async function main() {
   performance.mark("comp-ready");
   parts = made;
   document.documentElement.dataset.ready = "yes";
-  window.addEventListener("beforeprint", () => document.querySelectorAll("#scores details, #findings details").forEach((d) => { d.open = true; }));
+  window.addEventListener("beforeprint", () => document.querySelectorAll("#summary details, #scores details, #findings details").forEach((d) => { d.open = true; }));
   window.compReport = { map, store };
 }
 

@@ -1,13 +1,14 @@
 // The map: samples as points, before and after side by side in one view; colours, names, lasso, legend.
-import { count, counted, css, h, label, nounOf, section, short, svg, textWidth } from "./dom.js";
+import { count, counted, css, h, label, nounOf, percent, section, short, svg, textWidth } from "./dom.js";
 import { gradient, paletteOf, viridis } from "./colors.js";
 import { Board, paint } from "./scatter.js";
-import { densest, withoutOverlap } from "./clusters.js";
+import { densest, isFilled, withoutOverlap } from "./clusters.js";
 import { distinct } from "./names.js";
 import { figureButtons, inLight, saveFile } from "./save.js";
 import { picker } from "./picker.js";
 
 const NAME = 13; // size of names on the map, pixels
+const WEIGHT = 600;
 const MANY = 60; // levels above which names are not written
 const HELP = "Arrow keys move, plus and minus zoom, 0 shows all, L switches the lasso, Enter selects the samples in view, Escape ends a selection.";
 
@@ -74,7 +75,8 @@ export function mapSection(store) {
       const canvas = h("canvas", { tabindex: "0", role: "application", "aria-label": `Map of the samples, ${m.title}. ${HELP}` });
       const tip = h("div", { class: "tip", hidden: true });
       canvas.addEventListener("keydown", (event) => keys(event, p));
-      return { canvas, tip, stage: h("div", { class: "stage" }, canvas, h("div", { class: "caption" }, m.title, m.key && m.key !== m.title ? h("small", {}, m.key) : null), tip) };
+      const caption = h("div", { class: "caption" }, m.title, m.key && m.key !== m.title ? h("small", {}, m.key) : null);
+      return { canvas, tip, caption, stage: h("div", { class: "stage" }, canvas, caption, tip) };
     });
     stages.replaceChildren(...panels.map((panel) => panel.stage));
     stages.classList.toggle("two", panels.length === 2);
@@ -92,24 +94,43 @@ export function mapSection(store) {
     board.redraw();
   }
 
-  function namesOn(p, width, height, size, view) {
+  // The names of a panel. `taken`: boxes that stay free. Names at the edge, or of groups that are many, may be cut.
+  function namesOn(p, width, height, size, view, taken) {
     if (!state.named || !namesBox.checked || !state.names[p]) return [];
     const scale = (Math.min(width, height) / 2) * view.zoom;
+    const measure = (text) => textWidth(text, size, WEIGHT);
     const { column, wide, texts } = state.written?.[size] || {};
     if (column !== state.named || wide !== width) {
-      state.written = { ...state.written, [size]: { column: state.named, wide: width, texts: distinct(state.named.levels, (text) => textWidth(text, size) <= Math.max(90, width * 0.34)) } };
-      return namesOn(p, width, height, size, view);
+      state.written = { ...state.written, [size]: { column: state.named, wide: width, texts: distinct(state.named.levels, (text) => measure(text) <= Math.max(90, width * 0.34)) } };
+      return namesOn(p, width, height, size, view, taken);
     }
+    const { places, filled } = state.names[p];
     const isHidden = (level) => state.named === state.column && state.hidden.has(level);
-    const list = state.names[p].flatMap((places, level) => (isHidden(level) ? [] : places.map((at) => ({ name: texts[level], samples: at[2], x: width / 2 + (at[0] - view.x) * scale, y: height / 2 - (at[1] - view.y) * scale - 0.8 * size }))));
-    return withoutOverlap(list, (text) => textWidth(text, size), size * 1.25, width, height);
+    const list = places.flatMap((own, level) => (isHidden(level) ? [] : own.map((at, k) => ({ name: texts[level], samples: at[2], further: k > 0, x: width / 2 + (at[0] - view.x) * scale, y: height / 2 - (at[1] - view.y) * scale }))));
+    const covers = (x, y) => isFilled(filled, view.x + (x - width / 2) / scale, view.y - (y - height / 2) / scale);
+    return withoutOverlap(list, measure, size * 1.25, { width, deep: height, taken, covers });
+  }
+
+  // What is written on a panel now, in its pixels: names, and the box of its caption.
+  function written(p) {
+    const { canvas, ratio } = board.panels[p];
+    const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = panels[p].caption;
+    const caption = { x: (offsetLeft + offsetWidth / 2) * ratio, y: (offsetTop + offsetHeight / 2) * ratio, half: (offsetWidth / 2) * ratio, tall: (offsetHeight / 2) * ratio };
+    return { names: namesOn(p, canvas.width, canvas.height, NAME * ratio, board.view, [caption]), caption };
   }
 
   function writeNames(p, context) {
-    const { canvas, ratio } = board.panels[p];
-    context.font = `600 ${NAME * ratio}px system-ui, sans-serif`;
+    const { ratio } = board.panels[p];
+    const { names } = written(p);
+    Object.assign(context, { strokeStyle: css("--quiet"), lineWidth: ratio });
+    for (const { leader } of names) if (leader) {
+      context.beginPath();
+      leader.forEach(([x, y]) => context.lineTo(x, y));
+      context.stroke();
+    }
+    context.font = `${WEIGHT} ${NAME * ratio}px system-ui, sans-serif`;
     Object.assign(context, { textAlign: "center", textBaseline: "middle", lineJoin: "round", lineWidth: 4 * ratio, strokeStyle: css("--plot"), fillStyle: css("--text") });
-    for (const { name, x, y } of namesOn(p, canvas.width, canvas.height, NAME * ratio, board.view)) {
+    for (const { name, x, y } of names) {
       context.strokeText(name, x, y);
       context.fillText(name, x, y);
     }
@@ -204,7 +225,7 @@ export function mapSection(store) {
       const tally = new Array(column.levels.length + 1).fill(0);
       for (const i of indices) tally[column.codes[i]]++;
       const order = [...tally.keys()].filter((c) => tally[c]).sort((a, b) => tally[b] - tally[a]).slice(0, 8);
-      parts.push(h("h3", {}, column.name), h("ul", { class: "legend" }, order.map((c) => h("li", {}, `${c < column.levels.length ? column.levels[c] : "missing"}: ${count(tally[c])} (${Math.round((100 * tally[c]) / indices.length)} %)`))));
+      parts.push(h("h3", {}, column.name), h("ul", { class: "legend" }, order.map((c) => h("li", {}, `${c < column.levels.length ? column.levels[c] : "missing"}: ${count(tally[c])} (${percent(tally[c] / indices.length)})`))));
     }
     if (state.column.kind === "number") {
       let [sum, n] = [0, 0];
@@ -234,8 +255,10 @@ export function mapSection(store) {
       const sheet = h("canvas", { width: 2 * size, height: 2 * size });
       paint(sheet, board.panels[p].points, board.look(undefined, board.view, board.pointSize(2)));
       const x0 = 10 + p * (size + gap);
+      const names = namesOn(p, size, size, NAME, board.view);
       return [label(x0, 22, data.maps[k].title, { "font-size": 15, "font-weight": 600 }), svg("image", { x: x0, y: top, width: size, height: size, href: sheet.toDataURL() }), svg("rect", { x: x0, y: top, width: size, height: size, fill: "none", stroke: css("--line") }),
-        ...namesOn(p, size, size, NAME, board.view).map(({ name, x, y }) => label(x0 + x, top + y + 4, name, { "text-anchor": "middle", "font-size": NAME, "font-weight": 600, stroke: css("--plot"), "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round" }))];
+        ...names.filter((n) => n.leader).map(({ leader: [from, to] }) => svg("line", { x1: x0 + from[0], y1: top + from[1], x2: x0 + to[0], y2: top + to[1], stroke: css("--quiet") })),
+        ...names.map(({ name, x, y }) => label(x0 + x, top + y + 4, name, { "text-anchor": "middle", "font-size": NAME, "font-weight": WEIGHT, stroke: css("--plot"), "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round" }))];
     });
     const { marks, height } = legendFor(column, palette, width, top + size + 26);
     return svg("svg", { width: "100%", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": figureTitle() }, ...parts, ...marks);
@@ -299,7 +322,7 @@ export function mapSection(store) {
   }
 
   return {
-    element, start, retheme, board,
+    element, start, retheme, board, written,
     colorByGene(name) {
       const index = data.genes.names.indexOf(name);
       if (index < 0) return false;

@@ -6,6 +6,7 @@ const FRAME = 9;
 const FEWEST = 4000;
 const ZOOM = { least: 0.3, most: 200 };
 
+// A colour of the form #rrggbb as a pixel.
 const word = (color) => {
   const [r, g, b] = [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

@@ -1,5 +1,6 @@
 // Tables of scores: all samples, and by label.
-import { h, nounOf, section, short } from "./dom.js";
+import { h, nounOf, section, short, unbroken } from "./dom.js";
+import { isConfounded } from "./data.js";
 import { heatMap } from "./heat.js";
 import { naturalOrder } from "./names.js";
 import { table } from "./table.js";
@@ -30,7 +31,8 @@ function pivot(scores, key) {
   return [...rows.values()];
 }
 
-function methodColumns(methods) {
+// Where no label is in two conditions, mixing is no success: nothing is the best.
+function methodColumns(methods, comparable) {
   return methods.map((method) => ({
     title: method, number: true, value: (row) => row.values[method],
     show: (row) => {
@@ -38,7 +40,7 @@ function methodColumns(methods) {
       const range = row.ranges[method];
       return range && Number.isFinite(row.values[method]) ? h("span", {}, value, h("small", { class: "range" }, `${short(range[0])} to ${short(range[1])}`)) : value;
     },
-    best: (row) => Number.isFinite(row.values[method]) && row.values[method] === bestOf(row.better, methods.map((m) => row.values[m])),
+    best: (row) => comparable && Number.isFinite(row.values[method]) && row.values[method] === bestOf(row.better, methods.map((m) => row.values[m])),
   }));
 }
 
@@ -46,15 +48,29 @@ const sentence = (text) => (/^[a-z][A-Z]/.test(text) ? text : text[0].toUpperCas
 
 function metricCell(row) {
   return h("div", {}, row.title, " ", row.title === row.name ? null : h("code", { class: "quiet small" }, row.name), " ", HINT[row.better] ? h("span", { class: "hint" }, HINT[row.better]) : null,
-    row.summary ? h("small", {}, sentence(row.summary)) : null, row.note ? h("small", {}, row.note) : null);
+    row.summary ? h("small", {}, unbroken(sentence(row.summary))) : null, row.note ? h("small", {}, unbroken(sentence(row.note))) : null);
 }
 
-const bold = (methods, rows = []) => {
+const bold = (methods, comparable, rows = []) => {
   const ranged = rows.some((row) => Object.values(row.ranges).some(Boolean));
   const without = ranged && rows.some((row) => !Object.values(row.ranges).some(Boolean));
-  const words = [methods.length > 1 ? "Bold numbers: the best in their row." : null, ranged ? "Small numbers: the 95 % interval, where other samples of the same conditions and labels would score." : null, without ? "Rows without them have no interval: they compare whole distributions, or are means of other rows." : null].filter(Boolean);
+  const words = [methods.length > 1 ? (comparable ? "Bold numbers: the best in their row." : "No number is marked as the best: each label is in one condition only, so conditions are mixed only where different labels are mixed.") : null, ranged ? "Small numbers: the 95\u00a0% interval, where other samples of the same conditions and labels would score." : null, without ? "Rows without them have no interval: they compare whole distributions, or are means of other rows." : null].filter(Boolean);
   return words.length ? h("p", { class: "quiet small" }, words.join(" ")) : null;
 };
+
+// “isolated labels” is the silhouette of the labels that the fewest conditions have. Where all labels are in equally many,
+// these are all labels: what it would show is there already, and a note says its value. Otherwise it names its labels.
+function withoutRepeats(scores) {
+  const labelsOf = (name) => unique(scores.filter((s) => s.name === name && s.label !== undefined).map((s) => s.label));
+  const [isolated, all] = [labelsOf("isolated"), labelsOf("asw_label")];
+  const rest = scores.filter((s) => s.name !== "isolated" || s.label === undefined);
+  const whole = rest.filter((s) => s.name === "isolated");
+  if (!whole.length || !all.length) return scores;
+  if (isolated.length < all.length) return rest.map((s) => (s.name === "isolated" ? { ...s, note: [s.note, `Here: ${isolated.join(", ")}.`].filter(Boolean).join(" ") } : s));
+  const values = whole.map((s) => `${short(s.value)} (${s.method})`).join(", ");
+  const note = `No label is in fewer conditions than the others. So the metric “isolated labels” of scib is the mean of this silhouette over labels: ${values}. It is part of the totals.`;
+  return rest.filter((s) => s.name !== "isolated").map((s) => (s.name === "asw_label" && s.label === undefined ? { ...s, note } : s));
+}
 
 // Metrics as they come, labels of each in their natural order.
 function byLabel(rows) {
@@ -66,22 +82,22 @@ function byLabel(rows) {
 
 // One table over all samples; by label a heat map and a table, of scores that have the same methods to compare. Figures
 // that must be drawn again with the page go to `figures`.
-function tables(scores, about, figures) {
+function tables(scores, about, figures, comparable = true) {
   const whole = scores.filter((s) => s.label === undefined);
   const parts = scores.filter((s) => s.label !== undefined);
   const children = [];
   if (whole.length) {
     const methods = unique(whole.map((s) => s.method));
     const rows = pivot(whole, (s) => s.name);
-    children.push(bold(methods, rows), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods)], rows, { caption: about + " over all samples" }));
+    children.push(bold(methods, comparable, rows), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods, comparable)], rows, { caption: about + " over all samples" }));
   }
   if (parts.length) {
     const methods = unique(parts.map((s) => s.method));
     const rows = byLabel(pivot(parts, (s) => s.name + "\u0000" + s.label));
     const heat = heatMap(rows, methods, unique(rows.map((row) => row.label)), about);
     figures.push(heat);
-    children.push(h("h3", {}, about + " by label"), heat.element, h("details", {}, h("summary", {}, about + " by label, as a table"), bold(methods), table([
-      { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", class: "metric", value: (row) => row.title }, ...methodColumns(methods),
+    children.push(h("h3", {}, about + " by label"), heat.element, h("details", {}, h("summary", {}, about + " by label, as a table"), bold(methods, comparable), table([
+      { title: "Label", class: "name", value: (row) => row.label }, { title: "Metric", class: "metric", value: (row) => row.title }, ...methodColumns(methods, comparable),
     ], rows, { caption: about + " by label" })));
   }
   return children;
@@ -93,7 +109,8 @@ function aboutPredictions(data, scores) {
   const several = new Set(scores.filter((s) => s.label !== undefined).map((s) => s.label)).size > 1;
   return "Real samples of a condition, compared with predictions from samples of another condition" + (several ? "; mean over labels" : "") +
     ". “no change” leaves samples as they are. “mean shift” adds the same mean change to every sample. " +
-    (several ? "A prediction should be better than both." : "A prediction should be better than “no change”. With one group only, “mean shift” has the right means by construction.") +
+    (scores.some((s) => s.method === "ceiling") ? "“ceiling” is the noise ceiling: one half of the real samples predicts the other half. A prediction that is as good as this agrees with the data as well as the data agrees with itself. It can be above the ceiling, since halves are smaller and noisier than the whole. " : "") +
+    (several ? "A prediction should be better than “no change” and “mean shift”." : "A prediction should be better than “no change”. With one group only, “mean shift” has the right means by construction.") +
     ` DE ${noun.many} are the top ${noun.many} by the Wilcoxon test that are higher in the target condition.`;
 }
 
@@ -106,7 +123,9 @@ export function scoresSection(data) {
     return { element: section("scores", "Scores", h("p", { class: "quiet" }, words)) };
   }
   const changes = unique(scores.map((s) => s.change).filter(Boolean));
-  const children = tables(scores.filter((s) => !s.change), "Scores", figures.own);
+  const confounded = isConfounded(data);
+  const own = withoutRepeats(scores.filter((s) => !s.change)).map((s) => (confounded && s.note === "every label was left out" ? { ...s, note: "Not computed: it compares conditions within a label, and every label is in one condition only." } : s));
+  const children = tables(own, "Scores", figures.own, !confounded);
   if (changes.length) {
     const box = h("div");
     const about = h("p");

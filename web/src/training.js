@@ -3,9 +3,9 @@ import { counted, count, css, h, label, section, short, svg, ticks } from "./dom
 import { csvButton, csvOf, figure } from "./save.js";
 
 const PARTS = [
-  ["total", "Loss", "What is minimised: reconstruction, KL and penalty, each with its weight."],
-  ["likelihood", "Reconstruction", "The error of the decoded samples (negative log-likelihood)."],
-  ["kl", "KL to the prior", "How far the embedding is from the prior."],
+  ["total", "Loss", "What is minimised: reconstruction, KL and penalty, each with its weight. It can be below 0."],
+  ["likelihood", "Reconstruction", "How far decoded samples are from the data (negative log-likelihood). Lower is better; it can be below 0."],
+  ["kl", "KL to the prior", "How far the embedding is from its prior, a standard normal distribution: how much z says about each sample."],
   ["penalty", "Penalty", "An upper bound on what the embedding says about the condition."],
 ];
 const SETS = [["train", "training", ""], ["validation", "validation", "6 3"]];

@@ -49,11 +49,26 @@ writeFileSync(file("fair.json"), JSON.stringify({
   predict: [predicted_by("X_pca", "condition", 2, 0.5, [["logistic", 0.9, 0.9], ["forest", 0.88, 0.88]]), predicted_by("X_comp", "condition", 2, 0.5, [["logistic", 0.5, 0.5], ["forest", 0.734, 0.734]]), predicted_by("X_pca", "donor", 4, 0.25, [["forest", 0.7, 0.7]]), predicted_by("X_comp", "donor", 4, 0.25, [["forest", 0.6, 0.6]])],
   fairness: [gap("X_pca", 0.25), gap("X_comp", 0.125)], counterfactual: predicted("control", "treated", 0.9), more_counterfactuals: [predicted("treated", "control", 0.8)],
 }));
+// What needs explaining: labels of which one is in fewer conditions, a ceiling, an accuracy below chance.
+const parts = (list) => list.map(([label, value]) => ({ label, condition: null, value }));
+const ceiling = predicted("control", "treated", 0.9);
+ceiling.mean.ceiling = { r_de: 0.95, mse_de: 0.05 };
+writeFileSync(file("terms.json"), JSON.stringify({
+  condition: "condition", metrics: ["asw_label", "isolated"].map((name) => ({ name, better: "higher", summary: "x" })),
+  embeddings: ["X_pca", "X_comp"].map((name) => ({ name, scores: { asw_label: { value: 0.6, parts: parts([["type1", 0.5], ["type2", 0.7]]) }, isolated: { value: 0.5, parts: parts([["type1", 0.5]]) } } })),
+  predict: [predicted_by("X_pca", "condition", 2, 0.5, [["logistic", 0.9, 0.9]]), predicted_by("X_comp", "condition", 2, 0.5, [["logistic", 0.48, 0.48], ["forest", 0.41, 0.41]])], fairness: [], counterfactual: ceiling,
+}));
 const columns = ["--condition", "condition", "--label", "label"];
 run("report", "-q", "-i", file("plain.h5ad"), ...columns, "-m", file("model.comp"), "--scores", file("plain.json"), "-o", file("plain.html"));
 run("report", "-q", "-i", file("nasty.h5ad"), ...columns, "--scores", file("nasty.json"), "--diagnose", file("diagnose.json"), "--title", "</title><script>alert(3)</script>", "-o", file("nasty.html"));
 run("report", "-q", "-i", file("plain.h5ad"), ...columns, "--scores", file("fair.json"), "-o", file("fair.html"));
+run("report", "-q", "-i", file("plain.h5ad"), ...columns, "--scores", file("terms.json"), "-o", file("terms.html"));
 run("report", "-q", "-i", file("cells.h5ad"), "-o", file("bare.html"));
+// So many groups that their names have little room.
+run("simulate", "-q", "-o", file("crowd.h5ad"), "--cells", "3000", "--genes", "8", "--labels", "40");
+run("prep", "-q", "-i", file("crowd.h5ad"), "-o", file("crowd.h5ad"), "--log1p");
+execFileSync(python, [here("fake.py"), file("crowd.h5ad"), file("crowd.h5ad")], { stdio: "inherit" });
+run("report", "-q", "-i", file("crowd.h5ad"), ...columns, "-o", file("crowd.html"));
 // Each label in one condition only.
 writeFileSync(file("apart.csv"), ["," + ["condition", "label", ...Array.from({ length: 12 }, (_, g) => "gene" + g)].join(","), ...Array.from({ length: 300 }, (_, i) => {
   const label = i % 4;
@@ -92,6 +107,8 @@ const picture = async (page, p = 0) => {
   await rest(page);
   return page.evaluate((k) => document.querySelectorAll(".stage canvas")[k].toDataURL(), p);
 };
+// Spaces that do not break are spaces.
+const spaced = (text) => text.replaceAll("\u00a0", " ");
 const columnOf = (page, section, index) => page.locator(`#${section} table`).first().locator(`tbody tr td:nth-child(${index})`).allInnerTexts();
 
 async function lasso(page, share, p = 0) {
@@ -216,7 +233,39 @@ test("the legend hides a level, and a sample under the pointer is named", () =>
     assert.match(await page.locator(".stage .tip").first().innerText(), /cell\d+\s+condition: (control|treated)/);
   }));
 
-test("names stand on the clusters, none over another, and can be switched off", () =>
+for (const width of [420, 1000, 1400])
+  for (const report of ["plain.html", "crowd.html", "nasty.html"])
+    test(`names on the map lie over nothing else and stay inside, in ${report} at ${width} px, wherever it is moved`, () =>
+      withPage(report, { width, height: 860 }, async (page) => {
+        for (const keys of ["", "+++", "ArrowLeft", "0"]) {
+          await page.locator(".stage canvas").first().focus();
+          for (const key of keys === "+++" ? [...keys] : keys ? [keys] : []) await page.keyboard.press(key);
+          await rest(page);
+          for (const p of [0, 1]) {
+            const { names, boxes, lines, size } = await page.evaluate((k) => {
+              const { map } = window.compReport;
+              const { ratio, canvas } = map.board.panels[k];
+              const { names, caption } = map.written(k);
+              const ruler = document.createElement("canvas").getContext("2d");
+              ruler.font = `600 ${13 * ratio}px system-ui, sans-serif`; // as they are written
+              const box = (x, y, w, t) => [x - w / 2, y - t / 2, x + w / 2, y + t / 2];
+              return { names: names.map((n) => n.name), boxes: [...names.map((n) => box(n.x, n.y, ruler.measureText(n.name).width, 13 * ratio)), box(caption.x, caption.y, 2 * caption.half, 2 * caption.tall)], lines: names.map((n) => n.leader), size: [canvas.width, canvas.height] };
+            }, p);
+            assert.ok(names.length >= (keys === "" || keys === "0" ? LABELS : 1), `${names.length} names`);
+            for (const [i, a] of boxes.entries()) {
+              if (i < names.length) assert.ok(a[0] >= 0 && a[1] >= 0 && a[2] <= size[0] && a[3] <= size[1], `${names[i]} is inside`);
+              for (const [j, b] of boxes.entries()) if (j > i) assert.ok(a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1], `${names[i]} lies over ${names[j] ?? "the caption"}`);
+              // Points along each leader are in no box but the one that it leads to.
+              for (const [j, line] of lines.entries()) if (line && i !== j) for (let t = 0; t <= 1; t += 0.05) {
+                const [x, y] = [0, 1].map((d) => line[0][d] + t * (line[1][d] - line[0][d]));
+                assert.ok(i === names.length || !(x > a[0] && x < a[2] && y > a[1] && y < a[3]), `the line of ${names[j]} crosses ${names[i]}`);
+              }
+            }
+          }
+        }
+      }));
+
+test("names stand on the clusters and can be switched off", () =>
   withPage("plain.html", {}, async (page) => {
     const before = await picture(page, 1);
     await page.locator("#map-names").uncheck();
@@ -232,10 +281,18 @@ test("the whole map is drawn again when moving ends, the same wherever it was", 
   withPage("plain.html", {}, async (page) => {
     const before = await picture(page);
     // As on a machine that is too slow to draw all of them.
-    await page.evaluate(() => { window.compReport.map.board.quick = 50; window.compReport.map.board.pace = () => {}; });
+    await page.evaluate(() => {
+      const { board } = window.compReport.map;
+      Object.assign(board, { quick: 50, pace: () => {} });
+      const { drawPanel } = board;
+      board.drawPanel = function (...all) { // what was drawn while it moved
+        window.few_ ||= this.moving;
+        return drawPanel.apply(this, all);
+      };
+    });
     await page.locator(".stage canvas").first().focus();
     await page.keyboard.press("ArrowLeft");
-    await page.waitForFunction(() => window.compReport.map.board.moving);
+    await page.waitForFunction(() => window.few_);
     await page.keyboard.press("ArrowRight");
     assert.ok((await picture(page)) === before, "the same picture");
   }));
@@ -313,8 +370,8 @@ test("a file without maps, scores, labels and model opens and says what would sh
 test("classifiers: the strongest is named, chance and gaps are there, with a sentence each", () =>
   withPage("fair.html", {}, async (page) => {
     const summary = await page.locator("#summary").innerText();
-    assert.match(summary, /'condition' can be predicted from z: best accuracy 0.734 \(95 % interval 0.708 to 0.758; random forest\)/);
-    assert.match(summary, /groups of 'condition' differ by up to 12.5 points/);
+    assert.match(spaced(summary), /'condition' can be predicted from z: best accuracy 0.734 \(95 % interval 0.708 to 0.758; random forest\)/);
+    assert.match(spaced(summary), /groups of 'condition' differ by up to 12.5 points/);
     assert.match(await page.locator(".chip", { hasText: "hidden?" }).innerText(), /no/);
     assert.match(await page.locator("#findings").innerText(), /cannot be predicted by logistic regression, but it can by random forest/);
     assert.equal(await page.locator("#nav a[href='#classifiers']").count(), 1);
@@ -337,7 +394,16 @@ test("a confounded run: said first and in red, nothing looks like success, and p
     assert.match(await page.locator("#summary p").first().innerText(), /^Every label is in one condition only/);
     assert.equal(await page.locator(".chip.good").count(), 0);
     assert.match(await page.locator(".chip", { hasText: "Conditions mixed?" }).innerText(), /cannot be judged/);
-    assert.match(await page.locator("#effects").innerText(), /2 changes of condition were predicted, but cannot be compared/);
+    assert.match(spaced(await page.locator("#effects").innerText()), /2 changes of condition were predicted, but cannot be compared/);
+    assert.equal(await page.locator("td.best").count(), 0, "nothing is marked as the best");
+    assert.match(await page.locator("#scores").innerText(), /No number is marked as the best/);
+    assert.match(await page.locator("#scores td.name", { hasText: "m_kbet" }).innerText(), /Not computed: it compares conditions within a label, and every label is in one condition only\./);
+    const bold = await page.locator("main td, main td *, main th, main p, main li, main dd").evaluateAll((list) => list.filter((e) => Number(getComputedStyle(e).fontWeight) > 400).map((e) => e.textContent));
+    assert.deepEqual(bold, [], "no other words are bold");
+    // All labels are in equally many conditions: the silhouette of labels is not shown twice.
+    assert.equal(await page.locator("#scores td.name", { hasText: "isolated labels isolated" }).count(), 0);
+    assert.match(await page.locator("#scores td.name", { hasText: "asw_label" }).first().innerText(), /“isolated labels” of scib is the mean of this silhouette over labels: 0\.\d+ \(before\), 0\.\d+ \(CoMP\)/);
+    assert.ok(!(await page.locator("#scores .chart text").allTextContents()).includes("isolated labels"));
     const all = await page.locator("main").innerText();
     for (const words of ["Name a column", "holds no counterfactuals", "raise --gamma"]) assert.ok(!all.includes(words), words);
   }));
@@ -345,7 +411,7 @@ test("a confounded run: said first and in red, nothing looks like success, and p
 test("what is seen are the findings of the library: ids, levels and sentences", () =>
   withPage("fair.html", {}, async (page) => {
     const findings = await page.evaluate(() => window.compReport.store.data.findings);
-    const seen = await page.locator("#findings li").evaluateAll((items) => items.map((e) => [e.dataset.finding, e.dataset.level, e.querySelector(".said").textContent]));
+    const seen = await page.locator("#findings li").evaluateAll((items) => items.map((e) => [e.dataset.finding, e.dataset.level, e.querySelector(".said").textContent.replaceAll("\u00a0", " ").replaceAll("−", "-")]));
     const expected = ["problem", "caution", "note"].flatMap((level) => findings.filter((f) => f.level === level)).map((f) => [f.id, f.level, f.text]);
     assert.ok(expected.length > 3);
     assert.deepEqual(seen, expected);
@@ -421,6 +487,15 @@ test("in print both maps are there, on white", () =>
     assert.equal(await page.locator("#scores details:not([open])").count(), 0, "what is folded is printed");
     assert.equal(await page.locator(".print-only svg image").count(), 2);
     assert.ok(await page.locator(".print-only").isVisible());
+    const corners = await page.locator(".print-only svg image").evaluateAll((list) => Promise.all(list.map(async (e) => {
+      const image = new Image();
+      image.src = e.getAttribute("href");
+      await image.decode();
+      const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+      context.drawImage(image, 0, 0);
+      return [...context.getImageData(0, 0, 1, 1).data].join();
+    })));
+    assert.deepEqual(corners, ["255,255,255,255", "255,255,255,255"], "the maps are on white");
     assert.ok(!(await page.locator("#stages").isVisible()));
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
   }));
@@ -460,7 +535,7 @@ test("the DE table: changes are those of the data, z and p those of comp de, and
     await button.waitFor();
     const rows = cellsOf((await saved(page, button)).bytes.toString());
     assert.equal(rows.length, 201, "all genes");
-    assert.deepEqual(rows[0], ["Gene", "mean control", "mean treated", "real change", "predicted change", "predicted − real", "z (Wilcoxon)", "adjusted p", "DE rank"]);
+    assert.deepEqual(rows[0], ["Gene", "mean control", "mean treated", "real change", "predicted change", "predicted − real", "z-score (Wilcoxon)", "adjusted p", "DE rank"]);
     const z = rows.slice(1).map((r) => Number(r[6]));
     assert.deepEqual(z, [...z].sort((a, b) => b - a), "the strongest first");
     assert.equal(rows[1][8], "1");
@@ -495,11 +570,52 @@ print(json.dumps([[l, str(t[l, 'control']), str(t[l, 'treated'])] for l in d.obs
 test("scores by label are a heat map with the numbers in it", () =>
   withPage("plain.html", {}, async (page) => {
     const figure = page.locator("#scores .chart svg").first();
-    assert.equal(await figure.locator("rect").count(), 2 * LABELS);
+    assert.equal(await figure.locator("rect:not(.shade)").count(), 2 * LABELS);
+    assert.equal(await figure.locator("rect.shade").count(), 16, "one metric, one scale");
     const scores = await page.evaluate(() => window.compReport.store.data.scores.filter((s) => s.label === "type2").map((s) => s.value.toFixed(2)));
     const texts = await figure.locator("text").allTextContents();
     for (const value of scores) assert.ok(texts.includes(value), value);
+    const all = await page.evaluate(() => window.compReport.store.data.scores.filter((s) => s.label !== undefined).map((s) => s.value));
+    assert.deepEqual(texts.slice(texts.indexOf("kBET") + 1).slice(0, 2), [Math.max(1, ...all).toFixed(2), "0"], "the ends of the colours: worst and best"); // made up: some are above 1
   }));
+
+test("the dot plot has a legend with numbers: sizes, and the lowest and the highest mean of each gene", () =>
+  withPage("plain.html", {}, async (page) => {
+    await seeAll(page);
+    const find = page.locator("#expression input[role=combobox]");
+    await find.fill("gene42");
+    await find.press("Enter");
+    await page.locator("#expression[data-gene=gene42]").waitFor();
+    await page.locator("#expression h3", { hasText: "gene42 and" }).waitFor();
+    const texts = (await page.locator("#expression .chart").nth(1).locator("svg text").allTextContents()).map(spaced);
+    for (const words of ["samples above 0:", "10 %", "50 %", "100 %", "colour: lowest mean", "highest mean"]) assert.ok(texts.includes(words), words);
+    const [low, high] = fromData(`g = list(d.var_names).index('gene42')
+m = d.obs.assign(v=d.X[:, g].toarray().ravel()).groupby(['label', 'condition'], observed=True)['v'].mean()
+print(json.dumps([float(m.min()), float(m.max())]))`);
+    const first = (words) => Number(texts[texts.lastIndexOf(words, texts.indexOf("samples above 0:")) + 1]);
+    assert.ok(Math.abs(first("lowest mean") - low) < 0.02 && Math.abs(first("highest mean") - high) < 0.02, `${first("lowest mean")} to ${first("highest mean")}, expected ${low} to ${high}`);
+  }));
+
+test("what needs explaining is explained where it is: z, ceiling, an accuracy below chance, isolated labels", () =>
+  withPage("terms.html", {}, async (page) => {
+    assert.match(spaced(await page.locator("#summary").innerText()), /z is the embedding: the numbers that the model computes for each sample, in place of its 200 genes\./);
+    await page.locator("#summary summary").click();
+    const terms = await page.locator(".terms dt").allInnerTexts();
+    for (const term of ["Sample", "Condition", "Label", "z, embedding", "Over-correction"]) assert.ok(terms.includes(term), term);
+    assert.match(await page.locator("#scores").innerText(), /“ceiling” is the noise ceiling: one half of the real samples predicts the other half\./);
+    assert.match(await page.locator(".below-chance").innerText(), /here 0\.410, chance 0\.500\) is no mistake/);
+    assert.match(await page.locator("#scores td.name", { hasText: "isolated" }).innerText(), /Here: type1\./);
+    assert.ok(!(await page.locator("#scores .chart text").allTextContents()).some((t) => t.includes("isolated")), "its values are those of the silhouette");
+  }));
+
+for (const report of ["fair.html", "plain.html", "apart.html", "terms.html"])
+  test(`a number and its percent sign stay in one line in ${report}`, () =>
+    withPage(report, {}, async (page) => {
+      await seeAll(page);
+      const text = await page.locator("main").textContent();
+      assert.match(text, /\d\u00a0%/);
+      assert.deepEqual(text.match(/.{0,30}\d %.{0,10}/g), null);
+    }));
 
 test("every figure can be saved as SVG and PNG and every table as CSV, in light colours also when the page is dark", () =>
   withPage("fair.html", { dark: true }, async (page) => {
@@ -533,8 +649,8 @@ test("the command line and the versions are there in words, without folders of t
 test("one is not several", () =>
   withPage("one.html", {}, async (page) => {
     const text = await page.locator("body").innerText();
-    assert.ok(!/\b1 (samples|genes|labels|epochs|notes)\b/.test(text), text.match(/.{20}\b1 (samples|genes|labels|epochs|notes)\b/)?.[0]);
-    assert.match(text, /1 sample, 200 genes/);
+    assert.ok(!/\b1\s(samples|genes|labels|epochs|notes)\b/.test(text), text.match(/.{20}\b1\s(samples|genes|labels|epochs|notes)\b/)?.[0]);
+    assert.match(spaced(text), /1 sample, 200 genes/);
   }));
 
 // ---- for everybody

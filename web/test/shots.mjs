@@ -1,5 +1,5 @@
-// shots.mjs REPORT.html FOLDER NAME [WIDTH...]: pictures of a report and of each of its sections, light and dark, to be
-// looked at. Widths are 1400, 1000 and 420 unless given.
+// shots.mjs REPORT.html FOLDER NAME [WIDTH...]: pictures of a report, of each of its sections and of each chart, light and
+// dark, to be looked at. Widths are 1400, 1000 and 420 unless given.
 import { resolve } from "node:path";
 import { open, ready } from "./browser.mjs";
 
@@ -17,7 +17,11 @@ for (const dark of process.env.THEME ? [process.env.THEME === "dark"] : [false, 
     await page.waitForTimeout(400);
     await page.addStyleTag({ content: ".top { position: static !important; }" }); // it would lie over the pictures of sections
     await page.screenshot({ path: `${folder}/${name}-${dark ? "dark" : "light"}-${width}.png`, fullPage: true });
-    for (const id of await page.locator("main > section").evaluateAll((list) => list.map((s) => s.id))) await page.locator("#" + id).screenshot({ path: `${folder}/${name}-${dark ? "dark" : "light"}-${width}-${id}.png` });
+    for (const id of await page.locator("main > section").evaluateAll((list) => list.map((s) => s.id))) {
+      const charts = page.locator(`#${id} .chart`);
+      for (let k = 0; k < (await charts.count()); k++) await charts.nth(k).screenshot({ path: `${folder}/${name}-${dark ? "dark" : "light"}-${width}-${id}-${k}.png` });
+      await page.locator("#" + id).screenshot({ path: `${folder}/${name}-${dark ? "dark" : "light"}-${width}-${id}.png` });
+    }
     if (seen.errors.length) console.log(width, dark, seen.errors);
     await close();
   }

@@ -13,12 +13,14 @@ import queue
 import signal
 import sys
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Optional
 
 from . import _lib
 from ._errors import INTERRUPTED
 from ._lib import check, decode, lib
+from ._words import in_python
 
 logger = logging.getLogger("comp")
 LEVELS = {1: logging.WARNING, 2: logging.INFO, 3: logging.DEBUG}
@@ -64,15 +66,18 @@ class Bar:
     """Progress as tqdm shows it: one bar a task."""
 
     def __init__(self):
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # in a notebook without ipywidgets: the bar is text there
+            from tqdm.auto import tqdm
 
         self.tqdm, self.bar, self.task = tqdm, None, None
+        self.file = sys.stdout if in_notebook() else None  # text on stderr leaves red boxes in a notebook
 
     def update(self, task, unit, done, total, note, finished):
         if task != self.task:
             self.close()
             self.task = task
-            self.bar = self.tqdm(total=total or None, desc=task, unit=f" {unit}", leave=False, mininterval=0)
+            self.bar = self.tqdm(total=total or None, desc=task, unit=f" {unit}", leave=False, mininterval=0, file=self.file)
         if self.bar is not None:
             self.bar.set_postfix_str(note or "", refresh=False)
             self.bar.update(done - self.bar.n)
@@ -192,7 +197,7 @@ class Context:
     # ---- what the library calls
 
     def _on_log(self, _user, level, message):
-        message = decode(message)
+        message = in_python(decode(message))
         self.relay(lambda: logger.log(LEVELS.get(level, logging.INFO), "%s", message))
 
     def _on_progress(self, _user, pointer):

@@ -1,14 +1,17 @@
 """The library: where it is, the functions that are used of it, and how their failures become exceptions.
 
 It is looked for in this order: the file that the environment variable COMP_LIBRARY names; beside this package; where the
-system's loader looks.
+system's loader looks; where ./dev install put it, beside the program comp that PATH finds.
 """
 import ctypes
+import glob
 import os
+import shutil
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_int, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._errors import BY_STATUS, CompError, LibraryError
 from ._version import __version__
+from ._words import in_python
 
 SONAME = "libcomp.so.0.2"
 OLDEST = 200  # comp_version_number() of the first library with this interface
@@ -210,7 +213,16 @@ def candidates():
         return [named]
     here = os.path.dirname(os.path.abspath(__file__))
     beside = [os.path.join(here, name) for name in (SONAME, "libcomp.so")]
-    return [path for path in beside if os.path.exists(path)] + [SONAME, "libcomp.so"]
+    return [path for path in beside if os.path.exists(path)] + [SONAME, "libcomp.so"] + with_program()
+
+
+def with_program():
+    """PREFIX/lib/libcomp.so.0.2 or PREFIX/lib/TRIPLET/libcomp.so.0.2 of a program PREFIX/bin/comp: the loader does not look below a prefix such as ~/.local."""
+    program = shutil.which("comp")
+    if program is None:
+        return []
+    prefix = glob.escape(os.path.dirname(os.path.dirname(os.path.realpath(program))))
+    return sorted(glob.glob(os.path.join(prefix, "lib*", SONAME)) + glob.glob(os.path.join(prefix, "lib", "*", SONAME)))
 
 
 def load():
@@ -222,7 +234,7 @@ def load():
             tried.append(str(error))
     raise LibraryError(
         "libcomp, the library that the Python package comp calls, could not be loaded:\n  " + "\n  ".join(tried) +
-        "\nInstall it (on Debian: libcomp0; from the sources: ./dev install), or let the environment variable COMP_LIBRARY name the file libcomp.so.")
+        "\nInstall it (on Debian: libcomp0.2; from the sources: ./dev install), or let the environment variable COMP_LIBRARY name the file libcomp.so.")
 
 
 def declare(library, path):
@@ -268,7 +280,7 @@ def error(status, message=None):
     """The exception of a status; the message is that of the calling thread."""
     kind = BY_STATUS.get(status, CompError)
     message = decode(lib.comp_error_message()) if message is None else message
-    made = kind(message)
+    made = kind(in_python(message))
     made.status = decode(lib.comp_status_name(status))
     return made
 

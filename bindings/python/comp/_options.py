@@ -10,6 +10,7 @@ from typing import Literal, Optional, Sequence, Union
 
 from . import _lib
 from ._lib import check, encode, lib, text_array
+from ._words import in_python
 
 PathLike = Union[str, "os.PathLike[str]"]
 TYPES = {
@@ -141,7 +142,7 @@ def option_text(name, option):
     told = [f"{c}: {h}" for c, h in zip(option["choices"] or [], helps) if h]
     if told:
         text += " " + "; ".join(told) + "."
-    return f"{name} : {', '.join(known)}\n" + textwrap.indent(textwrap.fill(text, 116), "    ")
+    return f"{name} : {in_python(', '.join(known))}\n" + textwrap.indent(textwrap.fill(in_python(text), 116), "    ")
 
 
 def with_options(kind, without=(), only=None):

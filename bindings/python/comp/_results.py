@@ -9,6 +9,7 @@ import textwrap
 import pandas as pd
 
 from ._lib import decode, encode, lib
+from ._words import in_python
 
 CHECK_WORDS = {"ok": "pass", "note": "not checked", "caution": "caution", "problem": "fail"}  # as comp diagnose prints them
 COLOURS = {"ok": "#1a7f4b", "note": "#5b6570", "caution": "#9a6200", "problem": "#b3261e"}
@@ -33,7 +34,7 @@ class Finding:
 
     def __init__(self, item):
         self.id, self.level, self.question = item["id"], item["level"], item["question"]
-        self.text, self.advice = item["text"], item["advice"]
+        self.text, self.advice = in_python(item["text"]), in_python(item["advice"])
         self.numbers, self.labels = dict(item["numbers"]), list(item["labels"])
 
     def __repr__(self):

@@ -22,9 +22,11 @@ def pyplot():
 
 
 def make_axes(axes, rows, cols, size=4.0):
+    """A grid of axes; `size` of each in inches: a number, or (width, height)."""
     plt = pyplot()
     if axes is None:
-        figure, axes = plt.subplots(rows, cols, figsize=(size * cols, size * rows), squeeze=False, constrained_layout=True)
+        width, height = size if isinstance(size, tuple) else (size, size)
+        figure, axes = plt.subplots(rows, cols, figsize=(width * cols, height * rows), squeeze=False, constrained_layout=True)
         return figure, axes
     axes = np.atleast_1d(np.asarray(axes, object)).reshape(rows, cols)
     return axes.flat[0].figure, axes
@@ -124,7 +126,7 @@ def counterfactual(adata: Any, to: str, from_: str, condition_key: str, label_ke
         require_column(adata, label_key, "label_key")
     label = adata.obs[label_key].astype(str).to_numpy() if label_key else np.full(adata.n_obs, "all samples")
     x, predicted = source(adata, layer)[0], in_memory(adata.layers[name])
-    groups = [g for g in pd.unique(label) if ((label == g) & (condition == to)).any() and ((label == g) & (condition == from_)).any()]
+    groups = [g for g in np.unique(label) if ((label == g) & (condition == to)).any() and ((label == g) & (condition == from_)).any()]
     if not groups:
         raise DataError(f"no label has samples of both '{from_}' and '{to}'")
     cols = min(len(groups), 4)
@@ -156,14 +158,16 @@ def scores(scores: Any, *, axes: Any = None) -> Any:
             raise DataError("adata has no scores: run comp.tl.score() first")
         scores = Scores(str(kept))
     frame = scores.to_frame()
-    figure, grid = make_axes(axes, 1, 1, max(4.0, 0.5 * len(frame)))
+    bars = max(len(frame.columns), 1)
+    figure, grid = make_axes(axes, 1, 1, (9.0, 1.2 + 0.15 * (bars + 1) * max(len(frame), 1)))  # names of metrics are long
     axis = grid[0][0]
-    height = 0.8 / max(len(frame.columns), 1)
+    height = 0.8 / bars
     places = np.arange(len(frame))[::-1]
     for i, name in enumerate(frame.columns):
         axis.barh(places - i * height, frame[name], height, color=COLOURS[i % len(COLOURS)], label=embedding_title(name))
     words = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best"}
     axis.set_yticks(places - height * (len(frame.columns) - 1) / 2)
     axis.set_yticklabels([f"{metric_title(m)} ({words[b]})" if (b := scores.better.get(m)) in words else m for m in frame.index])
-    axis.legend(frameon=False)
+    axis.axvline(0, color="black", linewidth=0.5)
+    axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncol=min(bars, 5))
     return figure

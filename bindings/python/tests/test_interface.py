@@ -93,10 +93,15 @@ def test_another_library_is_a_clear_error():
 
 
 def test_order_of_the_search(tmp_path, monkeypatch):
-    """As in a wheel that carries the library; the variable comes first, the loader last."""
+    """As in a wheel that carries the library; the variable comes first, the loader after it; then what ./dev install put beside the program."""
     monkeypatch.delenv("COMP_LIBRARY", raising=False)
     monkeypatch.setattr(_lib, "__file__", str(tmp_path / "_lib.py"))
+    monkeypatch.setenv("PATH", str(tmp_path / "prefix" / "bin"))
     assert _lib.candidates() == ["libcomp.so.0.2", "libcomp.so"]
+    for folder, name in (("bin", "comp"), ("lib/triplet", "libcomp.so.0.2")):
+        (tmp_path / "prefix" / folder).mkdir(parents=True)
+        (tmp_path / "prefix" / folder / name).touch(0o755)
+    assert _lib.candidates() == ["libcomp.so.0.2", "libcomp.so", str(tmp_path / "prefix/lib/triplet/libcomp.so.0.2")]
     os.symlink(os.path.realpath(comp.library_path), tmp_path / "libcomp.so.0.2")
     assert _lib.load()[1] == str(tmp_path / "libcomp.so.0.2")
     monkeypatch.setenv("COMP_LIBRARY", comp.library_path)

@@ -1,4 +1,6 @@
 """Figures: that they show what they say."""
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -57,3 +59,7 @@ def test_scores(ready):
     for figure in (comp.pl.scores(ready), comp.pl.scores(found)):
         labels = [t.get_text() for t in figure.axes[0].get_yticklabels()]
         assert any("lower is better" in label for label in labels)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a layout that does not fit
+            figure.canvas.draw()
+        assert figure.axes[0].get_position().width > 0.4

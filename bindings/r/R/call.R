@@ -3,9 +3,10 @@
 # By the number of the status (comp/status.h).
 STATUSES <- c("argument", "memory", "file", "format", "data", "numeric", "interrupted", "unavailable")
 
-# Raises a condition of class comp_KIND_error. C code calls it with the number of a status.
+# Raises a condition of class comp_KIND_error. C code calls it with the number of a status, and a message of the library.
 throw <- function(status, message) {
   kind <- if (is.character(status)) status else STATUSES[status]
+  if (!is.character(status)) message <- in_r(message)
   stop(structure(class = c(paste0("comp_", kind, "_error"), "comp_error", "error", "condition"), list(message = message, call = NULL)))
 }
 
@@ -13,6 +14,7 @@ refuse <- function(...) throw("data", sprintf(...))
 
 # Messages of the library: warnings (1) are R's warnings, others are R's messages.
 on_log <- function(level, message) {
+  message <- in_r(message)
   if (level == 1L) warning(message, call. = FALSE) else message(message)
 }
 

@@ -21,12 +21,12 @@ OPTIONS <- list(
 # As R can write it: min-dist is min_dist.
 r_name <- function(name) gsub("-", "_", name, fixed = TRUE)
 
-# The rows of a kind of options, by their R names. The tables are read once.
+# The rows of a kind of options, by their R names; of NULL those of all kinds. The tables are read once.
 kind_rows <- local({
   kinds <- NULL
   function(kind) {
     if (is.null(kinds)) kinds <<- jsonlite::fromJSON(.Call(r_options_describe), simplifyVector = FALSE)$kinds
-    rows <- Filter(function(k) k$name == kind, kinds)[[1L]]$options
+    rows <- if (is.null(kind)) unlist(lapply(kinds, `[[`, "options"), recursive = FALSE) else Filter(function(k) k$name == kind, kinds)[[1L]]$options
     setNames(rows, r_name(vapply(rows, `[[`, "", "name")))
   }
 })

@@ -2,7 +2,7 @@
 
 findings_of <- function(items) {
   text <- function(name) vapply(items, function(item) as.character(item[[name]]), "")
-  data.frame(id = text("id"), level = text("level"), question = text("question"), text = text("text"), advice = text("advice"))
+  data.frame(id = text("id"), level = text("level"), question = text("question"), text = in_r(text("text")), advice = in_r(text("advice")))
 }
 
 number <- function(value) if (is.null(value)) NA_real_ else as.numeric(value)
