@@ -248,9 +248,9 @@ static void search_nonfinite(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   nonfinite_search *search = arg;
   if (begin >= atomic_load(&search->first)) return;
-  bool clean = true;
-  for (size_t i = begin; i < end; i++) clean &= fabsf(search->values[i]) <= 3.402823466e38f; /* vectorises; NaN fails */
-  if (clean) return;
+  int bad = 0; /* an int vectorises better than a bool; NaN is bad, too */
+  for (size_t i = begin; i < end; i++) bad |= !(fabsf(search->values[i]) <= 3.402823466e38f);
+  if (!bad) return;
   size_t i = begin;
   while (isfinite(search->values[i])) i++;
   size_t known = atomic_load(&search->first);

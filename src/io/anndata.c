@@ -81,7 +81,8 @@ bool comp__anndata_can_hold(const char **why, const comp__tree *tree, const char
   if (node == COMP__NODE_ARRAY) {
     int rank;
     comp__content content = tree->ops->content(&rank, tree, path);
-    return content != COMP__CONTENT_OTHER && content != COMP__CONTENT_TEXT && rank >= 1 && rank <= 2;
+    return content != COMP__CONTENT_OTHER && content != COMP__CONTENT_TEXT && content != COMP__CONTENT_RECORDS &&
+           rank >= 1 && rank <= 2;
   }
   if (node == COMP__NODE_GROUP && slot == COMP_SLOT_LAYERS)
     return sparse || tree->ops->has(tree, path, "h5sparse_format");

@@ -57,6 +57,8 @@ static bool array_can_go(const carrying *c, const char *path) {
     return false;
   case COMP__CONTENT_TEXT:
     return rank >= 0 && rank <= 1;
+  case COMP__CONTENT_RECORDS:
+    return rank == 1;
   default:
     return rank >= 0 && rank <= COMP__TREE_MOST_DIMS;
   }
@@ -111,7 +113,10 @@ static comp_status copy_array(const carrying *c, const char *path) {
   COMP__TRY(c->from->ops->load(&value, c->to->context, c->from, path));
   COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
   const char *scalar = value.null ? "null" : value.is_text ? "string" : "numeric-scalar";
-  const char *type = value.null || value.rank == 0 ? scalar : value.is_text ? "string-array" : "array";
+  const char *type = value.null || value.rank == 0 ? scalar
+                     : value.fields                ? "rec-array"
+                     : value.is_text               ? "string-array"
+                                                   : "array";
   /* The parts of sparse matrices have none. */
   const char *name = strrchr(path, '/');
   bool part = name && (strcmp(name, "/data") == 0 || strcmp(name, "/indices") == 0 || strcmp(name, "/indptr") == 0);

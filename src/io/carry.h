@@ -7,8 +7,8 @@
 /* Copies from the file `path`, a tree, what it holds beyond the data set and what still fits it: uns, obsp, varm, varp,
  * raw, other entries of layers and obsm, and whatever else is there; also obs and var where they are still what the
  * file holds, with new columns added. To be called when the matrices of the data set have been written, but not its
- * tables. Messages name what does not fit any more, and what no tree but its own can hold: structs,
- * references, awkward arrays. */
+ * tables. Messages name what does not fit any more, and what no tree but its own can hold: records
+ * of records, references, awkward arrays. */
 comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset);
 
 #endif

@@ -247,6 +247,14 @@ comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean) {
   return is_unsigned ? of_uint[number.size] : of_int[number.size];
 }
 
+size_t comp__stored_size(comp__stored type) {
+  static const unsigned char sizes[] = {
+      [COMP__STORED_BOOL] = 1, [COMP__STORED_I8] = 1,  [COMP__STORED_I16] = 2, [COMP__STORED_I32] = 4,
+      [COMP__STORED_I64] = 8,  [COMP__STORED_U8] = 1,  [COMP__STORED_U16] = 2, [COMP__STORED_U32] = 4,
+      [COMP__STORED_U64] = 8,  [COMP__STORED_F32] = 4, [COMP__STORED_F64] = 8};
+  return sizes[type];
+}
+
 void comp__stored_narrow(void *numbers, comp__stored type, comp__as as, size_t n) {
   const int32_t *narrow = numbers;
   const int64_t *wide = numbers;

@@ -61,6 +61,9 @@ comp_status comp__numbers_append_texts(comp__strings *out, const double *values,
  * Halves become single precision. */
 comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean);
 
+/* Bytes a number of that type. */
+size_t comp__stored_size(comp__stored type);
+
 /* Turns n numbers that were read so into that type, in place. */
 void comp__stored_narrow(void *numbers, comp__stored type, comp__as as, size_t n);
 

@@ -46,5 +46,8 @@ bool comp__tree_text_is(const comp__tree *tree, const char *path, const char *na
 void comp__tree_value_release(comp__tree_value *value) {
   comp__free(value->numbers);
   comp__strings_release(&value->texts);
+  for (size_t i = 0; i < value->n_fields; i++) comp__tree_value_release(&value->fields[i]);
+  comp__free(value->fields);
+  comp__strings_release(&value->names);
   *value = (comp__tree_value){0};
 }

@@ -23,7 +23,8 @@ typedef enum comp__content {
   COMP__CONTENT_TEXT,
   COMP__CONTENT_INTEGERS,
   COMP__CONTENT_FLOATS,
-  COMP__CONTENT_BOOLS
+  COMP__CONTENT_BOOLS,
+  COMP__CONTENT_RECORDS /* of numbers, bools and text */
 } comp__content;
 
 typedef struct comp__tree comp__tree;
@@ -52,6 +53,9 @@ typedef struct comp__tree_value {
   comp__stored type;
   void *numbers; /* of that type */
   comp__strings texts;
+  struct comp__tree_value *fields; /* a list of records: their fields, each a list of `count` values; NULL: none */
+  size_t n_fields;
+  comp__strings names; /* of the fields */
 } comp__tree_value;
 
 void comp__tree_value_release(comp__tree_value *value);
@@ -81,8 +85,8 @@ typedef struct comp__tree_ops {
   comp_status (*read_texts)(comp__strings *out, comp_context *context, const comp__tree *tree, const char *path,
                             bool any);
 
-  /* Reads a whole array: bools, numbers of at most COMP__TREE_MOST_DIMS dimensions, texts of at most one; others are an
-   * error. It should be released via comp__tree_value_release(), also when it fails. */
+  /* Reads a whole array: bools, numbers of at most COMP__TREE_MOST_DIMS dimensions, texts of at most one, records of
+   * one; others are an error. It should be released via comp__tree_value_release(), also when it fails. */
   comp_status (*load)(comp__tree_value *out, comp_context *context, const comp__tree *tree, const char *path);
   /* All attributes that are texts, numbers, bools and lists of these, as a JSON object. It should be freed via
    * json_decref(). */

@@ -18,51 +18,57 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A zip file that grows. */
-typedef struct zip {
-  uint8_t *bytes;
+/* Bytes that grow. The memory is kept for the next input: with one allocation a byte, most of the time went there. */
+typedef struct bytes {
+  uint8_t *data;
   size_t size;
-  uint8_t *list; /* the central directory */
-  size_t list_size;
+  size_t capacity;
+} bytes;
+
+typedef struct zip {
+  bytes file;
+  bytes list; /* the central directory */
   unsigned count;
 } zip;
 
-static void add(uint8_t **to, size_t *used, const void *from, size_t size) {
-  *to = realloc(*to, *used + size + 1);
-  if (!*to) abort();
-  memcpy(*to + *used, from, size);
-  *used += size;
+static void add(bytes *to, const void *from, size_t size) {
+  if (size > to->capacity - to->size) {
+    to->capacity = (to->size + size) * 2;
+    to->data = realloc(to->data, to->capacity);
+    if (!to->data) abort();
+  }
+  if (size > 0) memcpy(to->data + to->size, from, size);
+  to->size += size;
 }
 
-static void add_number(uint8_t **to, size_t *used, size_t value, int bytes) {
-  for (int i = 0; i < bytes; i++, value >>= 8) {
-    uint8_t byte = (uint8_t)value;
-    add(to, used, &byte, 1);
-  }
+static void add_number(bytes *to, size_t value, int n) {
+  uint8_t low[12];
+  for (int i = 0; i < n; i++) low[i] = i < 8 ? (uint8_t)(value >> 8 * i) : 0;
+  add(to, low, (size_t)n);
 }
 
 /* The part that both headers of an entry share: flags to the length of the extra field. */
-static void add_header(uint8_t **to, size_t *used, size_t name, size_t size) {
-  add_number(to, used, 20, 2);
-  add_number(to, used, 0, 12); /* flags, method, time, checksum */
-  add_number(to, used, size, 4);
-  add_number(to, used, size, 4);
-  add_number(to, used, name, 2);
-  add_number(to, used, 0, 2);
+static void add_header(bytes *to, size_t name, size_t size) {
+  add_number(to, 20, 2);
+  add_number(to, 0, 12); /* flags, method, time, checksum */
+  add_number(to, size, 4);
+  add_number(to, size, 4);
+  add_number(to, name, 2);
+  add_number(to, 0, 2);
 }
 
 static void add_entry(zip *z, const char *name, const uint8_t *data, size_t size) {
-  size_t offset = z->size, length = strlen(name);
-  add_number(&z->bytes, &z->size, 0x04034b50, 4);
-  add_header(&z->bytes, &z->size, length, size);
-  add(&z->bytes, &z->size, name, length);
-  add(&z->bytes, &z->size, data, size);
-  add_number(&z->list, &z->list_size, 0x02014b50, 4);
-  add_number(&z->list, &z->list_size, 20, 2);
-  add_header(&z->list, &z->list_size, length, size);
-  add_number(&z->list, &z->list_size, 0, 10); /* comment, disk, attributes */
-  add_number(&z->list, &z->list_size, offset, 4);
-  add(&z->list, &z->list_size, name, length);
+  size_t offset = z->file.size, length = strlen(name);
+  add_number(&z->file, 0x04034b50, 4);
+  add_header(&z->file, length, size);
+  add(&z->file, name, length);
+  add(&z->file, data, size);
+  add_number(&z->list, 0x02014b50, 4);
+  add_number(&z->list, 20, 2);
+  add_header(&z->list, length, size);
+  add_number(&z->list, 0, 10); /* comment, disk, attributes */
+  add_number(&z->list, offset, 4);
+  add(&z->list, name, length);
   z->count++;
 }
 
@@ -77,15 +83,15 @@ static void make_zip(zip *z, const uint8_t *data, size_t size) {
     data = end + 3 + length;
     size -= name + 3 + length;
   }
-  size_t offset = z->size;
-  add(&z->bytes, &z->size, z->list ? z->list : (const uint8_t *)"", z->list_size);
-  add_number(&z->bytes, &z->size, 0x06054b50, 4);
-  add_number(&z->bytes, &z->size, 0, 4);
-  add_number(&z->bytes, &z->size, z->count, 2);
-  add_number(&z->bytes, &z->size, z->count, 2);
-  add_number(&z->bytes, &z->size, z->list_size, 4);
-  add_number(&z->bytes, &z->size, offset, 4);
-  add_number(&z->bytes, &z->size, 0, 2);
+  size_t offset = z->file.size;
+  add(&z->file, z->list.data, z->list.size);
+  add_number(&z->file, 0x06054b50, 4);
+  add_number(&z->file, 0, 4);
+  add_number(&z->file, z->count, 2);
+  add_number(&z->file, z->count, 2);
+  add_number(&z->file, z->list.size, 4);
+  add_number(&z->file, offset, 4);
+  add_number(&z->file, 0, 2);
 }
 
 /* All that comp convert would carry: every array, of any type and shape, and all attributes. */
@@ -111,15 +117,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   comp__context_options options = comp__context_defaults();
   options.threads = 1;
   if (!context && comp__context_new(&context, &options) != COMP_OK) abort();
-  zip z = {0};
+  static zip z;
+  static int fd = -1;
   char path[64];
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  if (fd < 0) abort();
+  if (fd < 0) fd = memfd_create("fuzz", MFD_CLOEXEC);
+  z.file.size = z.list.size = z.count = 0;
   if (size > 1 && data[0] == 'P' && data[1] == 'K')
-    add(&z.bytes, &z.size, data, size);
+    add(&z.file, data, size);
   else
     make_zip(&z, data, size);
-  if (write(fd, z.bytes, z.size) != (ssize_t)z.size) abort();
+  if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, z.file.data, z.file.size, 0) != (ssize_t)z.file.size) abort();
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   const comp__read_options read = {0};
   comp_dataset *dataset = NULL;
@@ -130,8 +137,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   comp__tree *tree = NULL;
   if (comp__format_zarr.open_tree(&tree, path) == COMP_OK) load_below(context, tree, "", 0);
   comp__tree_free(tree);
-  close(fd);
-  free(z.bytes);
-  free(z.list);
   return 0;
 }

@@ -9,6 +9,7 @@ import warnings
 import zipfile
 
 import anndata
+import h5py
 import numcodecs
 import numpy as np
 import pandas as pd
@@ -489,14 +490,97 @@ def the_rest_of_a_store_of_zarr_python_goes_along():
     assert "X_comp" in b.obsm and "connectivities" in b.obsp and b.uns["deep"]["a"]["b"]["c"] == 1.5
 
 
+def records(groups=3):
+    """As scanpy writes uns/rank_genes_groups: texts, numbers of several types, bools; one field a group."""
+    n = 7
+    names = np.rec.fromarrays([np.array([f"gene {g} ü{i}" if i else "" for i in range(n)], object) for g in range(groups)], names=[f"gröup {g}" for g in range(groups)])
+    types = ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
+    mixed = np.array([tuple(i * 3 % 5 - (t[0] in "if") for t in types) for i in range(n)], dtype=[(t, t) for t in types])
+    return {"names": names, "scores": mixed, "one": np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")]),
+            "none": np.zeros(0, dtype=[("a", "i4"), ("b", "f8")])}
+
+
+def same_records(x, y):
+    assert sorted(x) == sorted(y), (sorted(x), sorted(y))
+    for k in x:
+        assert x[k].dtype.names == y[k].dtype.names and len(x[k]) == len(y[k]), (k, x[k].dtype, y[k].dtype)
+        for f in x[k].dtype.names:
+            assert x[k].dtype[f].kind in "OU" or x[k].dtype[f] == y[k].dtype[f], (k, f, y[k].dtype[f])
+            assert x[k][f].tolist() == y[k][f].tolist(), (k, f, x[k][f], y[k][f])
+
+
+@test
+def names_that_are_not_ascii():
+    a = sample(n=41, g=13)
+    a.obs["größe µ"] = np.arange(41.0)
+    a.obsm["µ"] = np.ones((41, 2))
+    a.uns["ключ"] = {"é": 1}
+    a.write_h5ad(TMP / "e.h5ad")
+    convert(TMP / "e.zarr", TMP / "e.h5ad")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        b = anndata.read_zarr(TMP / "e.zarr")
+    assert list(b.obs["größe µ"]) == list(range(41)) and "µ" in b.obsm and b.uns["ключ"]["é"] == 1
+
+
+@each("version", ["2", "3", "shards"])
+def records_go_along(version):
+    a = sample(n=41, g=13)
+    a.uns["rank"] = records(groups=100)
+    a.write_h5ad(TMP / "e.h5ad")
+    want = anndata.read_h5ad(TMP / "e.h5ad").uns["rank"]
+    r = convert(TMP / "e.zarr", TMP / "e.h5ad", *(["--shards"] if version == "shards" else ["--zarr", version]))
+    assert "left behind" not in r.stderr, r.stderr
+    if version == "2":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same_records(want, anndata.read_zarr(TMP / "e.zarr").uns["rank"])
+    elif version == "3":
+        got, attributes = zarr3.read_array(TMP / "e.zarr" / "uns" / "rank" / "names")
+        assert attributes["encoding-type"] == "rec-array"
+        same_records({"names": want["names"]}, {"names": got})
+    r = convert(TMP / "back.h5ad", TMP / "e.zarr")
+    assert "left behind" not in r.stderr, r.stderr
+    same_records(want, anndata.read_h5ad(TMP / "back.h5ad").uns["rank"])
+
+
+@test
+def records_of_others_go_along():
+    """What zarr-python writes in version 2: other byte orders, bytes; and version 3 by the tests' own writer, in both spellings."""
+    odd = np.array([("äb", b"xy", -3, 2.5), ("", b"", 300, -1.0)], dtype=[("u", ">U3"), ("s", "S4"), ("i", ">i2"), ("f", ">f8")])
+    write_v2(TMP / "a.zarr", sample(n=41, g=13))
+    g = zarr.open_group(str(TMP / "a.zarr" / "uns"))
+    g.create_dataset("odd", data=odd, chunks=(1,)).attrs["encoding-type"] = "rec-array"
+    g["odd"].attrs["encoding-version"] = "0.2.0"
+    g.create_dataset("nested", data=np.zeros(2, dtype=[("a", [("b", "i4")])]))
+    g.create_dataset("filled", data=np.zeros(3, dtype=[("a", "i4")]))
+    p = TMP / "a.zarr" / "uns" / "filled" / ".zarray"
+    p.write_text(json.dumps({**json.loads(p.read_text()), "fill_value": "BQAAAA=="}))
+    r = convert(TMP / "back.h5ad", TMP / "a.zarr")
+    assert "left behind, since it cannot be written as .h5ad: uns/filled, uns/nested" in r.stderr, r.stderr
+    got = anndata.read_h5ad(TMP / "back.h5ad").uns["odd"]
+    assert got["u"].tolist() == ["äb", ""] and got["i"].tolist() == [-3, 300] and got["f"].tolist() == [2.5, -1.0]
+    assert [t.decode() if isinstance(t, bytes) else t for t in got["s"]] == ["xy", ""]
+    for spelling, endian in (("struct", "little"), ("structured", "big")):
+        write_v3(TMP / "b.zarr", sample(n=41, g=13), chunks=(10,))
+        zarr3.Group(TMP / "b.zarr" / "uns", {"encoding-type": "dict", "encoding-version": "0.1.0"})
+        zarr3.write_records(TMP / "b.zarr" / "uns" / "rec", odd, spelling, endian)
+        r = convert(TMP / "back.h5ad", TMP / "b.zarr")
+        assert "left behind" not in r.stderr, r.stderr
+        with h5py.File(TMP / "back.h5ad") as f:
+            got = f["uns/rec"][()]
+        assert [t.decode() for t in got["u"]] == ["äb", ""] and got["i"].tolist() == [-3, 300] and got["f"].tolist() == [2.5, -1.0], spelling
+
+
 @test
 def what_is_left_behind_is_named():
     written()
     a = everything()
-    a.uns["records"] = np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")])
     a.write_h5ad(TMP / "e.h5ad")
+    with h5py.File(TMP / "e.h5ad", "a") as f:
+        f["uns/nested"] = np.zeros(2, dtype=[("a", [("b", "i4")])])
     r = convert(TMP / "w2.zarr", TMP / "e.h5ad")
-    assert "left behind, since it cannot be written as .zarr: uns/records" in r.stderr, r.stderr
+    assert "left behind, since it cannot be written as .zarr: uns/nested" in r.stderr, r.stderr
     r = run("--write", TMP / "w3.zarr", "--carry", TMP / "e.h5ad", TMP / "w.h5ad")  # other samples
     assert "left behind, since samples or features have changed" in r.stderr and "obsp/connectivities" in r.stderr and "raw" in r.stderr, r.stderr
     assert (TMP / "w3.zarr" / "uns" / "deep").exists() and not (TMP / "w3.zarr" / "raw").exists()
@@ -572,6 +656,9 @@ def absurd_shapes_are_refused_cheaply():
         bad()
         edit("obs/_index/.zarray", shape=shape)
         refused("obs/_index", "claims" if shape[0] < 2**60 else "absurd")
+    bad()
+    edit("obs/_index/.zarray", shape=[200000], chunks=[1])  # not many bytes, but many chunks to look for
+    refused("obs/_index", "claims")
     bad()
     edit("X/.zarray", shape=[37, 2**61])
     refused("X", "absurd")
@@ -653,6 +740,18 @@ def damaged_stores(name):
     p = bad(int(version), **({"shards": (20,)} if version == 3.5 else {}))
     damage(p)
     refused(needle)
+
+
+@test
+def missing_chunks_of_a_sparse_matrix_are_named():
+    write_v2(TMP / "bad.zarr", sample(form="csr"))
+    r = run(TMP / "bad.zarr")
+    assert "not in the store" not in r.stderr, r.stderr
+    os.remove(TMP / "bad.zarr" / "X" / "data" / "0")
+    r = run(TMP / "bad.zarr")
+    assert "X/data: 1 of 1 chunks are not in the store" in r.stderr, r.stderr
+    os.remove(TMP / "bad.zarr" / "X" / "indices" / "0")
+    refused("X/indices: 1 of 1 chunks are not in the store", "twice")
 
 
 @test

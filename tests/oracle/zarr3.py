@@ -219,15 +219,44 @@ def from_bytes(data, codecs, dtype, shape):
     return np.frombuffer(data, np.dtype(dtype).newbyteorder(">" if endian == "big" else "<")).reshape(shape)
 
 
+def dtype_of(data_type):
+    """The NumPy dtype of a data_type: numbers, text of one length, and structs of these."""
+    if isinstance(data_type, str):
+        return object if data_type == "string" else {v: k for k, v in NAMES.items()}[data_type]
+    name, configuration = data_type["name"], data_type["configuration"]
+    if name == "fixed_length_utf32":
+        return f"<U{configuration['length_bytes'] // 4}"
+    assert name == "struct", name
+    return np.dtype([(f["name"], dtype_of(f["data_type"])) for f in configuration["fields"]])
+
+
+def write_records(folder, values, spelling, endian):
+    """A structured array as one chunk; `spelling`: "struct", or "structured" as it was before."""
+    folder = pathlib.Path(folder)
+    (folder / "c").mkdir(parents=True)
+    values = values.astype(values.dtype.newbyteorder(">" if endian == "big" else "<"))
+    types = {n: data_type(values[n]) for n in values.dtype.names}
+    fields = [{"name": n, "data_type": t} for n, t in types.items()] if spelling == "struct" else [[n, t] for n, t in types.items()]
+    (folder / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": list(values.shape), "data_type": {"name": spelling, "configuration": {"fields": fields}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(values.shape)}}, "chunk_key_encoding": {"name": "default"},
+        "fill_value": {n: "" if values.dtype[n].kind in "US" else 0 for n in types}, "codecs": [{"name": "bytes", "configuration": {"endian": endian}}],
+        "attributes": {"encoding-type": "rec-array", "encoding-version": "0.2.0"}}))
+    (folder / "c" / "0").write_bytes(values.tobytes())
+
+
 def read_array(folder):
     """The values and attributes of an array."""
     folder = pathlib.Path(folder)
     m = json.loads((folder / "zarr.json").read_text())
     assert m["zarr_format"] == 3 and m["node_type"] == "array"
-    kinds = {v: k for k, v in NAMES.items()}
-    dtype = object if m["data_type"] == "string" else kinds[m["data_type"]]
+    dtype = dtype_of(m["data_type"])
     shape, grid, codecs = tuple(m["shape"]), tuple(m["chunk_grid"]["configuration"]["chunk_shape"]), m["codecs"]
-    fill = {"NaN": np.nan}.get(m["fill_value"], m["fill_value"]) if dtype != object else m["fill_value"]
+    fill = m["fill_value"]
+    if isinstance(fill, dict):
+        fill = np.array(tuple(fill[n] for n in dtype.names), dtype)
+    elif dtype != object:
+        fill = {"NaN": np.nan}.get(fill, fill)
     out = np.full(shape, fill, dtype)
     assert m["chunk_key_encoding"] == {"name": "default", "configuration": {"separator": "/"}}
 

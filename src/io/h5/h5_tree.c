@@ -10,6 +10,7 @@
 #include "io/h5/array.h"
 #include "io/h5/attr_json.h"
 #include "io/h5/h5ad.h"
+#include "io/h5/records.h"
 
 hid_t comp__h5_tree_file(const comp__tree *tree) {
   return ((const comp__h5_tree *)tree)->id;
@@ -115,11 +116,12 @@ static comp__content content(int *rank, const comp__tree *tree, const char *path
     space = H5Dget_space(object);
     H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     *rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-    holds = class == H5T_STRING                   ? COMP__CONTENT_TEXT
-            : class == H5T_INTEGER                ? COMP__CONTENT_INTEGERS
-            : class == H5T_FLOAT                  ? COMP__CONTENT_FLOATS
-            : type >= 0 && comp__h5_is_bool(type) ? COMP__CONTENT_BOOLS
-                                                  : COMP__CONTENT_OTHER;
+    holds = class == H5T_STRING                                     ? COMP__CONTENT_TEXT
+            : class == H5T_INTEGER                                  ? COMP__CONTENT_INTEGERS
+            : class == H5T_FLOAT                                    ? COMP__CONTENT_FLOATS
+            : type >= 0 && comp__h5_is_bool(type)                   ? COMP__CONTENT_BOOLS
+            : class == H5T_COMPOUND && comp__h5_records_plain(type) ? COMP__CONTENT_RECORDS
+                                                                    : COMP__CONTENT_OTHER;
   }
   comp__h5_close(&space);
   comp__h5_close(&type);
@@ -216,7 +218,9 @@ static comp_status load_value(comp__tree_value *out, comp_context *context, cons
   COMP__TRY(comp__h5_shape(out->shape, &out->rank, COMP__TREE_MOST_DIMS, dataset));
   for (int i = 0; i < out->rank; i++) out->count *= out->shape[i]; /* the shape is plausible */
   out->is_text = type >= 0 && H5Tget_class(type) == H5T_STRING;
-  if (!out->is_text)
+  if (type >= 0 && H5Tget_class(type) == H5T_COMPOUND)
+    status = comp__h5_records_load(out, context, comp__h5_tree_file(tree), path);
+  else if (!out->is_text)
     status = load_numbers(out, context, dataset);
   else
     status = comp__h5_read_texts(&out->texts, context, dataset, false);

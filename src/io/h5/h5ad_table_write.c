@@ -11,6 +11,7 @@
 #include "io/h5/attr_json.h"
 #include "io/h5/h5_tree.h"
 #include "io/h5/h5ad_write.h"
+#include "io/h5/records.h"
 #include "io/h5/sink.h"
 #include "io/tree_sink.h"
 
@@ -36,23 +37,12 @@ done:
   return status;
 }
 
-/* `boolean` is the type of bools. */
-static hid_t type_of(comp__stored type, hid_t boolean) {
-  const hid_t types[] = {[COMP__STORED_BOOL] = boolean,          [COMP__STORED_I8] = H5T_NATIVE_INT8,
-                         [COMP__STORED_I16] = H5T_NATIVE_INT16,  [COMP__STORED_I32] = H5T_NATIVE_INT32,
-                         [COMP__STORED_I64] = H5T_NATIVE_INT64,  [COMP__STORED_U8] = H5T_NATIVE_UINT8,
-                         [COMP__STORED_U16] = H5T_NATIVE_UINT16, [COMP__STORED_U32] = H5T_NATIVE_UINT32,
-                         [COMP__STORED_U64] = H5T_NATIVE_UINT64, [COMP__STORED_F32] = H5T_NATIVE_FLOAT,
-                         [COMP__STORED_F64] = H5T_NATIVE_DOUBLE};
-  return types[type];
-}
-
 static comp_status write_list(comp__tree_sink *sink, const char *path, comp__stored type, const void *values,
                               size_t n) {
   const h5_sink *s = (const h5_sink *)sink;
   hid_t boolean = comp__h5_bool_type();
   comp_status status =
-      comp__h5_write_list(sink->context, s->file, path, type_of(type, boolean), values, n, s->level, true);
+      comp__h5_write_list(sink->context, s->file, path, comp__h5_stored_type(type, boolean), values, n, s->level, true);
   comp__h5_close(&boolean);
   return status;
 }
@@ -108,12 +98,14 @@ static comp_status write_value(comp__tree_sink *sink, const char *path, const co
                                const json_t *attributes) {
   h5_sink *s = (h5_sink *)sink;
   hid_t boolean = comp__h5_bool_type();
-  hid_t type = value->null ? H5T_IEEE_F32LE : type_of(value->type, boolean);
+  hid_t type = value->null ? H5T_IEEE_F32LE : comp__h5_stored_type(value->type, boolean);
   comp_status status;
   if (value->is_text && value->rank == 0)
     status = comp__h5_write_text(s->file, path, comp__strings_get(&value->texts, 0));
   else if (value->is_text)
     status = comp__h5_write_texts(s->file, path, &value->texts);
+  else if (value->fields)
+    status = comp__h5_records_write(s->file, path, value);
   else if (!value->null && (value->rank == 1 || value->rank == 2) && value->count > 0)
     status = write_chunks(s, path, type, value);
   else

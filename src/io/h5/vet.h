@@ -52,7 +52,7 @@ comp_status comp__vet_data(comp__vet *vet, uint64_t header);
 
 #define COMP__VET_NONE UINT64_MAX /* HDF5's address of nothing */
 
-enum { COMP__VET_RANK = 32, COMP__VET_REFS = 64, COMP__VET_FILTERS = 32 };
+enum { COMP__VET_RANK = 32, COMP__VET_REFS = 512, COMP__VET_FILTERS = 32 };
 
 /* Bytes that are taken one after the other. Beyond the end everything is 0, and `bad` is set. */
 typedef struct comp__bytes {

@@ -1,6 +1,7 @@
 /* array.c: arrays of numbers: chunks are decoded on all threads, each to its place. */
 #include "io/zarr/array.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -44,6 +45,7 @@ typedef struct reading {
   size_t base;                          /* the first chunk of the batch */
   comp__zarr_scratch *scratches;
   unsigned char fill[8]; /* the fill value as it is in memory */
+  atomic_size_t missing; /* chunks that are not there */
 } reading;
 
 /* The part of a chunk that was asked for. */
@@ -149,7 +151,7 @@ static unsigned char *direct_target(const reading *r, const part *p) {
   return whole ? (unsigned char *)place_of(r, p->begin) : NULL;
 }
 
-static comp_status read_unit(const reading *r, size_t number, comp__zarr_scratch *scratch) {
+static comp_status read_unit(reading *r, size_t number, comp__zarr_scratch *scratch) {
   comp__number type = r->array->meta.type.number;
   comp__zarr_unit unit = comp__zarr_grid_unit(&r->grid, number);
   part p = wanted_part(r, &unit);
@@ -157,12 +159,13 @@ static comp_status read_unit(const reading *r, size_t number, comp__zarr_scratch
   size_t size;
   comp_status status = comp__zarr_grid_load(&data, &size, &r->grid, &unit, scratch, r->grid.values * type.size, target);
   if (status != COMP_OK || (data && data == target)) return status;
+  if (!data) atomic_fetch_add(&r->missing, 1);
   if (data && type.swap && r->as != COMP__AS_RAW) comp__numbers_swap(data, type.size, r->grid.values);
   return place(r, &p, data);
 }
 
 static comp_status read_units(void *arg, size_t begin, size_t end, int thread) {
-  const reading *r = arg;
+  reading *r = arg;
   comp_status status = COMP_OK;
   for (size_t i = begin; i < end && status == COMP_OK; i++) status = read_unit(r, r->base + i, &r->scratches[thread]);
   return status;
@@ -199,6 +202,19 @@ static comp_status check_type(const comp__zarr_array *a, comp__as as) {
   return COMP_OK;
 }
 
+/* An upload or download that was interrupted leaves chunks out, and zeros in their place mislead. */
+static void tell_missing(comp_context *context, const reading *r) {
+  static const char *const parts[] = {"data", "indices", "indptr"};
+  const char *slash = strrchr(r->array->path, '/'), *name = slash ? slash + 1 : r->array->path;
+  size_t missing = atomic_load(&r->missing);
+  for (size_t i = 0; i < 3 && missing > 0 && !r->array->told; i++) {
+    if (strcmp(name, parts[i]) != 0) continue;
+    comp__warn(context, "%s: %zu of %zu chunks are not in the store, and count as zeros: is the copy complete?",
+               r->array->path, missing, r->grid.total);
+    ((comp__zarr_array *)r->array)->told = true;
+  }
+}
+
 comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array *array, comp__as as, size_t first,
                                   size_t rows, void *out) {
   reading r = {.array = array, .as = as, .first = first, .rows = rows, .out = out};
@@ -214,6 +230,7 @@ comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array 
     COMP__TRY(comp__check_interrupt(context));
     COMP__TRY(comp__parallel_try(context, n, 1, read_units, &r));
   }
+  tell_missing(context, &r);
 done:
   comp__zarr_scratches_free(r.scratches, context);
   comp__zarr_grid_release(&r.grid);

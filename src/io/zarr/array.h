@@ -8,12 +8,14 @@
 #define COMP_IO_ZARR_ARRAY_H
 
 #include "comp/context.h"
+#include "io/tree.h"
 #include "io/zarr/meta.h"
 
 typedef struct comp__zarr_array {
   const comp__zarr_store *store;
   char *path; /* in the store; "" is the root */
   comp__zarr_meta meta;
+  bool told; /* that chunks of it are not there */
 } comp__zarr_array;
 
 /* Reads the metadata, which stays the caller's. The store must live longer. It should be closed via
@@ -26,14 +28,21 @@ void comp__zarr_array_close(comp__zarr_array *array);
 size_t comp__zarr_array_count(const comp__zarr_array *array);
 
 /* Reads rows first .. first + rows - 1 (first dimension; a single value counts as one row) of an array of numbers or
- * bools into `out`, in C order. COMP__AS_RAW: bytes as they are stored, of any type of one length. */
+ * bools into `out`, in C order. COMP__AS_RAW: bytes as they are stored, of any type of one length.
+ * Chunks that are not there have the fill value; a warning names a part of a sparse matrix that lacks some, once. */
 comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array *array, comp__as as, size_t first,
                                   size_t rows, void *out);
 
 /* text.c: appends all values of an array of text of at most one dimension. */
 comp_status comp__zarr_array_read_texts(comp__strings *out, comp_context *context, const comp__zarr_array *array);
 
+/* records.c: all fields of a list of records, for writing them again. */
+comp_status comp__zarr_records_load(comp__tree_value *out, comp_context *context, const comp__zarr_array *array);
+
 /* ---- for the files of this folder ---- */
+
+/* text.c: appends n texts of one length, which are one behind the other; they may be changed there. */
+comp_status comp__zarr_append_fixed(comp__strings *out, comp__zarr_type type, unsigned char *data, size_t n);
 
 /* A chunk: its place in the grid of chunks, and which of its values lie within the array. */
 typedef struct comp__zarr_unit {

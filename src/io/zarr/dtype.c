@@ -176,6 +176,9 @@ comp_status comp__zarr_read_fill(comp__zarr_meta *meta, const json_t *fill) {
     else
       good = json_is_real(fill) && json_real_value(fill) == 0;
     break;
+  case COMP__ZARR_RECORDS:
+    if (!comp__zarr_fill_is_zero(fill)) meta->type.kind = COMP__ZARR_OTHER;
+    return COMP_OK;
   default: /* missing chunks of these are empty text */
     return COMP_OK;
   }

@@ -54,4 +54,8 @@ comp_status comp__zarr_meta_read(comp__zarr_meta *out, const json_t *json) {
 void comp__zarr_meta_release(comp__zarr_meta *meta) {
   comp__free(meta->fill_text);
   meta->fill_text = NULL;
+  for (size_t i = 0; i < meta->n_fields; i++) comp__free(meta->fields[i].name);
+  comp__free(meta->fields);
+  meta->fields = NULL;
+  meta->n_fields = 0;
 }

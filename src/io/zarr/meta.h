@@ -20,13 +20,21 @@ typedef enum comp__zarr_kind {
   COMP__ZARR_TEXT,    /* of any length */
   COMP__ZARR_UNICODE, /* of one length: UTF-32, filled up by zeros */
   COMP__ZARR_BYTES,   /* of one length, filled up by zeros: ASCII or UTF-8 */
-  COMP__ZARR_OTHER    /* times, structs, ...: it can be there, but not be read */
+  COMP__ZARR_RECORDS, /* fields of the kinds above, all of one length */
+  COMP__ZARR_OTHER    /* times, ...: it can be there, but not be read */
 } comp__zarr_kind;
 
 typedef struct comp__zarr_type {
   comp__zarr_kind kind;
   comp__number number; /* its size is that of any value of one length; swap also of UNICODE */
 } comp__zarr_type;
+
+/* A field of records. */
+typedef struct comp__zarr_field {
+  char *name;
+  comp__zarr_type type;
+  size_t offset; /* in a record */
+} comp__zarr_field;
 
 /* How the values of a chunk become bytes. */
 typedef struct comp__zarr_encoding {
@@ -41,6 +49,8 @@ typedef struct comp__zarr_meta {
   size_t shape[COMP__ZARR_MOST_DIMS];
   size_t chunk[COMP__ZARR_MOST_DIMS]; /* what one key holds: a chunk, or a shard */
   comp__zarr_type type;
+  comp__zarr_field *fields; /* of records */
+  size_t n_fields;
   unsigned char fill[8]; /* the value of chunks that are not there, in this machine's byte order */
   char *fill_text;       /* the same of text; NULL: "" */
   comp__zarr_encoding encoding;
@@ -69,6 +79,13 @@ comp_status comp__zarr_read_sizes(size_t *out, int *rank, const json_t *list, co
 /* dtype.c: "<f4" and the like of version 2; "float32" and the like of version 3. Types that are not known are OTHER. */
 void comp__zarr_type_v2(comp__zarr_type *out, const char *name);
 void comp__zarr_type_v3(comp__zarr_type *out, const json_t *json);
+
+/* records.c: the list of fields that version 2 has as a dtype, or version 3 in the configuration of one. The type
+ * becomes RECORDS, or OTHER when a field is none that is read here. */
+comp_status comp__zarr_read_fields(comp__zarr_meta *out, const json_t *list, int version);
+
+/* Whether the fill value of records is zeros. */
+bool comp__zarr_fill_is_zero(const json_t *fill);
 
 /* The fill value; null means zero. The type is known. */
 comp_status comp__zarr_read_fill(comp__zarr_meta *out, const json_t *fill);

@@ -35,6 +35,8 @@ comp_status comp__zarr_meta_read_v2(comp__zarr_meta *out, const json_t *json) {
   COMP__TRY(comp__zarr_read_sizes(out->shape, &out->rank, json_object_get(json, "shape"), "shape", 0));
   COMP__TRY(comp__zarr_read_sizes(out->chunk, &out->rank, json_object_get(json, "chunks"), "chunks", 1));
   comp__zarr_type_v2(&out->type, text(json, "dtype"));
+  if (json_is_array(json_object_get(json, "dtype")))
+    COMP__TRY(comp__zarr_read_fields(out, json_object_get(json, "dtype"), 2));
   COMP__TRY(read_filters(out, json_object_get(json, "filters")));
   COMP__TRY(read_order(out, text(json, "order")));
   COMP__TRY(comp__zarr_read_fill(out, json_object_get(json, "fill_value")));

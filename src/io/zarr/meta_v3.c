@@ -136,13 +136,18 @@ comp_status comp__zarr_meta_read_v3(comp__zarr_meta *out, const json_t *json) {
                                   "chunk_shape", 1));
   if (json_array_size(json_object_get(json, "storage_transformers")) > 0)
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "its storage_transformers are not known here");
-  comp__zarr_type_v3(&out->type, json_object_get(json, "data_type"));
+  const json_t *type = json_object_get(json, "data_type");
+  comp__zarr_type_v3(&out->type, type);
+  if (strcmp(name_of(type), "struct") == 0 || strcmp(name_of(type), "structured") == 0)
+    COMP__TRY(comp__zarr_read_fields(out, json_object_get(configuration_of(type), "fields"), 3));
   COMP__TRY(read_keys(out, json_object_get(json, "chunk_key_encoding")));
   if (json_array_size(codecs) == 1 && strcmp(name_of(first), "sharding_indexed") == 0)
     COMP__TRY(read_sharding(out, configuration_of(first)));
   else
     COMP__TRY(read_codecs(&out->encoding, out, codecs));
-  out->type.number.swap = out->encoding.swap && out->type.number.size > 1;
+  out->type.number.swap = out->encoding.swap && out->type.number.size > 1 && out->type.kind != COMP__ZARR_RECORDS;
+  for (size_t i = 0; i < out->n_fields; i++)
+    out->fields[i].type.number.swap = out->encoding.swap && out->fields[i].type.kind != COMP__ZARR_BYTES;
   COMP__TRY(comp__zarr_read_fill(out, json_object_get(json, "fill_value")));
 done:
   return status;

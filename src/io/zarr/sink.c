@@ -64,10 +64,10 @@ comp_status comp__zarr_sink_put(const comp__zarr_sink *s, const char *key, const
   return status;
 }
 
-/* Takes the JSON over. NULL: there was no memory for it. */
+/* Takes the JSON over. NULL: there was no memory for it. ASCII alone: zarr-python 2 reads no other. */
 static comp_status put_json(const comp__zarr_sink *s, const char *path, const char *name, json_t *json) {
   comp__tree_path key;
-  char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+  char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
   comp_status status = comp__tree_join(&key, path, name);
   if (!text) status = comp__error(COMP_ERR_MEMORY, "out of memory");
   if (status == COMP_OK) status = comp__zarr_sink_put(s, key.text, text, strlen(text));
@@ -116,8 +116,9 @@ typedef struct writing {
   size_t shard[COMP__TREE_MOST_DIMS]; /* sharded: chunks of a shard */
   const char *type_v2;                /* also of text */
   const char *type_v3;
-  size_t size;         /* bytes a number */
-  const char *numbers; /* NULL: texts */
+  const comp__zarr_packed *packed; /* records; NULL: numbers or texts */
+  size_t size;                     /* bytes a number */
+  const char *numbers;             /* NULL: texts */
   const comp__strings *texts;
 } writing;
 
@@ -162,7 +163,13 @@ static json_t *sharding_of(const writing *w) {
                    "configuration", "endian", "little", "name", "crc32c", "index_location", "end");
 }
 
+static json_t *type_of(const writing *w) {
+  if (w->packed) return json_incref(w->packed->type);
+  return json_string(w->sink->version == 3 ? w->type_v3 : w->type_v2);
+}
+
 static json_t *fill_of(const writing *w) {
+  if (w->packed) return json_incref(w->packed->fill);
   if (w->texts) return json_string("");
   return strcmp(w->type_v3, "bool") == 0 ? json_false() : w->type_v3[0] == 'f' ? json_real(0) : json_integer(0);
 }
@@ -171,8 +178,8 @@ static comp_status put_metadata(const writing *w) {
   const comp__zarr_sink *s = w->sink;
   if (s->version == 3)
     return put_json(s, w->path, "zarr.json",
-                    json_pack("{s:i, s:s, s:o, s:s, s:{s:s, s:{s:o}}, s:{s:s, s:{s:s}}, s:o, s:o, s:o}", "zarr_format",
-                              3, "node_type", "array", "shape", sizes(w, w->shape, NULL), "data_type", w->type_v3,
+                    json_pack("{s:i, s:s, s:o, s:o, s:{s:s, s:{s:o}}, s:{s:s, s:{s:s}}, s:o, s:o, s:o}", "zarr_format",
+                              3, "node_type", "array", "shape", sizes(w, w->shape, NULL), "data_type", type_of(w),
                               "chunk_grid", "name", "regular", "configuration", "chunk_shape",
                               sizes(w, w->chunk, is_sharded(w) ? w->shard : NULL), "chunk_key_encoding", "name",
                               "default", "configuration", "separator", "/", "fill_value", fill_of(w), "codecs",
@@ -181,8 +188,8 @@ static comp_status put_metadata(const writing *w) {
   json_t *filters = w->texts ? json_pack("[{s:s}]", "id", "vlen-utf8") : json_null();
   comp_status status =
       put_json(s, w->path, ".zarray",
-               json_pack("{s:i, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "zarr_format", 2, "shape",
-                         sizes(w, w->shape, NULL), "chunks", sizes(w, w->chunk, NULL), "dtype", w->type_v2, "order",
+               json_pack("{s:i, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "zarr_format", 2, "shape",
+                         sizes(w, w->shape, NULL), "chunks", sizes(w, w->chunk, NULL), "dtype", type_of(w), "order",
                          "C", "fill_value", fill_of(w), "compressor", compressor, "filters", filters));
   return status == COMP_OK ? put_json(s, w->path, ".zattrs", attributes_of(w)) : status;
 }
@@ -338,6 +345,24 @@ comp_status comp__zarr_sink_array(comp__zarr_sink *sink, const char *path, comp_
   return put_numbers(&w, type, values);
 }
 
+const char *comp__zarr_type_name(comp__stored type, int version) {
+  return version == 3 ? TYPES[type].v3 : TYPES[type].v2;
+}
+
+static comp_status put_records(writing *w, const comp__tree_value *value) {
+  comp__zarr_packed packed = {0};
+  comp_status status;
+  COMP__TRY(comp__zarr_records_pack(&packed, value, w->sink->version));
+  w->packed = &packed;
+  w->numbers = (const char *)packed.data;
+  w->size = packed.size;
+  choose_chunks(w, CHUNK_BYTES / packed.size);
+  COMP__TRY(put_array(w));
+done:
+  comp__zarr_packed_release(&packed);
+  return status;
+}
+
 static comp_status put_value(comp__tree_sink *sink, const char *path, const comp__tree_value *value,
                              const json_t *attributes) {
   writing w = {.sink = (comp__zarr_sink *)sink, .path = path, .attributes = attributes, .rank = value->rank};
@@ -347,6 +372,7 @@ static comp_status put_value(comp__tree_sink *sink, const char *path, const comp
     w.rank = 0;
     return put_numbers(&w, COMP__STORED_BOOL, &no);
   }
+  if (value->fields) return put_records(&w, value);
   if (!value->is_text) return put_numbers(&w, value->type, value->numbers);
   w.type_v2 = "|O";
   w.type_v3 = "string";

@@ -23,6 +23,21 @@ comp_status comp__zarr_sink_open(comp__zarr_sink *out, comp_context *context, co
                                  bool sharded, int level);
 void comp__zarr_sink_close(comp__zarr_sink *sink);
 
+/* records.c: records as they are stored, with what the metadata says of them: the dtype of version 2, or the data_type
+ * of version 3, and the fill value. Texts get one length. It should be released via comp__zarr_packed_release(), also
+ * when it fails. */
+typedef struct comp__zarr_packed {
+  unsigned char *data;
+  size_t size; /* of a record */
+  json_t *type;
+  json_t *fill;
+} comp__zarr_packed;
+comp_status comp__zarr_records_pack(comp__zarr_packed *out, const comp__tree_value *value, int version);
+void comp__zarr_packed_release(comp__zarr_packed *packed);
+
+/* The names of a type of numbers, in version 2 or 3. */
+const char *comp__zarr_type_name(comp__stored type, int version);
+
 /* An array of numbers of one or two dimensions (cols = 0: one), with AnnData's encoding when `encoded`. */
 comp_status comp__zarr_sink_array(comp__zarr_sink *sink, const char *path, comp__stored type, const void *values,
                                   size_t rows, size_t cols, bool encoded);

@@ -93,14 +93,12 @@ static comp_status append_unicode(comp__strings *out, unsigned char *text, size_
   return append(out, buffer, length);
 }
 
-static comp_status append_fixed(comp__strings *out, const comp__zarr_array *a, comp__zarr_buffer *chunk,
-                                size_t wanted) {
-  comp__zarr_type type = a->meta.type;
+comp_status comp__zarr_append_fixed(comp__strings *out, comp__zarr_type type, unsigned char *data, size_t n) {
   char *buffer = NULL;
   comp_status status;
   COMP__TRY(comp__alloc(&buffer, type.number.size + 1, 1)); /* UTF-8 is not longer than UTF-32 */
-  for (size_t i = 0; i < wanted; i++) {
-    unsigned char *text = chunk->data + i * type.number.size;
+  for (size_t i = 0; i < n; i++) {
+    unsigned char *text = data + i * type.number.size;
     if (type.kind == COMP__ZARR_UNICODE)
       COMP__TRY(append_unicode(out, text, type.number.size, type.number.swap, buffer));
     else
@@ -120,7 +118,7 @@ static comp_status append_unit(comp__strings *out, text_reading *r, size_t i) {
   comp_status status = COMP_OK;
   if (r->found[i])
     return meta->encoding.vlen ? append_vlen(out, &r->decoded[i], held, wanted)
-                               : append_fixed(out, r->array, &r->decoded[i], wanted);
+                               : comp__zarr_append_fixed(out, meta->type, r->decoded[i].data, wanted);
   for (size_t k = 0; k < wanted && status == COMP_OK; k++) status = append(out, fill, strlen(fill));
   return status;
 }

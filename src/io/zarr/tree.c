@@ -271,6 +271,8 @@ static comp__content content(int *rank, const comp__tree *tree, const char *path
   else if (meta.type.kind == COMP__ZARR_TEXT || meta.type.kind == COMP__ZARR_UNICODE ||
            meta.type.kind == COMP__ZARR_BYTES)
     holds = COMP__CONTENT_TEXT;
+  else if (meta.type.kind == COMP__ZARR_RECORDS)
+    holds = COMP__CONTENT_RECORDS;
   *rank = meta.rank;
   comp__zarr_meta_release(&meta);
   return holds;
@@ -374,6 +376,8 @@ static comp_status load_value(comp__tree_value *out, comp_context *context, cons
     status = comp__zarr_array_read_texts(&out->texts, context, &array);
   else if (kind == COMP__ZARR_NUMBER || kind == COMP__ZARR_BOOL)
     status = load_numbers(out, context, &array);
+  else if (kind == COMP__ZARR_RECORDS)
+    status = comp__zarr_records_load(out, context, &array);
   else
     status = comp__error(COMP_ERR_FORMAT, "%s holds neither text nor numbers", path);
 done:
