@@ -194,6 +194,7 @@ comp__overlap comp__cross_overlap(const comp__cross *cross) {
     size_t n = 0;
     find_label(has, cross, &o, v);
     for (size_t c = 0; c < cross->n_conditions; c++) n += has[c];
+    for (size_t c = 0; c < cross->n_conditions && n > 0; c++) o.strays += has[c] ? 0 : comp__cross_count(cross, v, c);
     o.labels += n > 0;
     o.alone += n == 1;
     for (size_t c = 0; c < cross->n_conditions && n > 1; c++) o.shares[c] = o.shares[c] || has[c];

@@ -64,6 +64,7 @@ typedef struct comp__overlap {
   size_t alone;                       /* of them in one condition only */
   size_t conditions;                  /* with samples that have a label */
   size_t cut_off;                     /* of them without a label that another condition has */
+  size_t strays;                      /* samples of a label in conditions that are said not to have it */
   bool none;                          /* complete confounding: no label is in two conditions */
   bool shares[COMP__MOST_CONDITIONS]; /* has a label that another condition has */
   double totals[COMP__MOST_CONDITIONS];

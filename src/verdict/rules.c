@@ -44,6 +44,8 @@ static const comp__rule table[] = {
     {"predictions", PREDICTS, 0.5, 0.2, comp__rule_predictions},
     {"predictions-low", PREDICTS, 0.5, NAN, comp__rule_predictions_low},
     {"predictions-worse", PREDICTS, NAN, NAN, comp__rule_predictions_worse},
+    /* The error of the top DE features over that of adding the mean change. */
+    {"predictions-shift", PREDICTS, 1.05, NAN, comp__rule_predictions_shift},
     {"predictions-some", PREDICTS, NAN, NAN, comp__rule_predictions_some},
     /* Fewer samples, in all and of a label in a condition. */
     {"few-samples", DATA, 500, NAN, comp__rule_few_samples},
@@ -72,6 +74,11 @@ static size_t find_bad(const comp__findings *list, const char *id) {
   size_t i = 0;
   while (i < list->count && !(strcmp(list->items[i].id, id) == 0 && list->items[i].level >= COMP_FINDING_CAUTION)) i++;
   return i;
+}
+
+comp_finding_level comp__level_of(const comp__judge *j, const char *id) {
+  const size_t i = find_bad(j->out, id);
+  return i < j->out->count ? j->out->items[i].level : COMP_FINDING_OK;
 }
 
 /* No setting of the training helps where labels and conditions cannot be separated. */

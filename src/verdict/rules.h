@@ -39,6 +39,9 @@ comp_finding_level comp__level_above(double value, double caution, double proble
  * 95 % interval of its number reaches above a limit (`high` NaN: not known). */
 bool comp__is_uncertain(const comp__judge *judge, double high, double limit);
 
+/* The level of the finding with this id, of a rule that comes before; ok when there is none. */
+comp_finding_level comp__level_of(const comp__judge *judge, const char *id);
+
 /* Adds a finding of the current rule. `advice` "": nothing is to be done. */
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);
@@ -73,6 +76,7 @@ void comp__rule_target_differs(comp__judge *j);    /* rules_hidden.c */
 void comp__rule_predictions(comp__judge *j);       /* rules_predictions.c */
 void comp__rule_predictions_low(comp__judge *j);   /* rules_predictions.c */
 void comp__rule_predictions_worse(comp__judge *j); /* rules_predictions.c */
+void comp__rule_predictions_shift(comp__judge *j); /* rules_predictions.c */
 void comp__rule_predictions_some(comp__judge *j);  /* rules_predictions.c */
 void comp__rule_confounded(comp__judge *j);        /* rules_data.c */
 void comp__rule_few_samples(comp__judge *j);       /* rules_data.c */

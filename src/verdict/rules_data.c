@@ -15,13 +15,18 @@ static const char *condition_at(const comp__judge *j, size_t c) {
 static void find_confounded(comp__judge *j, const comp__overlap *o, const char *labels, comp__listing *cut_off) {
   const double share = (double)o->alone / (double)o->labels;
   const bool one = o->alone == 1;
+  char strays[96] = "";
+  if (o->strays)
+    snprintf(strays, sizeof strays, ", but for %zu sample%s, which %s too few to learn from", o->strays,
+             o->strays == 1 ? "" : "s", o->strays == 1 ? "is" : "are");
   if (o->none)
-    comp__find(j, COMP_FINDING_PROBLEM,
-               "No method can correct this data: do not use embeddings, corrected values or predictions of it. Add "
-               "samples so that labels occur in several conditions, or choose another --condition or --label.",
-               "Every label is in one condition only: %s. So the effect of the condition cannot be separated from the "
-               "difference between labels (complete confounding), and mixing conditions mixes labels.",
-               labels);
+    comp__find(
+        j, COMP_FINDING_PROBLEM,
+        "No method can correct this data: do not use embeddings, corrected values or predictions of it. Add "
+        "samples so that labels occur in several conditions, or choose another --condition or --label.",
+        "Every label is in one condition only%s: %s. So the effect of the condition cannot be separated from the "
+        "difference between labels (complete confounding), and mixing conditions mixes labels.",
+        strays, labels);
   else if (cut_off->count) {
     const bool single = cut_off->count == 1;
     comp__find(j, COMP_FINDING_PROBLEM,
@@ -40,13 +45,36 @@ static void find_confounded(comp__judge *j, const comp__overlap *o, const char *
   comp__find_number(j, "share", share);
 }
 
+/* How much of the condition the label alone says, from 0 (nothing) to 1 (all). */
+static const double NEARLY = 0.8, NEARLY_ALL = 0.95;
+
+/* Every condition has labels of others, but few samples of them. */
+static void find_nearly_confounded(comp__judge *j, const comp__cross *labels, size_t conditions) {
+  const comp__guess guess = comp__cross_guess(labels);
+  const double chance = 1 / (double)conditions, said = (guess.balanced - chance) / (1 - chance);
+  if (!(said > NEARLY)) return;
+  comp__find(
+      j, said > NEARLY_ALL ? COMP_FINDING_PROBLEM : COMP_FINDING_CAUTION,
+      "Add samples of labels under the conditions where they are rare. Do not rely on what the embedding says of "
+      "them, nor on predictions.",
+      "The label nearly determines the condition: it is predicted from the label alone with a balanced accuracy "
+      "of %.3f. Few samples show how the conditions differ within a label, so their effect can hardly be separated "
+      "from the difference between labels (strong confounding).",
+      guess.balanced);
+  comp__find_number(j, "from_label", said);
+}
+
 void comp__rule_confounded(comp__judge *j) {
   comp__cross labels;
   comp__listing alone = {0}, cut_off = {0};
   size_t where = 0;
   if (!comp__design_label(&labels, NULL, j->evidence)) return;
   const comp__overlap o = comp__cross_overlap(&labels);
-  if (o.conditions < 2 || o.alone == 0) return;
+  if (o.conditions < 2) return;
+  if (o.alone == 0) {
+    find_nearly_confounded(j, &labels, o.conditions);
+    return;
+  }
   for (size_t v = 0; v < labels.n_values; v++)
     if (comp__overlap_label(&where, &o, &labels, v) == 1)
       comp__listing_add(&alone, "%.250s (%.250s)", comp__cross_value(&labels, v), condition_at(j, where));

@@ -88,14 +88,15 @@ void comp__rule_mixing(comp__judge *j) {
                                                       : "not mixed";
   const bool confounded = level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
   if (confounded || unsure) level = COMP_FINDING_CAUTION;
-  comp__find(j, level,
-             level == COMP_FINDING_OK ? ""
-             : unsure                 ? MORE_SAMPLES
-                                      : "Train longer (--epochs) or raise --gamma.",
-             "%s'%s' is %s%s%s: %s; 0 is best.%s", within ? "Within labels, " : "", condition, words, name,
-             unsure ? ", but with so few samples this is uncertain" : "", text,
-             confounded ? " This is no success: each label is in one condition only, so different labels were mixed."
-                        : "");
+  comp__find(
+      j, level,
+      level == COMP_FINDING_OK ? ""
+      : unsure                 ? MORE_SAMPLES
+                               : "Train longer (--epochs) or raise --gamma.",
+      "%s'%s' is %s%s%s: %s; 0 is best.%s%s", within ? "Within labels, " : "", condition, words, name,
+      unsure ? ", but with so few samples this is uncertain" : "", text,
+      by_s > by_kbet && !isnan(kbet) ? " The silhouette decides: samples are nearer to their own condition." : "",
+      confounded ? " This is no success: each label is in one condition only, so different labels were mixed." : "");
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
   comp__find_number(j, "low", of_kbet.low);
   comp__find_number(j, "high", of_kbet.high);
@@ -200,6 +201,16 @@ static void judge_neighbours(comp__judge *j, const char *embedding, double after
   comp__interval then = {NAN, NAN};
   if (earlier_name) then = comp__scores_interval(&j->evidence->scores, "label_knn", earlier_name);
   const double high = fell + sqrt((after - now.low) * (after - now.low) + (then.high - before) * (then.high - before));
+  /* What was not there cannot be lost. */
+  if (level == COMP_FINDING_OK && before < SEPARATE && after < SEPARATE) {
+    comp__find(j, COMP_FINDING_CAUTION, "Check the column that --label names, and look at the map by label.",
+               "It cannot be judged whether labels were lost (over-correction): the neighbours of only %.0f %% of the "
+               "samples mostly have their label, and of %.0f %% before.",
+               100 * after, 100 * before);
+    comp__find_number(j, "label_knn", after);
+    comp__find_number(j, "label_knn_before", before);
+    return;
+  }
   const bool unsure = level == COMP_FINDING_OK && comp__is_uncertain(j, high, SHARE_PROBLEM);
   if (unsure) level = COMP_FINDING_CAUTION;
   char earlier[64] = "", names[4200] = "";

@@ -11,6 +11,9 @@
   "Release draws (comp embed --sample) in place of means: comp audit measures both. Other presets than protect need "  \
   "--encoder-without-condition: an encoder that sees the condition writes it into the means."
 
+/* Where shares of labels differ by so much, mixing is judged within labels (rules_embedding.c). */
+static const double LABELS_SAY_MUCH = 0.1;
+
 /* ---- The condition --------------------------------------------------------------------------------------------- */
 
 /* The strongest classifier against what needs no embedding. Where one value is common, a classifier can be no better
@@ -20,6 +23,7 @@ typedef struct exposure {
   double guess, balanced_guess; /* by the label alone, or without anything, whichever is better */
   bool by_label, by_label_balanced;
   double label_accuracy; /* of predicting the condition from the label alone; NaN: no label */
+  double gap;            /* largest difference of a label's share between two conditions; NaN: no label */
   double over;           /* the larger excess of the two */
   bool balanced;         /* it is that of the balanced accuracy */
 } exposure;
@@ -29,9 +33,12 @@ static exposure exposure_of(const comp__judge *j, const char *embedding) {
   comp__cross labels;
   exposure x = {.best = comp__classified_find(&e->scores, comp__design_condition(e), embedding)};
   comp__guess by_label = {NAN, NAN, NAN};
-  if (comp__design_label(&labels, NULL, e)) by_label = comp__cross_guess(&labels);
+  /* A representation that has lost the labels cannot owe an accuracy to them. */
+  if (comp__design_label(&labels, NULL, e) && comp__level_of(j, "labels-lost") < COMP_FINDING_PROBLEM)
+    by_label = comp__cross_guess(&labels);
   double chance = 1 / (double)(x.best.levels ? x.best.levels : 2);
   x.label_accuracy = by_label.accuracy;
+  x.gap = by_label.gap;
   x.by_label = by_label.accuracy > x.best.majority;
   x.guess = x.by_label ? by_label.accuracy : x.best.majority;
   x.by_label_balanced = by_label.balanced > chance * 1.0001;
@@ -80,13 +87,23 @@ void comp__rule_hidden(comp__judge *j) {
   const double high = x.over + 1 / sqrt((double)(x.best.samples ? x.best.samples : 1));
   const bool unsure = level == COMP_FINDING_OK && !confounded && comp__is_uncertain(j, high, j->rule->problem);
   if (confounded || unsure) level = COMP_FINDING_CAUTION;
+  /* Where the label says much of the condition, no more than that is no proof: classifiers look at all labels at once.
+   */
+  const bool within = level == COMP_FINDING_OK && by_label && x.gap > LABELS_SAY_MUCH &&
+                      comp__level_of(j, "mixing") > COMP_FINDING_NOTE;
+  if (within) {
+    level = comp__level_of(j, "mixing");
+    said =
+        "may be visible within labels, where conditions are not well mixed, though it cannot be predicted better than "
+        "from the label";
+  }
   comp__find(j, level,
              unsure                              ? "Add samples before you rely on it."
              : level > COMP_FINDING_OK && wanted ? HIDE_BETTER
              : level > COMP_FINDING_OK           ? "More --epochs or another --gamma may hide it better."
              : wanted                            ? "A classifier that was not tried may still find it."
                                                  : "",
-             "'%s' %s from z%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said,
+             "'%s' %s%s%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said, within ? "" : " from z",
              unsure ? ", but with so few samples this is uncertain" : "", x.balanced ? "balanced " : "", value_of(&x),
              range, classifier_of(&x), by_label ? "from the label alone" : "chance", guess, text,
              confounded ? " This is no success: z has lost the labels with it." : "");

@@ -110,6 +110,18 @@ static bool is_useless(const comp__judge *j) {
   return n > 0 && 2 * n >= of;
 }
 
+/* The lowest r between the change in one half of the real samples and in the other, as a mean over labels. Where it is
+ * low, the real change is hardly more than chance makes of so many samples, and agreeing with it means little. */
+static double find_ceiling(const comp__judge *j) {
+  double lowest = NAN;
+  size_t i;
+  json_t *change;
+  json_array_foreach(j->evidence->changes, i, change) {
+    lowest = fmin(lowest, value_of(json_object_get(change, "mean"), "ceiling", "r_change_all")); /* NaN gives way */
+  }
+  return lowest;
+}
+
 /* Why no prediction was compared with real samples. */
 static void find_none(comp__judge *j) {
   if (comp__design_is_confounded(j->evidence))
@@ -132,14 +144,25 @@ void comp__rule_predictions(comp__judge *j) {
   if (isnan(r)) return;
   comp_finding_level level = comp__level_above(-r, -j->rule->caution, -j->rule->problem);
   if (level == COMP_FINDING_OK && is_useless(j)) level = COMP_FINDING_CAUTION; /* predictions-worse says why */
-  const bool unsure = level == COMP_FINDING_OK && comp__is_uncertain(j, NAN, 1);
-  if (unsure) level = COMP_FINDING_CAUTION;
+  const double ceiling = find_ceiling(j);
+  const bool chance = level == COMP_FINDING_OK && ceiling < j->rule->caution;
+  const bool unsure = level == COMP_FINDING_OK && !chance && comp__is_uncertain(j, NAN, 1);
+  char why[256] = "";
+  if (unsure) snprintf(why, sizeof why, " So few samples do not show whether this holds.");
+  if (chance)
+    snprintf(why, sizeof why,
+             " But the real change is hardly more than chance: in two halves of the real samples it agrees with r %.2f "
+             "only. Either the condition has no effect, or there are too few samples to see it.",
+             ceiling);
+  if (unsure || chance) level = COMP_FINDING_CAUTION;
   comp__find(j, level,
              level == COMP_FINDING_OK ? ""
+             : chance                 ? "Do not take predicted effects for real ones."
              : unsure                 ? "Add samples before you rely on it."
                                       : "Do not rely on predicted effects. Train longer, or on more samples.",
-             "%s%s", text, unsure ? " So few samples do not show whether this holds." : "");
+             "%s%s", text, why);
   comp__find_number(j, "r_change_all", r);
+  comp__find_number(j, "ceiling", ceiling);
 }
 
 /* Adds to a listing every label of every change that `is_bad` finds, and its r when that is wanted. */
@@ -220,6 +243,31 @@ void comp__rule_predictions_worse(comp__judge *j) {
              comp__listing_text(&worse));
   comp__find_number(j, "count", (double)worse.count);
   name_labels(j, is_worse);
+}
+
+/* What needs no model: the mean change of all samples, added to each. */
+void comp__rule_predictions_shift(comp__judge *j) {
+  comp__listing better = {0};
+  size_t i, of = 0;
+  json_t *change;
+  if (is_useless(j)) return; /* predictions-worse says more */
+  json_array_foreach(j->evidence->changes, i, change) {
+    json_t *mean = json_object_get(change, "mean");
+    const double own = value_of(mean, "prediction", "mse_de"), shift = value_of(mean, "mean_shift", "mse_de");
+    if (quality_of(change).labels < 2) continue; /* the mean of one label is its own */
+    of += !isnan(own) && !isnan(shift);
+    if (own > j->rule->caution * shift)
+      comp__listing_add(&better, "%.200s \u2192 %.200s (%.3g, with the model %.3g)", comp__member_text(change, "from"),
+                        comp__member_text(change, "to"), shift, own);
+  }
+  const size_t count = better.count;
+  if (count == 0 || 2 * count < of) return;
+  comp__find(
+      j, COMP_FINDING_CAUTION, "Train longer, or on more samples.",
+      "Adding the mean change of all samples to each sample (mean shift), without a model, has a smaller error for "
+      "the top DE features: %s.",
+      comp__listing_text(&better));
+  comp__find_number(j, "changes", (double)count);
 }
 
 /* Whether samples were predicted under a condition. */

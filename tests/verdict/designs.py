@@ -26,8 +26,8 @@ def poisson(rng, mean):
     return n
 
 
-def cells(name, groups, counts=False, effect=1.0):
-    """A table of measurements: `groups` is {(condition, label): cells}. Each label has markers of its own; a condition shifts genes that no label marks, the first condition none."""
+def cells(name, groups, counts=False, effect=1.0, shuffled=False):
+    """A table of measurements: `groups` is {(condition, label): cells}. Each label has markers of its own; a condition shifts genes that no label marks, the first condition none. `shuffled`: labels by chance."""
     rng = random.Random(7)
     conditions, labels = sorted({c for c, _ in groups}), sorted({l for _, l in groups})
     rows = []
@@ -42,6 +42,10 @@ def cells(name, groups, counts=False, effect=1.0):
                 values.append(poisson(rng, math.exp(level)) if counts else round(max(0.0, rng.gauss(level + 1, 0.4)), 3))
             rows.append([condition, label, *values])
     rng.shuffle(rows)
+    if shuffled:
+        names = [row[1] for row in rows]
+        rng.shuffle(names)
+        rows = [[row[0], name, *row[2:]] for row, name in zip(rows, names)]
     path = os.path.join(folder.name, name + ".csv")
     with open(path, "w") as file:
         print("", "condition", "label", *(f"gene{g}" for g in range(GENES)), sep=",", file=file)
@@ -139,6 +143,7 @@ APART = {("control", "alpha"): 200, ("control", "beta"): 200, ("treated", "gamma
 PART = {**even(TWO, ["alpha", "beta"], 130), ("control", "gamma"): 130, ("treated", "delta"): 130}
 ABSENT = {k: n for k, n in even(TWO, LABELS, 110).items() if k != ("control", "delta")}
 UNBALANCED = {(c, l): n for c, sizes in (("control", (300, 150, 60, 60)), ("treated", (60, 60, 150, 300))) for l, n in zip(LABELS, sizes)}
+NEARLY, STRAYS = ({**APART, ("control", "gamma"): n, ("control", "delta"): n, ("treated", "alpha"): n, ("treated", "beta"): n} for n in (5, 1))
 folder = tempfile.TemporaryDirectory(prefix="comp-designs-")
 
 cases = [
@@ -150,6 +155,10 @@ cases = [
     ("fully confounded: refused", lambda: refused("apart", cells("apart", APART), as_omics(), ["Every label is in one condition only: alpha (control)", "No method can correct", "--force"])),
     ("fully confounded, with --force", lambda: judge("forced", cells("apart", APART), [*as_omics(), "--force"], {"confounded": "problem", "mixing": "caution|problem", "hidden": "caution|problem", "predictions": "caution"},
                                                      {"predictions": "no label is in two conditions"}, alone=2)),
+    ("fully confounded but for single cells: refused", lambda: refused("strays", cells("strays", STRAYS), as_omics(), ["Every label is in one condition only, but for 4 samples, which are too few to learn from: alpha (control)", "--force"])),
+    ("nearly confounded", lambda: judge("nearly", cells("nearly", NEARLY), as_omics(), {"confounded": "problem", "hidden": "caution|problem"}, {"confounded": "The label nearly determines the condition"}, said=["problem: The label nearly determines"])),
+    ("no effect of the condition", lambda: judge("nothing", cells("nothing", even(TWO, LABELS, 100), effect=0.0), as_omics(), {"mixing": "ok", "predictions": "caution|problem"}, absent=["confounded"])),
+    ("labels by chance", lambda: judge("chance", cells("chance", even(TWO, LABELS, 100), shuffled=True), as_omics(), {"labels-lost": "caution"}, {"labels-lost": "It cannot be judged whether labels were lost"}, absent=["confounded"])),
     ("a type that one condition lacks", lambda: judge("absent", cells("absent", ABSENT), as_omics(), {"confounded": "caution"}, {"confounded": "1 of 4 labels is in one condition only: delta (treated)"})),
     ("a type that one condition lacks, in z", lambda: marked("marked", cells("absent", ABSENT), "delta", "treated")),
     ("30 batches", lambda: judge("many", cells("many", even([f"batch{b:02}" for b in range(30)], LABELS[:2], 12), effect=0.3), as_omics(), {"predictions-some": "note"}, {"predictions-some": "8 of 30 conditions"},

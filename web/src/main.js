@@ -21,7 +21,7 @@ const HEADLINES = [
   ["Condition hidden?", ["hidden", "hidden-from-some"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
   ["Target kept?", ["target"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
   ["Groups treated alike?", ["fairness"], { ok: "yes", caution: "less than before", problem: "no", note: "see below" }],
-  ["Predictions good?", ["predictions", "predictions-low", "predictions-worse"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
+  ["Predictions good?", ["predictions", "predictions-low", "predictions-worse", "predictions-shift"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }],
 ];
 // Where an attribute is to be hidden, labels that are lost are no over-correction.
 const LABELS_KEPT = ["Labels kept?", ["labels-lost"], { ok: "yes", caution: "partly", problem: "no", note: "not known" }];

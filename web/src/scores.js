@@ -40,7 +40,7 @@ function methodColumns(methods, comparable) {
       const range = row.ranges[method];
       return range && Number.isFinite(row.values[method]) ? h("span", {}, value, h("small", { class: "range" }, `${short(range[0])} to ${short(range[1])}`)) : value;
     },
-    best: (row) => comparable && Number.isFinite(row.values[method]) && row.values[method] === bestOf(row.better, methods.map((m) => row.values[m])),
+    best: (row) => comparable && method !== "ceiling" && Number.isFinite(row.values[method]) && row.values[method] === bestOf(row.better, methods.filter((m) => m !== "ceiling").map((m) => row.values[m])),
   }));
 }
 
