@@ -110,7 +110,7 @@ static size_t label_k(const char **why, const comp__scoring *s, const comp__view
   else if (view->present < 2)
     *why = "a single condition";
   else if (o->small_labels == COMP__SMALL_LEAVE_OUT && view->n / 4 < o->k)
-    *why = "fewer than 4 k samples";
+    *why = "fewer samples than 4 times k";
   else if (o->small_labels == COMP__SMALL_SHRINK && (view->n < o->min_label || view->n < 4))
     *why = "fewer samples than the minimum";
   if (*why) return 0;

@@ -58,7 +58,7 @@ static void find_nearly_confounded(comp__judge *j, const comp__cross *labels, si
       "Add samples of labels under the conditions where they are rare. Do not rely on what the embedding says of "
       "them, nor on predictions.",
       "The label nearly determines the condition: it is predicted from the label alone with a balanced accuracy "
-      "of %.3f. Few samples show how the conditions differ within a label, so their effect can hardly be separated "
+      "of %.3f. Few samples show how the conditions differ within a label, so their effect can barely be separated "
       "from the difference between labels (strong confounding).",
       guess.balanced);
   comp__find_number(j, "from_label", said);

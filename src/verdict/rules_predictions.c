@@ -111,7 +111,7 @@ static bool is_useless(const comp__judge *j) {
 }
 
 /* The lowest r between the change in one half of the real samples and in the other, as a mean over labels. Where it is
- * low, the real change is hardly more than chance makes of so many samples, and agreeing with it means little. */
+ * low, the real change is barely more than chance makes of so many samples, and agreeing with it means little. */
 static double find_ceiling(const comp__judge *j) {
   double lowest = NAN;
   size_t i;
@@ -151,7 +151,7 @@ void comp__rule_predictions(comp__judge *j) {
   if (unsure) snprintf(why, sizeof why, " So few samples do not show whether this holds.");
   if (chance)
     snprintf(why, sizeof why,
-             " But the real change is hardly more than chance: in two halves of the real samples it agrees with r %.2f "
+             " But the real change is barely more than chance: in two halves of the real samples it agrees with r %.2f "
              "only. Either the condition has no effect, or there are too few samples to see it.",
              ceiling);
   if (unsure || chance) level = COMP_FINDING_CAUTION;

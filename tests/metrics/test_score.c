@@ -338,7 +338,7 @@ static void small_labels(void **state) {
   o.k = 40; /* y has 100 samples, x 199, z 1 */
   assert_ok(comp__score_run(&score, context, d, &o));
   assert_null(part_of(score, 0, "x")->left_out);
-  assert_string_equal(part_of(score, 0, "y")->left_out, "fewer than 4 k samples");
+  assert_string_equal(part_of(score, 0, "y")->left_out, "fewer samples than 4 times k");
   assert_string_equal(part_of(score, 0, "z")->left_out, "a single condition");
   assert_true(isnan(part_of(score, 0, "y")->value));
   assert_true(comp_score_value(score, 0, 0) == part_of(score, 0, "x")->value);

@@ -254,6 +254,35 @@ static void predictions(void **state) {
   }
 }
 
+/* The noise ceiling, and what needs no model. */
+static void predictions_beside_others(void **state) {
+  (void)state;
+  const char *document =
+      "{\"embeddings\": [], \"counterfactual\": {\"from\": \"a\", \"to\": \"b\", \"labels\": [{\"label\": \"x\", "
+      "\"prediction\": {\"r_change_all\": 0.9}}%s], \"mean\": {\"prediction\": {\"r_change_all\": 0.9, \"mse_de\": "
+      "0.5}, "
+      "\"no_change\": {\"mse_de\": 1}, \"mean_shift\": {\"mse_de\": %g}, \"ceiling\": {\"r_change_all\": %g}}}}";
+  const char *second = ", {\"label\": \"y\", \"prediction\": {\"r_change_all\": 0.9}}";
+  char text[1024];
+  const struct {
+    const char *more;
+    double shift, ceiling;
+    const char *all, *by_shift;
+  } cases[] = {{second, 0.8, 0.9, "ok", "none"},
+               {second, 0.48, 0.9, "ok", "none"},
+               {second, 0.4, 0.9, "ok", "caution"},
+               {"", 0.4, 0.9, "ok", "none"}, /* the mean over one label is its own */
+               {second, 0.8, 0.4, "caution", "none"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, document, cases[k].more, cases[k].shift, cases[k].ceiling);
+#pragma GCC diagnostic pop
+    assert_judged(text, EVEN, "predictions", cases[k].all, k == 4 ? "barely more than chance" : NULL);
+    assert_judged(text, EVEN, "predictions-shift", cases[k].by_shift, NULL);
+  }
+}
+
 /* Which of several conditions have no predictions. */
 static void predictions_of_some(void **state) {
   (void)state;
@@ -557,6 +586,7 @@ int main(void) {
       cmocka_unit_test(hidden),
       cmocka_unit_test(guesses),
       cmocka_unit_test(predictions),
+      cmocka_unit_test(predictions_beside_others),
       cmocka_unit_test(predictions_of_some),
       cmocka_unit_test(data),
       cmocka_unit_test(confounded),
