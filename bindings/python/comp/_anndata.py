@@ -90,6 +90,8 @@ def in_memory(x):
 def require_column(adata, key, what):
     if key is None:
         raise TypeError(f"{what} is required: the column of adata.obs with the {what.split('_')[0]}")
+    if isinstance(key, (list, tuple, set, dict)):
+        raise TypeError(f"{what} is the name of one column of adata.obs, not a {type(key).__name__}")
     if key not in adata.obs:
         import difflib
 

@@ -36,6 +36,9 @@ def pointer_to(array):
 
 
 def wrap_csr(context, x, what):
+    starts = x.indptr
+    if len(starts) != x.shape[0] + 1 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > min(len(x.indices), len(x.data)):
+        raise DataError(f"{what}: the sparse matrix is damaged: its row pointers do not fit its values")  # scipy would read beyond them
     if not x.has_canonical_format:  # columns twice in a row are summed, as scipy does; the user's matrix stays as it is
         x = x.copy()
         x.sum_duplicates()

@@ -444,6 +444,8 @@ def remove_folder(path, pid):
 
 def load(path: PathLike, adata: Any = None) -> CoMP:
     """Reads a model file, of this package or of the program comp."""
+    if path is None:
+        raise TypeError("path is required: the model file")
     return CoMP._of(Handle.from_file(path), adata)
 
 

@@ -9,6 +9,7 @@ import textwrap
 from typing import Literal, Optional, Sequence, Union
 
 from . import _lib
+from ._errors import ArgumentError
 from ._lib import check, encode, lib, text_array
 from ._words import in_python
 
@@ -86,6 +87,8 @@ class Options:
         elif isinstance(value, bool) and kind == "bool":
             check(lib.comp_options_set_bool(self.pointer, key, value))
         elif isinstance(value, numbers.Integral) and not isinstance(value, bool) and kind in ("int", "real"):
+            if not -(2**63) <= value < 2**63:
+                raise ArgumentError(f"{python_name(name)}: {value} is too large")
             check(lib.comp_options_set_int(self.pointer, key, int(value)))
         elif isinstance(value, numbers.Real) and kind == "real":
             check(lib.comp_options_set_real(self.pointer, key, float(value)))

@@ -121,14 +121,21 @@ def run(adata: Any, condition: str, label: Optional[str] = None, output: Optiona
 
 
 def bring_back(adata, result):
-    """Puts what has a value for every sample into the user's data."""
+    """Puts embeddings and maps into the user's data; NaN for samples that were left out."""
     made = result.adata
-    if made.n_obs != adata.n_obs or not (made.obs_names == adata.obs_names).all():
-        logger.info("samples were left out: embeddings are in result.adata only")
-    else:
-        for key in made.obsm:
-            if key in ("X_comp", "X_umap", "X_umap_before") or (key.startswith("X_") and key not in adata.obsm):  # the user's X_pca stays
-                adata.obsm[key] = made.obsm[key]
+    same = made.n_obs == adata.n_obs and (made.obs_names == adata.obs_names).all()
+    places = np.arange(adata.n_obs) if same else adata.obs_names.get_indexer(made.obs_names) if adata.obs_names.is_unique else np.array([-1])
+    if (places < 0).any():
+        logger.warning("samples were left out, and names of samples are not unique: embeddings are in result.adata only")
+        places = np.empty(0, int)
+    elif not same:
+        logger.warning("%d of %d samples were left out: their embeddings are NaN", adata.n_obs - made.n_obs, adata.n_obs)
+    for key in made.obsm if len(places) else ():
+        if key in ("X_comp", "X_umap", "X_umap_before") or (key.startswith("X_") and key not in adata.obsm):  # the user's X_pca stays
+            values = np.asarray(made.obsm[key])
+            adata.obsm[key] = values if same else np.full((adata.n_obs, values.shape[1]), np.nan, values.dtype)
+            if not same:
+                adata.obsm[key][places] = values
     remember(adata, model=np.frombuffer(result.model.to_bytes(), np.uint8), scores=result.scores.json)
 
 

@@ -41,6 +41,33 @@ def test_wrong_key(ready):
         comp.tl.train(ready.X, "condition")
 
 
+def test_damaged_sparse_matrix():
+    for damage in (lambda m: m.indptr.__setitem__(3, 10**6), lambda m: setattr(m, "data", m.data[:5]), lambda m: setattr(m, "indices", m.indices[:5])):
+        adata = small()
+        x = sparse.csr_matrix(np.asarray(adata.X))
+        adata.X = x
+        damage(adata.X)
+        with pytest.raises(comp.DataError, match="the sparse matrix is damaged"):
+            comp.tl.train(adata, "c", **TINY)
+
+
+def test_wrong_kinds_of_values():
+    for name in ("seed", "epochs"):
+        with pytest.raises(comp.ArgumentError, match=f"{name}: 18446744073709551623 is too large"):
+            comp.tl.train(small(), "c", **{**TINY, name: 2**64 + 7})
+    with pytest.raises(TypeError, match="condition is the name of one column of adata.obs, not a list"):
+        comp.run(small(), ["c"])
+    with pytest.raises(TypeError, match="path is required"):
+        comp.load(None)
+
+
+def test_run_with_missing_conditions(cells, caplog):
+    cells.obs["condition"] = cells.obs["condition"].astype(object).where(np.arange(cells.n_obs) != 3)
+    comp.run(cells, "condition", no_umap=True, no_diagnose=True, no_counterfactual=True, **SMALL)
+    assert np.isnan(cells.obsm["X_comp"][3]).all() and np.isfinite(np.delete(cells.obsm["X_comp"], 3, 0)).all()
+    assert "1 of 500 samples were left out: their embeddings are NaN" in caplog.text
+
+
 def test_nan_is_named():
     for make in (lambda x: x, sparse.csr_matrix):
         adata = small()

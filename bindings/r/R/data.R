@@ -13,6 +13,10 @@ PREPARED <- "prepared"
 # ---- comp_data: a list with x [genes, cells], obs, var, embeddings, layers, record, and what remember() keeps
 
 new_data <- function(x, obs = NULL, var = NULL, embeddings = list(), layers = list(), record = NULL, memory = list()) {
+  if (methods::is(x, "sparseMatrix")) { # C code reads the slots as they are
+    problem <- methods::validObject(x, test = TRUE)
+    if (!isTRUE(problem)) refuse("the sparse matrix is damaged: %s", problem[1L])
+  }
   structure(list(x = x, obs = obs, var = var, embeddings = embeddings, layers = layers, record = record, memory = memory), class = "comp_data")
 }
 

@@ -40,4 +40,7 @@ saveComp <- function(model, path) {
   invisible(model)
 }
 
-loadComp <- function(path) model_of(.Call(r_model_load, enc2utf8(path.expand(path))))
+loadComp <- function(path) {
+  if (!is.character(path) || length(path) != 1L || is.na(path)) throw("argument", "path is not the name of a model file")
+  model_of(.Call(r_model_load, enc2utf8(path.expand(path))))
+}

@@ -28,7 +28,7 @@ add_run <- function(object, result, assay) {
   if (nrow(z$X_comp) == ncol(object)) {
     object <- add_embedding(object, z$X_comp, "comp", assay = assay)
     if (!is.null(z$X_umap)) object <- add_embedding(object, z$X_umap, "comp_umap", assay = assay)
-  } else message("cells were left out, so the embedding is in the folder of the run only: readComp(file.path(FOLDER, \"data.h5ad\"))")
+  } else warning("cells were left out, so the embedding is in the folder of the run only: readComp(file.path(FOLDER, \"data.h5ad\"))", call. = FALSE)
   remember(object, model = result$model, scores = result$scores, findings = result$findings, folder = result$folder, report = result$report)
 }
 

@@ -16,6 +16,16 @@ test_that("a wrong column is named, with the nearest", {
   expect_refused(scoreComp(embedded(), "condition", use = "lost"), "no embedding 'lost'; there are: X_comp")
 })
 
+test_that("a damaged sparse matrix is refused before C code reads it", {
+  x <- as(matrix_of(), "dgCMatrix")
+  for (slot in c("p", "x", "i")) {
+    bad <- x
+    attr(bad, slot) <- attr(x, slot)[1:5]
+    expect_refused(tiny(bad, pair()), "the sparse matrix is damaged")
+  }
+  expect_refused(loadComp(NA_character_), "not the name of a model file", "comp_argument_error")
+})
+
 test_that("values that are missing, infinite or too large are named", {
   for (bad in c(NA, NaN, Inf, 1e300)) {
     x <- matrix_of()
