@@ -39,5 +39,6 @@ const opt_spec *cli_rows(const opt_spec *table) {
     expanded[i].rows = opt_expand(table);
     expanded[i].table = table;
   }
-  return expanded[i].rows ? expanded[i].rows : none;
+  if (!expanded[i].rows) opt_out_of_memory();
+  return expanded[i].rows;
 }

@@ -59,15 +59,8 @@ static int run_parsed(cli_session *session, const void *values) {
   return code;
 }
 
-/* A table that has no rows because memory ran out would make every option unknown. */
-static bool lacks_rows(const opt_spec *table) {
-  return table && (table->name || table->rows) && !cli_rows(table)->name;
-}
-
 static int run_command(cli_session *session, int argc, char **argv) {
   const cli_command *command = session->command;
-  if (lacks_rows(command->options) || lacks_rows(command->positionals) || lacks_rows(cli_common_options))
-    return cli_error(session, EXIT_FAILED, "out of memory");
   void *values = malloc(command->options_size + 1); /* + 1: some have no options of their own */
   if (!values) return cli_error(session, EXIT_FAILED, "out of memory");
   if (command->defaults) memcpy(values, command->defaults, command->options_size);

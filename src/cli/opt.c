@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/text.h"
 #include "comp/suggest.h"
@@ -424,6 +425,11 @@ static opt_kind kind_of(comp_option_type type) {
   return OPT_STRING;
 }
 
+void opt_out_of_memory(void) {
+  fputs("comp: out of memory\n", stderr);
+  _exit(1);
+}
+
 /* The choices as a list that ends with NULL; it should be freed via free(). */
 static const char **copy_choices(const comp_option *option) {
   size_t n = 0;
@@ -433,8 +439,8 @@ static const char **copy_choices(const comp_option *option) {
   return list;
 }
 
-/* The help of an option, and behind it what its choices are. What the option itself does not own should be freed via
- * free(). */
+/* The help of an option, and behind it what its choices are; NULL: out of memory. What the option itself does not own
+ * should be freed via free(). */
 static const char *full_help(const comp_option *option) {
   const char *help = comp_option_help(option), *name, *words, *between = ": ";
   size_t size = 0;
@@ -442,7 +448,7 @@ static const char *full_help(const comp_option *option) {
     if ((words = comp_option_choice_help(option, i))) size += strlen(name) + strlen(words) + 3;
   if (size == 0) return help;
   char *text = malloc(strlen(help) + size + 1), *end = text;
-  if (!text) return help;
+  if (!text) return NULL;
   end += sprintf(end, "%s", help);
   for (size_t i = 0; (name = comp_option_choice(option, i)); i++) {
     if (!(words = comp_option_choice_help(option, i))) continue;
@@ -474,16 +480,19 @@ static opt_spec expanded_row(const opt_spec *include, const comp_option *option)
 static bool expand_kind(opt_spec *out, size_t *count, const opt_spec *table, const opt_spec *include) {
   comp_options *options;
   const comp_option *option;
+  bool whole = true;
   if (comp_options_new(&options, include->rows) != COMP_OK) return false;
-  for (size_t i = 0; (option = comp_options_at(options, i)); i++) {
+  for (size_t i = 0; whole && (option = comp_options_at(options, i)); i++) {
     const char *name = comp_option_name(option);
     if ((include->only && !is_listed(include->only, name)) || is_listed(include->without, name)) continue;
     if (has_name(table, name) || comp_option_library_only(option)) continue;
     assert(*count + 1 < OPT_MAX);
+    const opt_spec *row = &out[*count];
     out[(*count)++] = expanded_row(include, option);
+    whole = row->help && (row->choices || comp_option_get_type(option) != COMP_OPTION_CHOICE);
   }
   comp_options_free(options);
-  return true;
+  return whole;
 }
 
 static bool same_group(const opt_spec *a, const opt_spec *b) {
@@ -568,7 +577,7 @@ static void option_default(char *buffer, size_t size, const opt_spec *spec) {
   comp_options *fresh;
   char text[128];
   const char *words = spec->unset ? spec->unset : comp_option_unset(spec->option), *value = NULL;
-  if (comp_options_new(&fresh, spec->rows) != COMP_OK) return;
+  if (comp_options_new(&fresh, spec->rows) != COMP_OK) opt_out_of_memory();
   if (!words) words = comp_option_varies(spec->option), value = comp_options_get(fresh, spec->name, text, sizeof text);
   snprintf(buffer, size, "%s%s%s", value ? value : "", value && words ? "; " : "", words ? words : "");
   comp_options_free(fresh);

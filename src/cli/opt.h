@@ -90,6 +90,9 @@ typedef struct opt_set {
 
 typedef enum opt_outcome { OPT_PARSED, OPT_ASKED_HELP, OPT_WRONG } opt_outcome;
 
+/* Ends the program. Where options cannot be listed, each would be unknown, and help would be half of what it is. */
+_Noreturn void opt_out_of_memory(void);
+
 /* A copy of a table in which the rows of kinds of options are put in. `group` and `unset` of the row that stands for
  * them replace theirs. It should be freed via opt_expand_free(). NULL: out of memory. */
 opt_spec *opt_expand(const opt_spec *table);
