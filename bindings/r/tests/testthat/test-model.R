@@ -114,6 +114,6 @@ test_that("new cells are mapped, and the model of before stays as it is", {
   expect_setequal(names(mapped$obs), c("comp_distance", "comp_novelty", "comp_unknown", "label_predicted", "label_probability", "label_unknown"))
   expect_identical(levels(mapped$obs$label_predicted), levels(cells$obs$label))
   expect_identical(floats(embedComp(some(!new), mapped$model, condition = condition[!new])), floats(embedComp(some(!new), model, condition = condition[!new])))
-  expect_refused(mapComp(some(new), some(!new), model, reference_condition = condition[!new]), "--as NAME")
+  expect_refused(mapComp(some(new), some(!new), model, reference_condition = condition[!new]), "as = \"NAME\"")
   expect_error(mapComp(some(new), some(!new), model, reference_condition = condition[!new], as = "control"), "already", class = "comp_argument_error")
 })
