@@ -120,7 +120,8 @@ static void find_means(side *s, const field *f) {
       s->count[a] += w;
       for (size_t d = 0; d < f->latent; d++) s->mean[a * f->latent + d] += w * (double)s->z[i * f->latent + d];
     }
-  for (size_t i = 0; i < f->anchors * f->latent; i++) s->mean[i] /= fmax(s->count[i / f->latent], 1e-9);
+  for (size_t a = 0; a < f->anchors; a++)
+    for (size_t d = 0; d < f->latent; d++) s->mean[a * f->latent + d] /= fmax(s->count[a], 1e-9);
 }
 
 /* Mean squares around the means, each anchor with the weight that is given: both sides have the same composition. */

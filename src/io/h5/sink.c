@@ -1,6 +1,7 @@
 /* sink.c: compressed datasets, written front to back. */
 #include "io/h5/sink.h"
 
+#include <assert.h>
 #include <libdeflate.h>
 #include <stdint.h>
 #include <string.h>
@@ -138,6 +139,7 @@ static comp_status flush(comp_context *context, comp__h5_sink *sink) {
   memset(sink->buffer + used, 0, chunks * chunk_bytes - used);
   if (sink->level > 0) {
     if (!sink->packer) COMP__TRY(packer_new(&sink->packer, sink, (size_t)comp_context_thread_count(context)));
+    assert(sink->packer);
     sink->packer->from = sink->buffer;
     COMP__TRY(comp__parallel_try(context, chunks, 1, pack_chunks, sink->packer));
   }
