@@ -77,6 +77,7 @@ static size_t find_bad(const comp__findings *list, const char *id) {
 }
 
 comp_finding_level comp__level_of(const comp__judge *j, const char *id) {
+  if (j->status != COMP_OK) return COMP_FINDING_OK; /* the last finding may be incomplete */
   const size_t i = find_bad(j->out, id);
   return i < j->out->count ? j->out->items[i].level : COMP_FINDING_OK;
 }
