@@ -162,11 +162,12 @@ static void find_round(float *out, field *f, size_t level, size_t round, size_t 
   find_spread(r, f, composition);
   find_spread(q, f, composition);
   for (size_t a = 0; a < f->anchors; a++) {
-    float *row = out + a * size, *place = row + 3, *move = place + f->latent, *factor = move + f->latent;
+    float *row = out + a * size, *place = row + COMP__ANCHOR_PLACE, *move = place + f->latent,
+          *factor = move + f->latent;
     const double n = fmin(r->count[a], q->count[a]), part = n / (n + FEW);
-    row[0] = (float)level;
-    row[1] = (float)round;
-    row[2] = f->width;
+    row[COMP__ANCHOR_LEVEL] = (float)level;
+    row[COMP__ANCHOR_ROUND] = (float)round;
+    row[COMP__ANCHOR_WIDTH] = f->width;
     memcpy(place, f->places + a * f->latent, f->latent * sizeof *place);
     for (size_t d = 0; d < f->latent; d++) {
       const double wider =

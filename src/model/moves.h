@@ -15,8 +15,11 @@
 
 #include "model/trained.h"
 
-/* Numbers of an anchor: its level, its round from 0 on, h_a, and p_a, m_a, f_a [latent] each. Anchors of a level are
- * sorted by round. */
+/* Where an anchor has its numbers: its level, its round from 0 on, h_a, and from PLACE on p_a, m_a, f_a [latent] each.
+ */
+enum { COMP__ANCHOR_LEVEL, COMP__ANCHOR_ROUND, COMP__ANCHOR_WIDTH, COMP__ANCHOR_PLACE };
+
+/* How many numbers an anchor has. Anchors of a level are sorted by round. */
 size_t comp__anchor_size(const comp_model *model);
 
 /* Adds n anchors, rows of that many numbers. */

@@ -275,6 +275,13 @@ static void tell(comp_context *context, const loan *l) {
   const char *from = comp_model_level_name(l->aligned->model, (size_t)l->from.code);
   const char *to = comp_model_level_name(l->aligned->model, (size_t)l->to.code);
   const double *b = l->response.terms;
+  if (l->seen.count == 0) {
+    comp__warn(context,
+               "no population of '%s' was seen under '%s': there is nothing to borrow from, and all changes are the "
+               "decoder's own",
+               from, to);
+    return;
+  }
   if (l->n_takers == 0) {
     comp__info(context, "all %zu populations of '%s' were seen under '%s': no change is borrowed",
                l->from.populations.count, from, to);

@@ -42,6 +42,10 @@ bool comp__is_uncertain(const comp__judge *judge, double high, double limit);
 /* The level of the finding with this id, of a rule that comes before; ok when there is none. */
 comp_finding_level comp__level_of(const comp__judge *judge, const char *id);
 
+/* Conditions that hold labels in other shares cannot be mixed in those of the whole without mixing labels: then what
+ * counts is how they are mixed within labels. *gap: the largest difference of a label's share; NaN: not known. */
+bool comp__is_within_labels(const comp__judge *judge, double *gap);
+
 /* Adds a finding of the current rule. `advice` "": nothing is to be done. */
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);

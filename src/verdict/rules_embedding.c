@@ -29,9 +29,7 @@ static double score_before(const comp__judge *j, const char *metric) {
 
 /* ---- Mixing ---------------------------------------------------------------------------------------------------- */
 
-/* Conditions that hold labels in other shares cannot be mixed in those of the whole without mixing labels: then what
- * counts is how they are mixed within labels. */
-static bool is_within_labels(const comp__judge *j, double *gap) {
+bool comp__is_within_labels(const comp__judge *j, double *gap) {
   comp__cross labels;
   *gap = comp__design_label(&labels, NULL, j->evidence) ? comp__cross_guess(&labels).gap : NAN;
   return *gap > 0.1 && !isnan(score(j, "m_kbet", comp__evidence_embedding(j->evidence)));
@@ -59,7 +57,7 @@ static const char *put_measures(char *out, size_t size, const char *a, double x,
 void comp__rule_mixing(comp__judge *j) {
   const char *embedding = comp__evidence_embedding(j->evidence), *condition = comp__design_condition(j->evidence);
   double gap;
-  bool within = is_within_labels(j, &gap);
+  bool within = comp__is_within_labels(j, &gap);
   const char *kbet_name = within ? "m_kbet" : "kbet", *s_name = within ? "s_label" : "s";
   double kbet = score(j, kbet_name, embedding), s = score(j, s_name, embedding), before = score_before(j, kbet_name);
   if (isnan(kbet) && isnan(s)) {
@@ -106,7 +104,7 @@ void comp__rule_mixing(comp__judge *j) {
 
 void comp__rule_composition(comp__judge *j) {
   double gap, kbet = score(j, "kbet", comp__evidence_embedding(j->evidence));
-  if (!is_within_labels(j, &gap) || !(gap > j->rule->caution) || isnan(kbet)) return;
+  if (!comp__is_within_labels(j, &gap) || !(gap > j->rule->caution) || isnan(kbet)) return;
   comp__find(
       j, COMP_FINDING_NOTE, "",
       "The shares of labels differ between conditions by up to %.0f points. So kBET over all samples (%.3f) cannot "

@@ -11,9 +11,6 @@
   "Release draws (comp embed --sample) in place of means: comp audit measures both. Other presets than protect need "  \
   "--encoder-without-condition: an encoder that sees the condition writes it into the means."
 
-/* Where shares of labels differ by so much, mixing is judged within labels (rules_embedding.c). */
-static const double LABELS_SAY_MUCH = 0.1;
-
 /* ---- The condition --------------------------------------------------------------------------------------------- */
 
 /* The strongest classifier against what needs no embedding. Where one value is common, a classifier can be no better
@@ -23,7 +20,6 @@ typedef struct exposure {
   double guess, balanced_guess; /* by the label alone, or without anything, whichever is better */
   bool by_label, by_label_balanced;
   double label_accuracy; /* of predicting the condition from the label alone; NaN: no label */
-  double gap;            /* largest difference of a label's share between two conditions; NaN: no label */
   double over;           /* the larger excess of the two */
   bool balanced;         /* it is that of the balanced accuracy */
 } exposure;
@@ -38,7 +34,6 @@ static exposure exposure_of(const comp__judge *j, const char *embedding) {
     by_label = comp__cross_guess(&labels);
   double chance = 1 / (double)(x.best.levels ? x.best.levels : 2);
   x.label_accuracy = by_label.accuracy;
-  x.gap = by_label.gap;
   x.by_label = by_label.accuracy > x.best.majority;
   x.guess = x.by_label ? by_label.accuracy : x.best.majority;
   x.by_label_balanced = by_label.balanced > chance * 1.0001;
@@ -87,9 +82,10 @@ void comp__rule_hidden(comp__judge *j) {
   const double high = x.over + 1 / sqrt((double)(x.best.samples ? x.best.samples : 1));
   const bool unsure = level == COMP_FINDING_OK && !confounded && comp__is_uncertain(j, high, j->rule->problem);
   if (confounded || unsure) level = COMP_FINDING_CAUTION;
-  /* Where the label says much of the condition, no more than that is no proof: classifiers look at all labels at once.
+  /* Where the label says much of the condition, no more than that proves nothing: classifiers see all labels at once.
    */
-  const bool within = level == COMP_FINDING_OK && by_label && x.gap > LABELS_SAY_MUCH &&
+  double gap;
+  const bool within = level == COMP_FINDING_OK && by_label && comp__is_within_labels(j, &gap) &&
                       comp__level_of(j, "mixing") > COMP_FINDING_NOTE;
   if (within) {
     level = comp__level_of(j, "mixing");

@@ -189,6 +189,13 @@ static void hidden(void **state) {
   assert_judged(CLASSIFIED(0.6, 0.5, 0.59, 0.7, 10000), EVEN, "hidden", "problem", "balanced accuracy 0.700");
   /* What the label alone gives is no fault of the embedding: 0.7 here. */
   assert_judged(CLASSIFIED(0.69, 0.69, 0.7, 0.7, 10000), UNEVEN, "hidden", "ok", "from the label alone 0.7");
+  /* But where conditions are not mixed within labels, an accuracy no better than the label's does not show that. */
+  snprintf(text, sizeof text,
+           "{\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"m_kbet\": {\"value\": 0.9}}}], \"predict\": "
+           "[{\"embedding\": \"X_comp\", \"column\": \"c\", \"samples\": 10000, \"levels\": 2, \"majority\": 0.6, "
+           "\"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.69, \"balanced_accuracy\": 0.69}]}]}");
+  assert_judged(text, UNEVEN, "mixing", "problem", "Within labels");
+  assert_judged(text, UNEVEN, "hidden", "problem", "may be visible within labels");
   /* What is far below chance can be read backwards. */
   assert_judged(CLASSIFIED(0.6, 0.5, 0.4, 0.35, 10000), EVEN, "below-chance", "note", "0.350");
   assert_judged(CLASSIFIED(0.6, 0.5, 0.6, 0.47, 10000), EVEN, "below-chance", "none", NULL);
