@@ -40,10 +40,11 @@ typedef struct comp_mapping {
  * `reference` is the data that the model was trained on, or part of it: all its conditions must be known to the model.
  * Columns of obs:
  *
- *   comp_distance      distance to the nearest samples of the reference, over what is usual in the reference: 1 is
- * usual comp_novelty       0 .. 1: share of the reference's samples that look less like something new comp_unknown
- * whether the sample's population seems not to be in the reference: a novelty above "unknown" LABEL_predicted    with
- * "label": the label LABEL_probability  its probability, if the sample's true label is one of the reference's
+ *   comp_distance      distance to the nearest samples of the reference; 1 is usual in the reference
+ *   comp_novelty       0 .. 1: share of the reference's samples that look less like something new
+ *   comp_unknown       whether its population seems not to be in the reference: a novelty above "unknown"
+ *   LABEL_predicted    with "label": the label
+ *   LABEL_probability  its probability, if the true label is one of the reference's
  *   LABEL_unknown      as comp_unknown
  *
  * A condition that the model knows is not fitted: its samples are embedded as such. The mapping should be released via
