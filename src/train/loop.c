@@ -308,7 +308,7 @@ comp_status comp__training_finish(comp__training *t) {
   comp_status status = run_steps(t);
   comp__progress_end(t->context);
   tell_phases(t);
-  if (status == COMP_ERR_IO && t->options->checkpoint) keep_state(t);
+  if (status == COMP_ERR_IO && t->options->stream && t->now.step > 0 && t->options->checkpoint) keep_state(t);
   if (status == COMP_ERR_INTERRUPTED && t->options->checkpoint) {
     comp_status saved = comp__checkpoint_save(t);
     if (saved != COMP_OK) return saved;
