@@ -188,7 +188,7 @@ static void release_run(comp__training *t) {
   comp__shards_free(t->shards);
   comp__members_release(&t->members);
   comp__work_free(t->work);
-  comp__comm_close(t->comm);
+  if (t->joined) comp__comm_leave(t->context);
   comp__loader_free(t->loader);
   comp__free(t->identity);
   json_decref(t->history);
