@@ -30,7 +30,7 @@ COMP_API size_t comp_rank(void);
  * comp_context_tell_ranks() says so to the others, whose calls end with COMP_ERR_INTERRUPTED and this message. */
 COMP_API comp_status comp_context_join_ranks(comp_context *context, const char *work);
 
-/* Whether the context was joined to others (may be NULL); if so, they are told. */
+/* Whether the context was joined to others (may be NULL); if so, the others get the message. */
 COMP_API bool comp_context_tell_ranks(comp_context *context, const char *message);
 
 #endif

@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
   int code = cli_signal_code(cli_stdout_close(dispatch(argc, argv)));
 #ifndef __SANITIZE_ADDRESS__ /* which looks for leaks at the end */
   /* After a failure libraries may not be able to end: HDF5 1.10 complains of itself, or crashes. All is closed here.
-   * Ranks meet the others at their end. */
+   * Ranks wait for the others at their end. */
   if (code != 0 && comp_rank_count() == 1) _exit(code);
 #endif
   return code;

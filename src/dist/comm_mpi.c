@@ -6,9 +6,9 @@
  * also sleeps after a while: ranks that wait leave their cores to those that work.
  *
  * MPI is started once a process. A rank that fails tells the others, on a communicator for this alone, and waiting
- * ranks look there, too. So all ranks come to their end, where they meet a last time and finalise MPI, and the launcher
- * has nobody to end. Where they do not meet, because one was killed, MPI is not finalised: a launcher takes that for
- * what it is, and ends the other ranks, which would wait for ever.
+ * ranks look there, too. So all ranks come to their end, where they wait for each other a last time and finalise MPI.
+ * Where one does not come, because it was killed, MPI is not finalised: a launcher takes that for what it is, and ends
+ * the other ranks, which would wait for ever.
  */
 #include <limits.h>
 #include <mpi.h>
@@ -26,8 +26,8 @@ enum { NEWS_SIZE = 1024 };
 /* How this process ends: there is one of it. */
 typedef struct ending {
   MPI_Comm comm;
-  int rank, ranks, received; /* how many have told this rank that they failed */
-  int told;                  /* 1: this one has told the others */
+  int rank, ranks, received; /* messages of ranks that failed */
+  int warned;                /* 1: this one has sent such messages */
   MPI_Request *sending;      /* [ranks] */
   char text[NEWS_SIZE], news[NEWS_SIZE + 32];
 } ending;
@@ -61,8 +61,8 @@ static double now(void) {
 
 static void tell(void *arg, const char *text) {
   (void)arg;
-  if (last.told) return;
-  last.told = 1;
+  if (last.warned) return;
+  last.warned = 1;
   snprintf(last.text, sizeof last.text, "%s", text);
   for (int r = 0; r < last.ranks; r++)
     if (r != last.rank) MPI_Isend(last.text, NEWS_SIZE, MPI_CHAR, r, 0, last.comm, &last.sending[r]);
@@ -85,12 +85,12 @@ static const char *news(void *arg) {
   return last.received > 0 ? last.news : NULL;
 }
 
-/* Meets all ranks; whether they came. They count those that have told of a failure: so many messages are under way. */
-static bool meet(int code, int *tellers) {
+/* Waits for all ranks; whether they came. They count those that have failed: each has sent one message to all. */
+static bool gather_all(int code, int *tellers) {
   MPI_Request request;
   int done = 0;
   const double began = now(), patience = code > 128 ? PATIENCE_AFTER_SIGNAL : PATIENCE;
-  if (MPI_Iallreduce(&last.told, tellers, 1, MPI_INT, MPI_SUM, last.comm, &request) != MPI_SUCCESS) return false;
+  if (MPI_Iallreduce(&last.warned, tellers, 1, MPI_INT, MPI_SUM, last.comm, &request) != MPI_SUCCESS) return false;
   while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
     if (code != 0 && now() - began > patience) return false;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -105,8 +105,8 @@ static void finalise(int code, void *arg) {
   MPI_Finalized(&finalised);
   if (finalised) return;
   if (code != 0) tell(NULL, "the process ended with an error");
-  if (!meet(code, &tellers)) return;
-  while (last.received < tellers - last.told) receive_news(MPI_ANY_SOURCE);
+  if (!gather_all(code, &tellers)) return;
+  while (last.received < tellers - last.warned) receive_news(MPI_ANY_SOURCE);
   MPI_Waitall(last.ranks, last.sending, MPI_STATUSES_IGNORE);
   MPI_Finalize();
 }
