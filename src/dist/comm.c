@@ -123,9 +123,14 @@ void comp__comm_lend(comp_context *context, comp__comm *comm) {
   comp__context_attach(context, comm, NULL);
 }
 
-void comp__comm_leave(comp_context *context) {
-  comp__comm_close(comp__comm_of(context));
+comp__comm *comp__comm_take(comp_context *context) {
+  comp__comm *comm = comp__comm_of(context);
   comp__context_attach(context, NULL, NULL);
+  return comm;
+}
+
+void comp__comm_give(comp_context *context, comp__comm *comm) {
+  comp__context_attach(context, comm, release_comm);
 }
 
 void comp__comm_tell(comp__comm *comm, const char *text) {

@@ -40,8 +40,10 @@ comp__comm *comp__comm_of(const comp_context *context);
 /* Makes `comm` the context's, which does not own it; NULL takes it away. */
 void comp__comm_lend(comp_context *context, comp__comm *comm);
 
-/* Closes the communicator that a context was joined by. */
-void comp__comm_leave(comp_context *context);
+/* Takes the communicator from its context, which shares nothing out any more, and gives it back. It is the caller's in
+ * between. */
+comp__comm *comp__comm_take(comp_context *context);
+void comp__comm_give(comp_context *context, comp__comm *comm);
 
 /* Tells the other ranks that this one has failed. */
 void comp__comm_tell(comp__comm *comm, const char *text);

@@ -155,11 +155,11 @@ def test_refused():
     refuses(comp(*train("no.comp", "--shards", "6")), "--shards: 6 is not a power of two", "6 shards")
     refuses(comp(*train("no.comp", "--ranks", "0")), "--ranks", "no ranks")
     refuses(over(2, *train("no.comp", "--epochs", "1", "--ranks", "4")), "has started 2 processes already", "--ranks under mpirun")
-    refuses(split([COMP, *train("no.comp", "--epochs", "1")], [COMP, *train("no.comp", "--epochs", "1", "-i", "gone.h5ad")]),
+    refuses(split([COMP, *train("no.comp", "--epochs", "1")], [COMP, "train", "-i", "gone.h5ad", *NETWORK[2:], "-o", "no.comp"]),
             "rank 1: gone.h5ad: cannot open", "a file that one rank does not have: rank 0 says so")
     refuses(split([COMP, "embed", "-i", "ready.h5ad", "-m", "one.comp", "-o", "no.h5ad"], [COMP, "embed", "-i", "other.h5ad", "-m", "one.comp", "-o", "no.h5ad"]),
             "rank 1 has other options than rank 0", "embed: ranks with other options")
-    refuses(comp(*train("no.comp", "--epochs", "1", "--ranks", "2", "-i", "gone.h5ad")), "gone.h5ad: cannot open", "--ranks: an error of all ranks")
+    refuses(comp("train", "-i", "gone.h5ad", *NETWORK[2:], "-o", "no.comp", "--ranks", "2"), "gone.h5ad: cannot open", "--ranks: an error of all ranks")
     refuses(over(2, "prep", "-i", "counts.h5ad", "-o", "no.h5ad", "--log1p"), "it does not work over ranks", "a command that does not work over ranks")
     refuses(over(8, "train", "-i", "few.csv", "-c", "group", "-o", "no.comp", "--hidden", "4", "--latent", "2", "--validation", "0"),
             "a batch of 6 samples cannot be cut into 8 shards", "fewer samples than ranks")
