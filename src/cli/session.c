@@ -32,9 +32,11 @@ static void complain(cli_session *session, const char *format, va_list arguments
   cli_progress_clear(&session->progress);
   const char *name = session->command ? session->command->name : NULL;
   char rank[48] = "";
+  const bool told = comp_context_tell_ranks(session->context, message);
   if (!cli_ranks_first()) {
-    /* What all ranks have to say, the first one says: a launcher ends the others as soon as it has failed. */
-    if (sleep(1) > 0) return;
+    /* The first rank speaks for all. One that fails before it has joined the others speaks for itself, unless a
+     * launcher ends it because the first has failed, too. */
+    if (told || sleep(1) > 0) return;
     snprintf(rank, sizeof rank, " (rank %zu)", comp_rank());
   }
   fprintf(stderr, "comp%s%s%s: %s%s\n", name ? " " : "", name ? name : "", rank, text_clean(message), hint);
@@ -226,7 +228,7 @@ int cli_session_start(cli_session *session) {
   if (!common->quiet) comp_context_on_progress(session->context, show_progress, session);
   start_signals(session);
   if (common->verbose) show_memory(session);
-  return 0;
+  return cli_ranks_join(session);
 }
 
 static void show_footer(cli_session *session) {

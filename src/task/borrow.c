@@ -11,6 +11,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/sort.h"
+#include "dist/comm.h"
 #include "neighbors/overlap.h"
 #include "task/coder.h"
 #include "task/match.h"
@@ -239,6 +240,14 @@ static void lend_sample(void *arg, size_t sample, const float *own, int thread) 
   for (size_t g = 0; g < l->features; g++) out[g] = OWN_SHARE * out[g] + (1.0f - OWN_SHARE) * (x[g] + change[g]);
 }
 
+/* Ranks have measured their rows. */
+static comp_status collect_distances(const loan *l, comp_context *context) {
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, l->aligned->samples, COMP__BLOCK_ROWS);
+  return comp__comm_collect(comm, context, l->nearest, begin, sizeof *l->nearest, COMP__TO_ALL);
+}
+
 /* The distance at which samples that borrow are from what is known: its median. */
 static comp_status find_radius(double *out, const loan *l) {
   double *sorted = NULL;
@@ -262,6 +271,7 @@ static comp_status lend(loan *l, comp_context *context, comp_precision precision
   COMP__TRY(comp__alloc(&l->changes, threads, l->features * sizeof *l->changes));
   COMP__TRY(comp__alloc(&l->rows, threads, l->features * sizeof *l->rows));
   COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, measure_sample, l, "measuring distances"));
+  COMP__TRY(collect_distances(l, context));
   COMP__TRY(find_radius(&radius, l));
   COMP__TRY(comp__response_fit(&l->response, radius));
   COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, lend_sample, l, "borrowing changes"));

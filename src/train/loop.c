@@ -310,11 +310,13 @@ comp_status comp__training_finish(comp__training *t) {
   tell_phases(t);
   if (status == COMP_ERR_IO && t->options->stream && t->now.step > 0 && t->options->checkpoint) keep_state(t);
   if (status == COMP_ERR_INTERRUPTED && t->options->checkpoint) {
+    char reason[1024];
+    snprintf(reason, sizeof reason, "%s", comp_error_message());
     comp_status saved = comp__checkpoint_save(t);
     if (saved != COMP_OK) return saved;
     comp__info(t->context, "stopped after %llu steps; the state is in %s", (unsigned long long)t->now.step,
                t->options->checkpoint);
-    comp__check_interrupt(t->context); /* sets the message again */
+    status = comp__error(COMP_ERR_INTERRUPTED, "%s", reason);
   }
   t->model->finished = status == COMP_OK && finished(t);
   comp_status chosen = choose_weights(t, status);

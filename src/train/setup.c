@@ -197,7 +197,10 @@ static void release_run(comp__training *t) {
   comp__shards_free(t->shards);
   comp__members_release(&t->members);
   comp__work_free(t->work);
-  comp__comm_close(t->comm);
+  if (t->joined)
+    comp__comm_close(t->comm);
+  else if (t->comm)
+    comp__comm_give(t->context, t->comm);
   comp__loader_free(t->loader);
   comp__free(t->identity);
   json_decref(t->history);
