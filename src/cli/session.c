@@ -156,7 +156,31 @@ static void catch_signal(int number) {
   if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &action, NULL);
 }
 
+/* A scratch file is memory to the program (core/paged.h). Where its disk fails there is no call that could return an
+ * error, and no way to go on. */
+static void handle_bus(int number, siginfo_t *info, void *unused) {
+  static const char text[] =
+      "\ncomp: a scratch file could not be read or written: its disk failed, or has no room left. Results that were "
+      "there before are as they were. The variable TMPDIR names another folder; without it scratch files are in "
+      "/var/tmp\n";
+  (void)unused;
+  signal(number, SIG_DFL); /* any other reason ends the program as it always did */
+  if (info->si_code != BUS_ADRERR) {
+    raise(number);
+    return;
+  }
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_FAILED);
+  _exit(EXIT_FAILED);
+}
+
+static void catch_bus(void) {
+  struct sigaction action = {.sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, NULL);
+}
+
 static void start_signals(cli_session *session) {
+  catch_bus();
   interruptible = session->context;
   tell_interrupt = !session->common.quiet && isatty(STDERR_FILENO);
   for (int i = 0; i < STOPPING; i++) catch_signal(stopping[i]);
