@@ -106,7 +106,7 @@ class Trial:
 
     @staticmethod
     def genes(cells):
-        return ["--hvg", str(MOST_GENES)] if cells.x.shape[1] > MOST_GENES else []
+        return ["--hvg", f"seurat:{MOST_GENES}"] if cells.x.shape[1] > MOST_GENES else []
 
     def path(self, name):
         return os.path.join(self.folder, name)
