@@ -312,7 +312,7 @@ static comp_status read_labels(comp_groups *out, const job *m) {
   size_t column, levels = 0;
   comp_status status = comp_table_require(&column, obs, m->options->label);
   if (status == COMP_OK) status = comp_table_groups(out, obs, column);
-  if (status != COMP_OK) return comp__error_context(status, "label, in the reference");
+  if (status != COMP_OK) return comp__error_context(status, "label: the reference");
   for (size_t l = 0; l < out->n_levels; l++) levels += out->counts[l] > 0;
   if (levels >= 2) return COMP_OK;
   return comp__error(COMP_ERR_DATA,

@@ -103,12 +103,18 @@ static void judge_attack(judge *j, const char *id, const char *source, const cha
   number(j, "accuracy", s.accuracy);
 }
 
+/* Whether means reveal more than the data does, beyond what chance explains. */
+static bool reveals_more(const strongest *means, const strongest *data) {
+  if (!means->title || !data->title) return false;
+  return fmax(means->balanced - data->balanced, means->accuracy - data->accuracy) >
+         fmax(CAUTION, (means->high - means->low) / 2);
+}
+
 static void judge_more(judge *j) {
   const strongest s = strongest_of(j->audit, "means"), data = strongest_of(j->audit, "data");
-  if (!s.title || !data.title) return;
+  if (!reveals_more(&s, &data)) return;
   const bool balanced = s.balanced - data.balanced > s.accuracy - data.accuracy;
   const double more = balanced ? s.balanced - data.balanced : s.accuracy - data.accuracy;
-  if (!(more > fmax(CAUTION, (s.high - s.low) / 2))) return;
   add(j, "reveals-more", COMP_FINDING_PROBLEM, HIDDEN,
       "Do not release it. Release draws or cells in place of means, or train with --preset protect "
       "--encoder-without-condition.",
@@ -172,6 +178,12 @@ static void judge_certificates(judge *j) {
 
 /* ---- Use ---- */
 
+/* Within two standard errors of the most common value nothing is predicted. */
+static bool is_worthless(json_t *use) {
+  return comp__member_number(use, "accuracy") <=
+         comp__member_number(use, "majority") + 1 / sqrt(fmax((double)comp__member_count(use, "samples"), 1));
+}
+
 static void judge_target(judge *j) {
   const char *target = comp__member_text(j->audit, "target");
   size_t i;
@@ -179,8 +191,8 @@ static void judge_target(judge *j) {
   json_array_foreach(json_object_get(j->audit, "utility"), i, u) {
     const char *source = comp__member_text(u, "source");
     const double accuracy = comp__member_number(u, "accuracy"), majority = comp__member_number(u, "majority"),
-                 parity = comp__member_number(u, "parity_gap"), n = (double)comp__member_count(u, "samples");
-    const bool data = strcmp(source, "data") == 0, worthless = accuracy <= majority + 1 / sqrt(fmax(n, 1));
+                 parity = comp__member_number(u, "parity_gap");
+    const bool data = strcmp(source, "data") == 0, worthless = is_worthless(u);
     add(j, "target",
         data        ? COMP_FINDING_NOTE
         : worthless ? COMP_FINDING_CAUTION
@@ -205,15 +217,28 @@ static void judge_frontier(judge *j) {
   json_t *point;
   json_array_foreach(json_object_get(j->audit, "points"), i, point) {
     json_t *audit = json_object_get(point, "audit"), *u;
-    const strongest means = strongest_of(audit, "means"), draws = strongest_of(audit, "draws");
+    const strongest means = strongest_of(audit, "means"), draws = strongest_of(audit, "draws"),
+                    data = strongest_of(audit, "data");
+    const bool more = reveals_more(&means, &data);
+    bool worthless = false;
     double kept = NAN;
     size_t k;
     json_array_foreach(json_object_get(audit, "utility"), k, u) {
-      if (strcmp(comp__member_text(u, "source"), "means") == 0) kept = comp__member_number(u, "accuracy");
+      if (strcmp(comp__member_text(u, "source"), "means") != 0) continue;
+      kept = comp__member_number(u, "accuracy");
+      worthless = is_worthless(u);
     }
-    add(j, "frontier", COMP_FINDING_NOTE, HIDDEN, "",
-        "gamma %g: '%s' with balanced accuracy %.3f in means (accuracy %.3f), %.3f in draws; target %.3f.",
-        comp__member_number(point, "gamma"), j->condition, means.balanced, means.accuracy, draws.balanced, kept);
+    add(j, "frontier",
+        more        ? COMP_FINDING_PROBLEM
+        : worthless ? COMP_FINDING_CAUTION
+                    : COMP_FINDING_NOTE,
+        HIDDEN,
+        more ? "Do not release its means: release draws or cells, or train with --encoder-without-condition." : "",
+        "gamma %g: '%s' with balanced accuracy %.3f in means (accuracy %.3f), %.3f in draws; target %.3f.%s%s",
+        comp__member_number(point, "gamma"), j->condition, means.balanced, means.accuracy, draws.balanced, kept,
+        more ? " The means reveal more than the data itself." : "",
+        worthless ? " The target is predicted no better than by its most common value: what is hidden is worth nothing."
+                  : "");
     number(j, "gamma", comp__member_number(point, "gamma"));
     number(j, "means", means.balanced);
     number(j, "means_accuracy", means.accuracy);

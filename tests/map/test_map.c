@@ -464,7 +464,8 @@ static void bad_input(void **state) {
   const char *names[FEATURES];
   const size_t row = 3;
   o.label = "nothing";
-  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA, "nothing");
+  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA,
+               "the reference: there is no column 'nothing'");
   o = defaults();
   o.as = "a";
   assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_ARGUMENT, "knows a condition 'a' already");
@@ -488,6 +489,13 @@ static void bad_input(void **state) {
   assert_error(comp__map(&m, context, model, old, other, &o), COMP_ERR_DATA, "the query: only 0 of the model's 24");
   assert_error(comp__map(&m, context, model, other, query, &o), COMP_ERR_DATA, "the reference");
   assert_null(m.model);
+  /* Values that are missing, on either side. */
+  comp_matrix *x = NULL;
+  assert_ok(comp_matrix_to_dense(&x, context, comp_dataset_x(query)));
+  x->values[FEATURES + 2] = NAN;
+  assert_ok(comp_dataset_set_x(query, x));
+  assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA, "the query");
+  assert_error(comp__map(&m, context, model, query, old, &o), COMP_ERR_DATA, "the reference");
   comp_dataset_free(one);
   comp_dataset_free(other);
   comp_dataset_free(old);

@@ -88,13 +88,13 @@ def in_memory(x):
     return np.asarray(x)
 
 
-def require_column(adata, key, what):
+def require_column(adata, key, what, whose="adata"):
     if key is None:
-        raise TypeError(f"{what} is required: the column of adata.obs with the {what.split('_')[0]}")
+        raise TypeError(f"{what} is required: the column of {whose}.obs with the {what.split('_')[0]}")
     if isinstance(key, (list, tuple, set, dict)):
-        raise TypeError(f"{what} is the name of one column of adata.obs, not a {type(key).__name__}")
+        raise TypeError(f"{what} is the name of one column of {whose}.obs, not a {type(key).__name__}")
     if key not in adata.obs:
-        raise DataError(f"adata.obs has no column '{key}'{hint(key, adata.obs.columns)}")
+        raise DataError(f"{whose}.obs has no column '{key}'{hint(key, adata.obs.columns)}")
 
 
 def dataset_of(context, adata, layer=None, columns=None, obsm=(), layers=(), with_x=True, names=True):

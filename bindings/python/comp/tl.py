@@ -141,7 +141,7 @@ def map(adata: Any, reference: Any, model: Model = None, *, key_added: str = "X_
     _anndata.check_type(reference)
     handle = model_of(model, reference)
     if options.get("label") is not None:
-        require_column(reference, options["label"], "label")
+        require_column(reference, options["label"], "label", "reference")
     target = start(adata, copy)
     with Context(threads, progress) as context, dataset_of(context, target, layer, [handle.condition], names=False) as query, \
             dataset_of(context, reference, reference_layer, [handle.condition, options.get("label")], names=False) as known:

@@ -142,8 +142,17 @@ def test_what_cannot_be_mapped(three):
     model = comp.CoMP(reference, "condition", **SMALL).fit()
     with pytest.raises(comp.ArgumentError, match="already"):
         model.map(query, as_="control")
-    with pytest.raises(comp.DataError, match="nothing"):
+    with pytest.raises(comp.DataError, match="reference.* no column 'nothing'"):
         model.map(query, label="nothing")
+    unlabelled = reference.copy()
+    del unlabelled.obs["label"]  # the query has the column, the reference has not
+    with pytest.raises(comp.DataError, match="reference.obs has no column 'label'"):
+        comp.tl.map(query.copy(), unlabelled, model, label="label")
+    holes = query.copy()
+    holes.X = np.asarray(holes.X.todense() if hasattr(holes.X, "todense") else holes.X, np.float32)
+    holes.X[3, 4] = np.nan
+    with pytest.raises(comp.DataError, match="row 3, column 4: the value is not a finite number"):
+        model.map(holes, layer="X")
     other = query.copy()
     other.var_names = [f"x{i}" for i in range(other.n_vars)]
     with pytest.raises(comp.DataError, match="only 0 of the model's"):

@@ -227,10 +227,10 @@ as_values <- function(x, what = "x") {
 place <- function(what, names, i) if (is.null(names)) sprintf("%s %d", what, as.integer(i)) else sprintf("%s %d ('%s')", what, as.integer(i), names[i])
 
 # The values of a column: by its name in obs, or as a vector with one value a cell.
-column_values <- function(data, value, what) {
+column_values <- function(data, value, what, whose = "the data") {
   cells <- ncol(data$x)
   if (is.character(value) && length(value) == 1L && !is.null(data$obs)) {
-    if (!value %in% names(data$obs)) refuse("the data has no column '%s'%s", value, .Call(r_hint, value, names(data$obs)))
+    if (!value %in% names(data$obs)) refuse("%s has no column '%s'%s", whose, value, .Call(r_hint, value, names(data$obs)))
     value <- data$obs[[value]]
   }
   if (length(value) != cells)

@@ -57,7 +57,7 @@ mapComp <- function(object, reference, model = NULL, label = NULL, ..., conditio
   data <- source_of(object, assay = assay, slot = slot)
   known <- source_of(reference, assay = assay, slot = slot)
   model <- given_model(model, known)
-  named <- named_columns(known, label = label)
+  named <- named_columns(known, label = label, whose = "the reference")
   options <- new_options("mapComp", list(...), named$options)
   context <- new_context(threads, progress)
   on.exit(free(context))
@@ -172,10 +172,10 @@ auditComp <- function(object, condition, target = NULL, ..., use = NULL, model =
 # ---- Columns and genes
 
 # Columns that arguments name: their values by name, and the options that tell the library of them.
-named_columns <- function(data, ...) {
+named_columns <- function(data, ..., whose = "the data") {
   given <- Filter(Negate(is.null), list(...))
   names <- Map(column_name, given, names(given))
-  values <- Map(function(value, what) column_values(data, value, what), given, names(given))
+  values <- Map(function(value, what) column_values(data, value, what, whose), given, names(given))
   list(columns = setNames(values, unlist(names)), options = names)
 }
 
