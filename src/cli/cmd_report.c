@@ -87,8 +87,8 @@ static comp_status put_command(const report_options *o) {
   char *text = NULL;
   size_t size;
   FILE *out = open_memstream(&text, &size);
-  comp_status status = COMP_OK;
-  if (!out) return COMP_OK; /* a page without it is better than none */
+  comp_status status = COMP_ERR_MEMORY;
+  if (!out) return status;
   fputs("comp report -i", out);
   put_word(out, o->input.path);
   if (o->model) {
