@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 /* jansson's parser does not survive that the buffer of its current word cannot grow: it ends the process, or reads
- * beyond the buffer. So two blocks are kept for that, the old buffer and the new one. A word may have up to 512 kB. */
-enum { SPARES = 2, SPARE_SIZE = 1 << 20, FIRST_GROWTH = 32 };
+ * beyond the buffer. So blocks are kept for that: the old buffer, the new one, and two for values that happen to have
+ * the size of a buffer, until a value of another size ends the parsing. A word may have up to 512 kB. */
+enum { SPARES = 4, SPARE_SIZE = 1 << 20, FIRST_GROWTH = 32 };
 
 static _Thread_local bool lost;
 static _Thread_local void *lent[SPARES]; /* spares that jansson has */
