@@ -101,7 +101,7 @@ static comp_status put_command(const report_options *o) {
   }
   put_options(out, o->report);
   put_options(out, o->input.read);
-  if (fclose(out) == 0) status = comp_options_set(o->report, "command", text);
+  if (fclose(out) == 0 && text) status = comp_options_set(o->report, "command", text);
   free(text);
   return status;
 }

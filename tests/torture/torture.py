@@ -266,8 +266,11 @@ def owner(where):
 class Server:
     """One command, loaded once and run many times (inject.c), each time in a new process, or `repeat` times in one."""
 
+    started = 0
+
     def __init__(self, run, words, folder, extra=None, space=None, repeat=0):
-        self.prefix = run.work / "said"
+        Server.started += 1
+        self.prefix = run.work / f"said{Server.started}"  # its own: a new child empties these files
         env = dict(os.environ, **run.env, LD_PRELOAD=str(run.inject), COMP_INJECT_SERVER=str(self.prefix),
                    COMP_INJECT_COUNT=str(run.work / "count"), **(extra or {}), **({"COMP_INJECT_REPEAT": str(repeat)} if repeat else {}))
         limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space))) if space else None
@@ -285,6 +288,8 @@ class Server:
     def close(self):
         self.pipe.stdin.close()
         self.pipe.wait()
+        for left in self.prefix.parent.glob(f"{self.prefix.name}.*"):
+            left.unlink()
 
 
 def spread(numbers, most):
