@@ -36,5 +36,6 @@ const cli_command cli_correct = {
     .defaults = &defaults,
     .options_size = sizeof defaults,
     .computes = true,
+    .over_ranks = true,
     .run = run,
 };

@@ -56,5 +56,6 @@ const cli_command cli_counterfactual = {
     .defaults = &defaults,
     .options_size = sizeof defaults,
     .computes = true,
+    .over_ranks = true,
     .run = run,
 };

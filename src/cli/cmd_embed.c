@@ -62,5 +62,6 @@ const cli_command cli_embed = {
     .defaults = &defaults,
     .options_size = sizeof defaults,
     .computes = true,
+    .over_ranks = true,
     .run = run,
 };

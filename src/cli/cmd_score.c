@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cli/scores.h"
 #include "cli/streams.h"
 
@@ -64,7 +65,9 @@ static int run(cli_session *session, const void *values) {
   status = cli_input_skip(o->input.read, !needs_x, false);
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_scores_run(&scores, session->context, dataset, o->score);
-  int code = status == COMP_OK ? show(session, o, scores) : cli_fail_in(session, status, o->input.path);
+  int code = status != COMP_OK   ? cli_fail_in(session, status, o->input.path)
+             : cli_ranks_first() ? show(session, o, scores)
+                                 : 0;
   comp_scores_free(scores);
   comp_dataset_free(dataset);
   return code;
@@ -85,5 +88,6 @@ const cli_command cli_score = {
     .defaults = &defaults,
     .options_size = sizeof defaults,
     .computes = true,
+    .over_ranks = true,
     .run = run,
 };

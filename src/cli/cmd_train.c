@@ -238,5 +238,6 @@ const cli_command cli_train = {
     .options_size = sizeof defaults,
     .computes = true,
     .over_ranks = true,
+    .compares_ranks = true,
     .run = run,
 };

@@ -34,7 +34,8 @@ struct cli_command {
   /* Whether it computes: then it has a context, may be interrupted, and ends with time, memory and threads on stderr.
    */
   bool computes;
-  bool over_ranks; /* whether the processes that mpirun or srun started may share its work */
+  bool over_ranks;     /* whether the processes that mpirun or srun started may share its work */
+  bool compares_ranks; /* whether it sees by itself that they do the same; else all must have the same command line */
   /* Gets a filled options struct; returns the exit code. */
   int (*run)(cli_session *session, const void *options);
 };

@@ -113,8 +113,9 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a reader that leaves must not keep result files from being completed */
   int code = cli_signal_code(cli_stdout_close(dispatch(argc, argv)));
 #ifndef __SANITIZE_ADDRESS__ /* which looks for leaks at the end */
-  /* After a failure libraries may not be able to end: HDF5 1.10 complains of itself, or crashes. All is closed here. */
-  if (code != 0) _exit(code);
+  /* After a failure libraries may not be able to end: HDF5 1.10 complains of itself, or crashes. All is closed here.
+   * Ranks wait for the others at their end. */
+  if (code != 0 && comp_rank_count() == 1) _exit(code);
 #endif
   return code;
 }

@@ -17,9 +17,19 @@ int cli_ranks_check(cli_session *session) {
   if (comp_rank_count() == 1 || session->command->over_ranks || !session->command->computes) return 0;
   return cli_usage_error(
       session,
-      "it was started %zu times at once, by mpirun or srun, and would write its files as often; only "
-      "'comp train' works over ranks. Start it once",
+      "it was started %zu times at once, by mpirun or srun, and would write its files as often: it does not work over "
+      "ranks. Start it once",
       comp_rank_count());
+}
+
+int cli_ranks_join(cli_session *session) {
+  char work[4096] = "";
+  size_t used = 0;
+  if (!session->command->over_ranks) return 0;
+  for (int i = 1; !session->command->compares_ranks && i < session->argc && used < sizeof work; i++)
+    used += (size_t)snprintf(work + used, sizeof work - used, "%s\n", session->argv[i]);
+  comp_status status = comp_context_join_ranks(session->context, work);
+  return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 
 /* Settings of Open MPI, where the user has not set others. Other launchers do not know these variables. */
@@ -27,7 +37,7 @@ static const char *const settings[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},     /* more ranks than cores: it was asked for */
     {"OMPI_MCA_hwloc_base_binding_policy", "none"}, /* ranks have threads */
     {"OMPI_MCA_mpi_yield_when_idle", "1"},          /* a rank that waits leaves its core to others */
-    {"OMPI_MCA_odls_base_sigkill_timeout", "10"},   /* seconds for rank 0 to save its state */
+    {"OMPI_MCA_odls_base_sigkill_timeout", "3"},    /* seconds for rank 0 to save its state when another is killed */
     {"OMPI_ALLOW_RUN_AS_ROOT", "1"},                /* whoever runs comp as root means it */
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
 };

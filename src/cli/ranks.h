@@ -8,6 +8,10 @@
  * message an exit code. */
 int cli_ranks_check(cli_session *session);
 
+/* With a command that works over ranks: joins those that were started, and compares the command line, unless the
+ * command compares what matters. 0, or after a message an exit code. */
+int cli_ranks_join(cli_session *session);
+
 /* Whether this is the process that speaks and writes: the only one, or rank 0. */
 bool cli_ranks_first(void);
 

@@ -32,9 +32,11 @@ static void complain(cli_session *session, const char *format, va_list arguments
   cli_progress_clear(&session->progress);
   const char *name = session->command ? session->command->name : NULL;
   char rank[48] = "";
+  const bool told = comp_context_tell_ranks(session->context, message);
   if (!cli_ranks_first()) {
-    /* What all ranks have to say, the first one says: a launcher ends the others as soon as it has failed. */
-    if (sleep(1) > 0) return;
+    /* The first rank speaks for all. One that fails before it has joined the others speaks for itself, unless a
+     * launcher ends it because the first has failed, too. */
+    if (told || sleep(1) > 0) return;
     snprintf(rank, sizeof rank, " (rank %zu)", comp_rank());
   }
   fprintf(stderr, "comp%s%s%s: %s%s\n", name ? " " : "", name ? name : "", rank, text_clean(message), hint);
@@ -156,7 +158,31 @@ static void catch_signal(int number) {
   if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &action, NULL);
 }
 
+/* A scratch file is memory to the program (core/paged.h). Where its disk fails there is no call that could return an
+ * error, and no way to go on. */
+static void handle_bus(int number, siginfo_t *info, void *unused) {
+  static const char text[] =
+      "\ncomp: a scratch file could not be read or written: its disk failed, or has no room left. Results that were "
+      "there before are as they were. The variable TMPDIR names another folder; without it scratch files are in "
+      "/var/tmp\n";
+  (void)unused;
+  signal(number, SIG_DFL); /* any other reason ends the program as it always did */
+  if (info->si_code != BUS_ADRERR) {
+    raise(number);
+    return;
+  }
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_FAILED);
+  _exit(EXIT_FAILED);
+}
+
+static void catch_bus(void) {
+  struct sigaction action = {.sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, NULL);
+}
+
 static void start_signals(cli_session *session) {
+  catch_bus();
   interruptible = session->context;
   tell_interrupt = !session->common.quiet && isatty(STDERR_FILENO);
   for (int i = 0; i < STOPPING; i++) catch_signal(stopping[i]);
@@ -202,7 +228,7 @@ int cli_session_start(cli_session *session) {
   if (!common->quiet) comp_context_on_progress(session->context, show_progress, session);
   start_signals(session);
   if (common->verbose) show_memory(session);
-  return 0;
+  return cli_ranks_join(session);
 }
 
 static void show_footer(cli_session *session) {

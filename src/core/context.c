@@ -57,6 +57,8 @@ struct comp_context {
   void *epoch_user;
   comp__pool *pool;
   comp__pager *pager;
+  void *attached;
+  void (*release_attached)(void *thing);
   pthread_mutex_t *guard; /* of the caller's functions; NULL: none */
   atomic_bool interrupted;
   comp_progress progress;
@@ -111,6 +113,7 @@ done:
 
 void comp_context_free(comp_context *context) {
   if (!context) return;
+  if (context->release_attached) context->release_attached(context->attached);
   comp__pool_free(context->pool);
   comp__pager_leave(context->pager);
   comp__free(context);
@@ -122,6 +125,15 @@ size_t comp_context_memory(const comp_context *context) {
 
 comp__pager *comp__context_pager(comp_context *context) {
   return context->pager;
+}
+
+void comp__context_attach(comp_context *context, void *thing, void (*release)(void *thing)) {
+  context->attached = thing;
+  context->release_attached = release;
+}
+
+void *comp__context_attached(const comp_context *context) {
+  return context->attached;
 }
 
 int comp_context_thread_count(const comp_context *context) {

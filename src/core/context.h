@@ -25,6 +25,11 @@ comp_status comp__context_new(comp_context **out, const comp__context_options *o
 
 comp__pool *comp__context_pool(comp_context *context);
 
+/* What goes with the context: the other processes of a run (dist/comm.h). `release` (NULL: none) is called with it when
+ * the context is freed. NULL: nothing was attached. */
+void comp__context_attach(comp_context *context, void *thing, void (*release)(void *thing));
+void *comp__context_attached(const comp_context *context);
+
 /* Where matrices that are too large for memory go. */
 comp__pager *comp__context_pager(comp_context *context);
 

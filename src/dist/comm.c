@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "comp/dist.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/module.h"
+#include "dist/cards.h"
 
 struct comp__comm {
   const comp__transport *transport;
@@ -86,12 +88,66 @@ size_t comp__comm_ranks(const comp__comm *comm) {
   return comm ? comm->ranks : 1;
 }
 
+static void release_comm(void *comm) {
+  comp__comm_close(comm);
+}
+
+comp_status comp_context_join_ranks(comp_context *context, const char *work) {
+  COMP__NEED(context);
+  if (comp_rank_count() == 1 || comp__comm_of(context)) return COMP_OK;
+  comp__comm *comm;
+  comp_status status = comp__comm_open(&comm, "mpi");
+  if (status != COMP_OK) return status;
+  comp__context_attach(context, comm, release_comm);
+  if (comm->ranks == 1)
+    return comp__error(
+        COMP_ERR_UNAVAILABLE,
+        "%zu processes were started together, but each finds itself alone: the launcher is of another MPI "
+        "than comp's module 'mpi'",
+        comp_rank_count());
+  return comp__cards_compare(comm, context, work);
+}
+
+bool comp_context_tell_ranks(comp_context *context, const char *message) {
+  comp__comm *comm = context ? comp__comm_of(context) : NULL;
+  if (!comm || comm->ranks == 1) return false;
+  comp__comm_tell(comm, message);
+  return true;
+}
+
+comp__comm *comp__comm_of(const comp_context *context) {
+  return comp__context_attached(context);
+}
+
+void comp__comm_lend(comp_context *context, comp__comm *comm) {
+  comp__context_attach(context, comm, NULL);
+}
+
+comp__comm *comp__comm_take(comp_context *context) {
+  comp__comm *comm = comp__comm_of(context);
+  comp__context_attach(context, NULL, NULL);
+  return comm;
+}
+
+void comp__comm_give(comp_context *context, comp__comm *comm) {
+  comp__context_attach(context, comm, release_comm);
+}
+
+void comp__comm_tell(comp__comm *comm, const char *text) {
+  if (comm && comm->transport->tell) comm->transport->tell(comm->state, text);
+}
+
 static bool is_interrupted(void *arg) {
   return comp_context_interrupted(arg);
 }
 
 static comp_status end_call(const comp__comm *comm, comp_context *context, const char *problem) {
   if (!problem) return COMP_OK;
+  const char *news = comm->transport->news ? comm->transport->news(comm->state) : NULL;
+  if (news) {
+    comp_context_interrupt(context);
+    return comp__error(COMP_ERR_INTERRUPTED, "%s", news);
+  }
   if (comp_context_interrupted(context)) return comp__error(COMP_ERR_INTERRUPTED, "interrupted");
   return comp__error(COMP_ERR_UNAVAILABLE, "rank %zu of %zu lost the others (%s): %s", comm->rank, comm->ranks,
                      comm->transport->name, problem);
@@ -149,4 +205,66 @@ comp_status comp__comm_exchange(comp__comm *comm, comp_context *context, const v
   comm->received += from_others(comm, wanted);
   comm->seconds += comp__seconds() - began;
   return end_call(comm, context, problem);
+}
+
+void comp__comm_share(size_t *begin, const comp__comm *comm, size_t n, size_t unit) {
+  const size_t ranks = comp__comm_ranks(comm), units = (n + unit - 1) / unit;
+  for (size_t r = 0; r < ranks; r++) begin[r] = comp__comm_cut(units, r, ranks) * unit;
+  begin[ranks] = n;
+  for (size_t r = ranks; r-- > 0;)
+    if (begin[r] > n) begin[r] = n;
+}
+
+/* Bytes that all ranks send at once. */
+enum { PIECE = 64 << 20 };
+
+typedef struct collecting {
+  char *all;
+  const size_t *begin; /* [ranks + 1], in bytes */
+  size_t piece, done;  /* bytes of each rank: at once, and so far */
+  size_t sent[COMP__MOST_RANKS + 1], received[COMP__MOST_RANKS + 1];
+} collecting;
+
+/* Bytes of rank r in this turn. */
+static size_t turn_of(const collecting *c, size_t r) {
+  const size_t bytes = c->begin[r + 1] - c->begin[r], left = bytes > c->done ? bytes - c->done : 0;
+  return left < c->piece ? left : c->piece;
+}
+
+/* One turn: what each rank has goes to the first, or to all, through `scratch`. */
+static comp_status collect_piece(comp__comm *comm, comp_context *context, collecting *c, char *scratch,
+                                 comp__comm_to to) {
+  const size_t own = turn_of(c, comm->rank);
+  const bool receives = to == COMP__TO_ALL || comm->rank == 0;
+  c->received[0] = 0;
+  for (size_t r = 0; r < comm->ranks; r++) c->received[r + 1] = c->received[r] + (receives ? turn_of(c, r) : 0);
+  char *source = c->all + c->begin[comm->rank] + c->done;
+  comp_status status;
+  if (to == COMP__TO_ALL) {
+    if (own > 0) memcpy(scratch + c->received[comm->rank], source, own);
+    status = comp__comm_gather(comm, context, scratch, c->received, 1);
+  } else {
+    c->sent[0] = 0;
+    for (size_t r = 1; r <= comm->ranks; r++) c->sent[r] = own;
+    status = comp__comm_exchange(comm, context, source, c->sent, scratch, c->received, 1);
+  }
+  for (size_t r = 0; status == COMP_OK && receives && r < comm->ranks; r++)
+    if (r != comm->rank) memcpy(c->all + c->begin[r] + c->done, scratch + c->received[r], turn_of(c, r));
+  return status;
+}
+
+comp_status comp__comm_collect(comp__comm *comm, comp_context *context, void *all, const size_t *begin, size_t size,
+                               comp__comm_to to) {
+  if (!comm || comm->ranks == 1) return COMP_OK;
+  size_t bytes[COMP__MOST_RANKS + 1], most = 0;
+  char *scratch = NULL;
+  for (size_t r = 0; r <= comm->ranks; r++) bytes[r] = begin[r] * size;
+  for (size_t r = 0; r < comm->ranks; r++)
+    if (bytes[r + 1] - bytes[r] > most) most = bytes[r + 1] - bytes[r];
+  collecting c = {.all = all, .begin = bytes, .piece = PIECE / comm->ranks};
+  if (c.piece > most) c.piece = most;
+  comp_status status = comp__alloc(&scratch, comm->ranks, c.piece);
+  for (; status == COMP_OK && c.done < most; c.done += c.piece) status = collect_piece(comm, context, &c, scratch, to);
+  comp__free(scratch);
+  return status;
 }

@@ -26,4 +26,5 @@ static void close_self(void *state) {
   (void)state;
 }
 
-const comp__transport comp__transport_self = {"self", open_self, gather, exchange, close_self};
+const comp__transport comp__transport_self = {
+    .name = "self", .open = open_self, .gather = gather, .exchange = exchange, .close = close_self};

@@ -24,9 +24,13 @@ typedef struct comp__transport {
   const char *(*exchange)(void *state, const void *send, const size_t *send_begin, void *received,
                           const size_t *receive_begin, const comp__giving_up *giving_up);
   void (*close)(void *state);
+  /* Tells the other ranks that this one has failed, and why: a call of theirs that waits then ends, and `news` gives
+   * that text. NULL: there is none. Both slots may be NULL. */
+  void (*tell)(void *state, const char *text);
+  const char *(*news)(void *state);
 } comp__transport;
 
-/* What a call gives when the answer was to give up. */
+/* What a call gives when the answer was to give up, or another rank has failed. */
 #define COMP__GAVE_UP "given up"
 
 extern const comp__transport comp__transport_self;

@@ -147,20 +147,23 @@ comp_status comp_file_format(const char **out, const char *path) {
   return COMP_OK;
 }
 
-comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col) {
+comp_status comp__format_bad_value(const comp_dataset *names, const comp__read_options *options, size_t row,
+                                   size_t col) {
+  const char *layer = options->layer, *matrix = options->raw ? "raw/X" : "X";
   return comp__error(COMP_ERR_DATA,
-                     "X holds a value that is not a finite 32-bit number, in sample '%s' (row %zu), feature '%s' "
+                     "%s%s holds a value that is not a finite 32-bit number, in sample '%s' (row %zu), feature '%s' "
                      "(column %zu); replace or remove it first",
-                     comp_dataset_obs_name(names, row), row + 1, comp_dataset_var_name(names, col), col + 1);
+                     layer ? "layers/" : "", layer ? layer : matrix, comp_dataset_obs_name(names, row), row + 1,
+                     comp_dataset_var_name(names, col), col + 1);
 }
 
-static comp_status check_matrix(comp_context *context, const comp_dataset *dataset) {
+static comp_status check_matrix(comp_context *context, const comp_dataset *dataset, const comp__read_options *options) {
   size_t row, col;
   if (dataset->samples == 0 || dataset->features == 0)
     return comp__error(COMP_ERR_DATA, "there is nothing in it: %zu samples x %zu features", dataset->samples,
                        dataset->features);
   if (dataset->x && comp__matrix_find_nonfinite(&row, &col, context, dataset->x))
-    return comp__format_bad_value(dataset, row, col);
+    return comp__format_bad_value(dataset, options, row, col);
   return COMP_OK;
 }
 
@@ -251,7 +254,7 @@ comp_status comp__dataset_read(comp_dataset **out, comp_context *context, const 
   if (status != COMP_ERR_INTERRUPTED && comp__format_check_unchanged(path, &before) != COMP_OK)
     status = COMP_ERR_IO; /* the better reason */
   if (status != COMP_OK) goto done;
-  COMP__TRY(check_matrix(context, dataset));
+  COMP__TRY(check_matrix(context, dataset, options));
   COMP__TRY(check_names(context, &dataset->obs_names, path, false));
   COMP__TRY(check_names(context, &dataset->var_names, path, true));
 done:

@@ -48,8 +48,9 @@ comp_status comp__format_of_output(const comp__format **out, const char *name);
  * writes to it. One that was replaced is fine: who has it open reads the old one. */
 comp_status comp__format_check_unchanged(const char *path, const struct stat *before);
 
-/* The error of a value of X that is not finite, naming its sample and feature. */
-comp_status comp__format_bad_value(const comp_dataset *names, size_t row, size_t col);
+/* The error of a value that is not finite, naming its sample and feature, and the layer where one is read as X. */
+comp_status comp__format_bad_value(const comp_dataset *names, const comp__read_options *options, size_t row,
+                                   size_t col);
 
 /* The rows, one file each. */
 extern const comp__format comp__format_h5ad;     /* h5/h5ad.c */

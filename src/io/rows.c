@@ -82,7 +82,7 @@ static comp_status name_bad_value(comp_context *context, const comp__rows *rows,
   comp_status status = rows->format->read(&names, context, rows->path, &options);
   if (status != COMP_OK) return status;
   if (row < comp_dataset_sample_count(names) && col < comp_dataset_feature_count(names))
-    status = comp__format_bad_value(names, row, col);
+    status = comp__format_bad_value(names, &rows->options, row, col);
   else
     status = comp__error(COMP_ERR_DATA, "row %zu, column %zu is not a finite number", row + 1, col + 1);
   comp_dataset_free(names);

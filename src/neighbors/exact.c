@@ -7,7 +7,8 @@
  * left are computed in f64, and the k nearest taken. So the result is that of f64 throughout.
  *
  * Points and queries are put in an order in which neighbours stand together. Near tiles come first, so that the k-th
- * distance is small soon; tiles that lie farther than that are left out.
+ * distance is small soon; tiles that lie farther than that are left out. The ranks of a context that was joined
+ * (dist/comm.h) share the queries out.
  */
 #include <float.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "dist/comm.h"
 #include "neighbors/order.h"
 #include "neighbors/search.h"
 #include "neighbors/topk.h"
@@ -499,6 +501,31 @@ void comp__tiles_free(comp__tiles *e) {
   comp__free(e);
 }
 
+/* Ranks have searched for the queries of some places each: items [queries, k] of `size` bytes come to all ranks. */
+static comp_status collect_items(const exact *e, comp__comm *comm, const size_t *begin, void *items, size_t size) {
+  const size_t row = e->question->k * size, rank = comp__comm_rank(comm), m = e->question->queries.n;
+  char *to = items, *packed;
+  comp_status status = comp__alloc(&packed, m, row);
+  if (status != COMP_OK) return status;
+  for (size_t i = begin[rank]; i < begin[rank + 1]; i++)
+    memcpy(packed + i * row, to + (size_t)e->queries.order[i] * row, row);
+  status = comp__comm_collect(comm, e->context, packed, begin, row, COMP__TO_ALL);
+  for (size_t i = 0; status == COMP_OK && i < m; i++)
+    memcpy(to + (size_t)e->queries.order[i] * row, packed + i * row, row);
+  comp__free(packed);
+  return status;
+}
+
+static comp_status collect(const exact *e, comp__comm *comm, const size_t *begin) {
+  comp_status status = COMP_OK;
+  if (comp__comm_ranks(comm) == 1) return COMP_OK;
+  COMP__TRY(collect_items(e, comm, begin, e->indices, sizeof *e->indices));
+  COMP__TRY(collect_items(e, comm, begin, e->distances, sizeof *e->distances));
+  if (e->where->gather) COMP__TRY(collect_items(e, comm, begin, e->where->fresh, sizeof *e->where->fresh));
+done:
+  return status;
+}
+
 comp_status comp__tiles_search(comp__tiles *e, int32_t *indices, float *distances, const comp__where *where) {
   const size_t n = e->question->points.n, m = e->question->queries.n, dims = e->question->points.dims;
   comp_status status = COMP_OK;
@@ -510,12 +537,17 @@ comp_status comp__tiles_search(comp__tiles *e, int32_t *indices, float *distance
   const size_t points = where->gather ? 4096 : where->tiles ? where->tiles * TILE : n;
   const size_t piece =
       (((size_t)1 << 32) / (points + 1) / dims / ROWS + 8 * (size_t)comp_context_thread_count(e->context)) * ROWS;
-  for (e->first = 0; e->first < m; e->first += piece) {
+  comp__comm *comm = comp__comm_of(e->context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, m, ROWS);
+  const size_t end = begin[comp__comm_rank(comm) + 1];
+  for (e->first = begin[comp__comm_rank(comm)]; e->first < end; e->first += piece) {
     COMP__TRY(comp__check_interrupt(e->context));
-    size_t count = m - e->first < piece ? m - e->first : piece;
+    size_t count = end - e->first < piece ? end - e->first : piece;
     COMP__TRY(comp__parallel_try(e->context, count, ROWS, search_rows, e));
     comp__progress_update(e->context, e->first + count, NULL);
   }
+  COMP__TRY(collect(e, comm, begin));
   comp__progress_end(e->context);
 done:
   return status;

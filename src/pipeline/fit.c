@@ -271,8 +271,17 @@ comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
   return comp_options_set_bool(plan->options, how[job->o.predict], true);
 }
 
+/* Dense values that nothing in the report reads are not made of large data, unless they are asked for. */
 size_t comp__correct_count(comp__job *job) {
-  return (!job->o.protect || job->to || job->o.reference) && !job->o.no_correct;
+  const bool wanted = (!job->o.protect || job->to || job->o.reference) && !job->o.no_correct;
+  if (wanted && comp__layer_is_large(job) && !job->told_large) {
+    job->told_large = true;
+    comp__info(job->context,
+               "corrected values are not made, because they take about %.3g MB (comp correct --to %s makes them, or "
+               "--all-counterfactuals)",
+               job->layer_bytes / 1e6, job->reference);
+  }
+  return wanted && !comp__layer_is_large(job);
 }
 
 /* All samples as if under the reference. */

@@ -90,6 +90,7 @@ typedef struct comp__job {
   const char *predicted[COMP__MOST_CONDITIONS]; /* conditions that samples are predicted under */
   size_t n_predicted;
   double layer_bytes;    /* of one prediction, as estimated before the preparation */
+  bool told_large;       /* that corrected values are left out */
   const char *reference; /* the condition that others are compared with */
   bool reference_named;  /* chosen because its name is that of a control */
   int clips;             /* whether values below 0 become 0: 1 or -1; 0: not looked at yet */
@@ -262,6 +263,9 @@ comp_status comp__check_obs(comp__job *job, const comp_table *obs);
 
 /* Puts the name of the data before the message of an error in its content. */
 comp_status comp__error_in_data(const comp__job *job, comp_status status);
+
+/* Whether a dense layer takes so much that only what the report needs is made, and nobody asked for all. */
+bool comp__layer_is_large(const comp__job *job);
 
 /* Whether samples are predicted under a condition. */
 bool comp__is_predicted(const comp__job *job, const char *condition);

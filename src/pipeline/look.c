@@ -138,6 +138,10 @@ static comp_status choose_reference(comp__job *job) {
   return job->o.reference ? find_level(job, "--reference", job->o.reference) : COMP_OK;
 }
 
+bool comp__layer_is_large(const comp__job *job) {
+  return job->layer_bytes > MOST_BYTES && !job->o.all_counterfactuals;
+}
+
 bool comp__is_predicted(const comp__job *job, const char *condition) {
   for (size_t i = 0; i < job->n_predicted; i++)
     if (strcmp(job->predicted[i], condition) == 0) return true;

@@ -11,7 +11,14 @@
 #include "core/error.h"
 #include "pipeline/job.h"
 
-enum { MIN_LABEL = 20, MOST_CHANGES = 64, DIAGNOSE_SAMPLES = 2000, DIAGNOSE_PERMUTATIONS = 99 };
+/* Silhouettes take time by the square of the samples: of more than SCORED_SAMPLES, so many are drawn. */
+enum {
+  SCORED_SAMPLES = 100000,
+  MIN_LABEL = 20,
+  MOST_CHANGES = 64,
+  DIAGNOSE_SAMPLES = 2000,
+  DIAGNOSE_PERMUTATIONS = 99
+};
 
 /* ---- Scores ---------------------------------------------------------------------------------------------------- */
 
@@ -86,6 +93,8 @@ comp_status comp__score_plan(comp__plan *plan, comp__job *job) {
   if (status == COMP_OK) status = comp_options_set(s, "small-labels", "shrink");
   if (status == COMP_OK) status = comp_options_set_int(s, "min-label", MIN_LABEL);
   if (status == COMP_OK) status = comp_options_set_int(s, "seed", (int64_t)job->o.train.seed);
+  if (status == COMP_OK && comp_dataset_sample_count(job->dataset) > SCORED_SAMPLES)
+    status = comp_options_set_int(s, "max-samples", SCORED_SAMPLES);
   if (status == COMP_OK) status = add_predictions(s, job);
   if (status == COMP_OK) status = add_changes(s, job);
   return status == COMP_OK ? comp_options_check(s) : status;

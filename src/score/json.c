@@ -87,8 +87,9 @@ static void put_options(FILE *out, const comp__score_options *o) {
   put_text(out, ",\n  ", "before", o->before);
 }
 
-static void put_embeddings(FILE *out, const comp_score *score, const comp__score_options *o) {
+static void put_embeddings(FILE *out, const comp_score *score, const comp__score_options *o, size_t drawn_from) {
   put_count(out, ",\n  ", "samples", comp_score_sample_count(score));
+  if (drawn_from) put_count(out, ",\n  ", "drawn_from", drawn_from);
   put_options(out, o);
   fputs(",\n  \"metrics\": [\n", out);
   for (size_t m = 0; m < comp_score_metric_count(score); m++) {
@@ -248,7 +249,7 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   put_text(text, ",\n  ", "label", o->score.label);
   if (o->protect) fputs(",\n  \"protect\": true", text);
   fprintf(text, ",\n  \"design\": %s", design);
-  if (s->embeddings) put_embeddings(text, s->embeddings, &o->score);
+  if (s->embeddings) put_embeddings(text, s->embeddings, &o->score, s->drawn_from);
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);
   comp_status status = put_changes(text, s);
   bool whole = !ferror(text) && !comp__json_lost();

@@ -42,6 +42,9 @@ static const comp_option rows[] = {
      .choices = comp__search_names, .help = "how neighbours are found"},
     {"seed", .type = COMP_OPTION_INT, FIELD(score.seed), .metavar = "N", .value = "0", .max = 9e15,
      .help = "seed of the clusterings, the classifiers and the choice of cells"},
+    {"max-samples", .type = COMP_OPTION_INT, FIELD(max_samples), .metavar = "N", .value = "0", .max = 1e15,
+     .help = "score embeddings, and train classifiers, on at most N samples, drawn at random; 0: on all. Predictions "
+             "are scored on all"},
     {"predict", .type = COMP_OPTION_TEXTS, LIST(columns, n_columns), .metavar = "COL", .group = "Classifiers",
      .help = "how well this column can be predicted from the embedding, by cross-validation; name the condition to see "
              "how well it is hidden"},

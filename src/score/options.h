@@ -17,6 +17,7 @@ typedef struct comp__scores_options {
   const char *train_on, *test_on; /* conditions between which the label is carried over; NULL: not */
   const char *const *layers, *const *from, *const *to; /* one of each a change of condition */
   size_t n_layers, n_from, n_to;
+  size_t max_samples; /* embeddings are scored on so many samples at most; 0: on all */
 } comp__scores_options;
 
 /* Names, in the order of the enums; they end with NULL. */

@@ -6,6 +6,7 @@
 
 struct comp_scores {
   comp_score *embeddings; /* NULL: not asked for */
+  size_t drawn_from;      /* samples of the data, where embeddings were scored on fewer; 0: on all */
   comp__predictions predictions;
   comp_counterfactual_score **changes; /* [n_changes]; NULL: could not be scored */
   size_t n_changes;

@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "score/drawn.h"
 #include "score/result.h"
 
 /* A name that is not there is reported before anything is computed. */
@@ -91,18 +92,24 @@ static comp_status run_changes(comp_scores *scores, comp_context *context, const
 comp_status comp__scores_run(comp_scores **out, comp_context *context, const comp_dataset *d,
                              const comp__scores_options *o) {
   comp_scores *scores = NULL;
+  comp_dataset *drawn = NULL;
   comp_status status;
   *out = NULL;
   COMP__TRY(look(d, o));
   COMP__TRY(comp__calloc(&scores, 1, sizeof *scores));
-  if (comp__scores_has_embeddings(o)) COMP__TRY(comp__score_run(&scores->embeddings, context, d, &o->score));
+  if (comp__scores_has_embeddings(o) || comp__predictions_wanted(o))
+    COMP__TRY(comp__scores_draw(&drawn, context, d, o));
+  const comp_dataset *some = drawn ? drawn : d;
+  if (drawn) scores->drawn_from = d->samples;
+  if (comp__scores_has_embeddings(o)) COMP__TRY(comp__score_run(&scores->embeddings, context, some, &o->score));
   if (comp__predictions_wanted(o))
-    COMP__TRY(comp__predictions_run(&scores->predictions, context, d, scores->embeddings, o));
+    COMP__TRY(comp__predictions_run(&scores->predictions, context, some, scores->embeddings, o));
   if (o->n_layers) COMP__TRY(run_changes(scores, context, d, o));
   COMP__TRY(comp__scores_write(scores, d, o));
   *out = scores;
   scores = NULL;
 done:
+  comp_dataset_free(drawn);
   comp_scores_free(scores);
   return status;
 }

@@ -11,6 +11,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/sort.h"
+#include "dist/comm.h"
 #include "neighbors/overlap.h"
 #include "task/coder.h"
 #include "task/match.h"
@@ -22,9 +23,9 @@ enum { LEAST_SAMPLES = 50, MAX_DRAWN = 4096 };
 /* A population counts as not seen when it is twice as common in its own condition, by this log ratio of shares. */
 static const double NOT_SEEN = 0.6931472;
 
-/* What the decoder says of a population that was not seen is a guess that was made in another way: the mean of two
- * guesses is better than each of them. */
-static const float OWN_SHARE = 0.5f;
+/* What the decoder says of a population that was not seen is a guess that was made in another way: a mean of both errs
+ * less from seed to seed than what is borrowed alone. */
+static const float OWN_SHARE = 0.25f;
 
 /* Samples of one condition, and their populations. */
 typedef struct side {
@@ -227,7 +228,7 @@ static void measure_sample(void *arg, size_t sample, const float *own, int threa
   l->nearest[sample] = comp__response_nearest(&l->response, own);
 }
 
-/* comp__own_fn: x + the mean of the decoder's change and the one that is borrowed. */
+/* comp__own_fn: x + the mean of the decoder's change and the one that is borrowed, by OWN_SHARE. */
 static void lend_sample(void *arg, size_t sample, const float *own, int thread) {
   loan *l = arg;
   double *room = l->rooms + (size_t)thread * (COMP__RESPONSE_TERMS + 1) * l->features;
@@ -237,6 +238,14 @@ static void lend_sample(void *arg, size_t sample, const float *own, int thread) 
   float *x = l->rows + (size_t)thread * l->features;
   comp__aligned_row(x, l->aligned, sample);
   for (size_t g = 0; g < l->features; g++) out[g] = OWN_SHARE * out[g] + (1.0f - OWN_SHARE) * (x[g] + change[g]);
+}
+
+/* Ranks have measured their rows. */
+static comp_status collect_distances(const loan *l, comp_context *context) {
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, l->aligned->samples, COMP__BLOCK_ROWS);
+  return comp__comm_collect(comm, context, l->nearest, begin, sizeof *l->nearest, COMP__TO_ALL);
 }
 
 /* The distance at which samples that borrow are from what is known: its median. */
@@ -262,6 +271,7 @@ static comp_status lend(loan *l, comp_context *context, comp_precision precision
   COMP__TRY(comp__alloc(&l->changes, threads, l->features * sizeof *l->changes));
   COMP__TRY(comp__alloc(&l->rows, threads, l->features * sizeof *l->rows));
   COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, measure_sample, l, "measuring distances"));
+  COMP__TRY(collect_distances(l, context));
   COMP__TRY(find_radius(&radius, l));
   COMP__TRY(comp__response_fit(&l->response, radius));
   COMP__TRY(comp__decode_own(context, l->aligned, precision, l->takers, lend_sample, l, "borrowing changes"));

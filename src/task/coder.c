@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "dist/comm.h"
 #include "model/moves.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
@@ -326,17 +327,24 @@ static comp_status encode_rows(void *arg, size_t begin, size_t end, int thread) 
 
 comp_status comp__encode(comp_context *context, comp__coder *coder, const comp__aligned *aligned, float *mean,
                          float *scale) {
-  encode_job job = {context, coder, aligned, mean, scale, 0};
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, aligned->samples, COMP__BLOCK_ROWS);
+  const size_t end = begin[comp__comm_rank(comm) + 1];
+  encode_job job = {context, coder, aligned, mean, scale, begin[comp__comm_rank(comm)]};
   comp_status status = COMP_OK;
   comp__progress_begin(context, "encoding", "samples", aligned->samples);
-  for (; status == COMP_OK && job.offset < aligned->samples; job.offset += ROWS_A_REPORT) {
-    size_t left = aligned->samples - job.offset;
+  for (; status == COMP_OK && job.offset < end; job.offset += ROWS_A_REPORT) {
+    size_t left = end - job.offset;
     comp__progress_update(context, job.offset, NULL);
     status = comp__check_interrupt(context);
     if (status == COMP_OK)
       status =
           comp__parallel_try(context, left < ROWS_A_REPORT ? left : ROWS_A_REPORT, COMP__BLOCK_ROWS, encode_rows, &job);
   }
+  const size_t row = latent_of(coder) * sizeof *mean;
+  if (status == COMP_OK) status = comp__comm_collect(comm, context, mean, begin, row, COMP__TO_ALL);
+  if (status == COMP_OK && scale) status = comp__comm_collect(comm, context, scale, begin, row, COMP__TO_ALL);
   if (status == COMP_OK) comp__progress_update(context, aligned->samples, NULL);
   comp__progress_end(context);
   return status;

@@ -8,7 +8,8 @@
  *     comp__encode(context, coder, &aligned, mean, scale);
  *     comp__decode(context, coder, out, mean, aligned.codes, NULL, rows);
  *
- * Batch normalisation uses the running statistics, so that a row depends on nothing but itself.
+ * Batch normalisation uses the running statistics, so that a row depends on nothing but itself. So the ranks of a
+ * context that was joined (dist/comm.h) share blocks out: comp__encode() gives all rows to all of them.
  */
 #ifndef COMP_TASK_CODER_H
 #define COMP_TASK_CODER_H

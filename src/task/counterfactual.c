@@ -10,6 +10,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "dist/comm.h"
 #include "task/borrow.h"
 #include "task/cells.h"
 #include "task/coder.h"
@@ -268,13 +269,18 @@ static comp_status run(comp_prediction *out, comp_context *context, const comp__
   job j = {.context = context, .aligned = aligned, .options = o, .out = out, .to = to};
   /* Draws cost as much as so many rows. */
   size_t part = (size_t)threads * 8 * COMP__BLOCK_ROWS;
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, aligned->samples, COMP__BLOCK_ROWS);
+  const size_t end = begin[comp__comm_rank(comm) + 1];
+  j.offset = begin[comp__comm_rank(comm)];
   comp_status status;
   COMP__TRY(comp__coder_new(&j.coder, context, aligned->model, o->precision));
   COMP__TRY(comp__calloc(&j.scratches, (size_t)threads, sizeof *j.scratches));
   for (int t = 0; t < threads; t++) COMP__TRY(new_scratch(&j.scratches[t], aligned->model, o));
   comp__progress_begin(context, "predicting", "samples", aligned->samples);
-  for (; j.offset < aligned->samples; j.offset += part) {
-    size_t left = aligned->samples - j.offset;
+  for (; j.offset < end; j.offset += part) {
+    size_t left = end - j.offset;
     comp__progress_update(context, j.offset, NULL);
     COMP__TRY(comp__check_interrupt(context));
     COMP__TRY(
@@ -286,6 +292,20 @@ done:
   for (int t = 0; j.scratches && t < threads; t++) release_scratch(&j.scratches[t]);
   comp__free(j.scratches);
   comp__coder_free(j.coder);
+  return status;
+}
+
+/* Brings the rows of all ranks to the first, which writes them. */
+static comp_status collect(comp_prediction *p, comp_context *context) {
+  comp_matrix *const matrices[] = {p->values, p->sd, p->lower, p->upper};
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp_status status = COMP_OK;
+  comp__comm_share(begin, comm, p->values->rows, COMP__BLOCK_ROWS);
+  for (size_t i = 0; status == COMP_OK && i < sizeof matrices / sizeof *matrices; i++)
+    if (matrices[i])
+      status = comp__comm_collect(comm, context, matrices[i]->values, begin, matrices[i]->cols * sizeof(float),
+                                  COMP__TO_FIRST);
   return status;
 }
 
@@ -322,6 +342,7 @@ comp_status comp__counterfactual(comp_prediction *out, comp_context *context, co
   if (options->cells) COMP__TRY(comp__as_cells(out, context, &aligned, options, to));
   for (size_t i = 0; options->clip && !first.clip && i < aligned.samples; i++)
     if (out->predicted[i]) clip_row(out->values->values + i * model->network.features, model->network.features);
+  COMP__TRY(collect(out, context));
 done:
   comp__aligned_release(&aligned);
   if (status != COMP_OK) comp_prediction_release(out);

@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "dist/comm.h"
 #include "task/coder.h"
 
 typedef struct job {
@@ -37,12 +38,17 @@ comp_status comp__decode_own(comp_context *context, const comp__aligned *aligned
                              const int8_t *only, comp__own_fn *fn, void *arg, const char *what) {
   const size_t threads = (size_t)comp_context_thread_count(context), part = threads * 8 * COMP__BLOCK_ROWS;
   job j = {.context = context, .aligned = aligned, .only = only, .fn = fn, .arg = arg};
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
   comp_status status;
+  comp__comm_share(begin, comm, aligned->samples, COMP__BLOCK_ROWS);
+  const size_t end = begin[comp__comm_rank(comm) + 1];
+  j.offset = begin[comp__comm_rank(comm)];
   comp__progress_begin(context, what, "samples", aligned->samples);
   COMP__TRY(comp__coder_new(&j.coder, context, aligned->model, precision));
   COMP__TRY(comp__alloc(&j.own, threads * COMP__BLOCK_ROWS, aligned->model->network.features * sizeof *j.own));
-  for (; j.offset < aligned->samples; j.offset += part) {
-    size_t left = aligned->samples - j.offset;
+  for (; j.offset < end; j.offset += part) {
+    size_t left = end - j.offset;
     comp__progress_update(context, j.offset, NULL);
     COMP__TRY(comp__check_interrupt(context));
     COMP__TRY(comp__parallel_try(context, left < part ? left : part, COMP__BLOCK_ROWS, decode_rows, &j));

@@ -8,11 +8,18 @@
 #include "core/alloc.h"
 #include "core/error.h"
 
+/* Small against the mean of any gene that is worth a prediction: one count in a few hundred cells. */
+static const double LEAST_LEVEL = 0.002;
+
+/* exp() of more than this is no level of expression: the values are not logarithms. */
+static const double LARGEST_LOGARITHM = 50.0;
+
 comp_status comp__response_init(comp__response *r, size_t populations, size_t features) {
   *r = (comp__response){.populations = populations, .features = features, .terms = {1.0}};
   comp_status status;
   COMP__TRY(comp__calloc(&r->expression, populations, features * sizeof *r->expression));
   COMP__TRY(comp__calloc(&r->change, populations, features * sizeof *r->change));
+  COMP__TRY(comp__calloc(&r->fold, populations, features * sizeof *r->fold));
   COMP__TRY(comp__calloc(&r->apart, populations, populations * sizeof *r->apart));
 done:
   return status;
@@ -21,6 +28,7 @@ done:
 void comp__response_release(comp__response *r) {
   comp__free(r->expression);
   comp__free(r->change);
+  comp__free(r->fold);
   comp__free(r->apart);
   *r = (comp__response){0};
 }
@@ -31,7 +39,15 @@ static double squared_distance(const double *a, const double *b, size_t n) {
   return sum;
 }
 
+/* The logarithm of the factor by which a feature of this value changes; 0 where values are no logarithms of levels. */
+static double log_fold(double value, double change) {
+  const double after = value + change;
+  if (value < 0.0 || after < 0.0 || value > LARGEST_LOGARITHM || after > LARGEST_LOGARITHM) return 0.0;
+  return log((expm1(after) + LEAST_LEVEL) / (expm1(value) + LEAST_LEVEL));
+}
+
 void comp__response_measure(comp__response *r) {
+  for (size_t i = 0; i < r->populations * r->features; i++) r->fold[i] = log_fold(r->expression[i], r->change[i]);
   for (size_t u = 0; u < r->populations; u++)
     for (size_t v = 0; v < r->populations; v++)
       r->apart[u * r->populations + v] =
@@ -75,22 +91,29 @@ static bool weigh(double *near, double *all, const comp__response *r, const doub
   return true;
 }
 
+/* The change of a value whose level changes by a factor. */
+static double scale_level(double value, double log_factor) {
+  if (value <= 0.0 || value > LARGEST_LOGARITHM) return 0.0;
+  return log1p(expm1(value) * exp(log_factor)) - value;
+}
+
 /* The four parts of the change [4, features] of an expression c. */
 static void find_parts(double *parts, const comp__response *r, const double *c, const double *near, const double *all) {
   const size_t n = r->features;
-  double *weighted = parts, *mean = parts + n, *excess = parts + 2 * n, *product = parts + 3 * n;
+  double *weighted = parts, *mean = parts + n, *excess = parts + 2 * n, *scaled = parts + 3 * n;
   memset(parts, 0, COMP__RESPONSE_TERMS * n * sizeof *parts);
   for (size_t u = 0; u < r->populations; u++) {
-    const double *expression = r->expression + u * n, *change = r->change + u * n;
+    const double *expression = r->expression + u * n, *change = r->change + u * n, *fold = r->fold + u * n;
     if (all[u] == 0.0) continue;
     for (size_t g = 0; g < n; g++) {
       weighted[g] += near[u] * change[g];
       mean[g] += all[u] * change[g];
       excess[g] += near[u] * expression[g];
+      scaled[g] += near[u] * fold[g];
     }
   }
   for (size_t g = 0; g < n; g++) {
-    product[g] = (sqrt(fmax(c[g], 0.0)) - sqrt(fmax(excess[g], 0.0))) * weighted[g];
+    scaled[g] = scale_level(c[g], scaled[g]);
     excess[g] = c[g] - excess[g];
   }
 }

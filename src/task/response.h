@@ -13,6 +13,7 @@ typedef struct comp__response {
   size_t populations, features;
   double *expression;                 /* [populations, features] */
   double *change;                     /* [populations, features] */
+  double *fold;                       /* [populations, features]: logarithms of the factors by which levels change */
   double *apart;                      /* [populations, populations]: squared distances of expressions */
   double terms[COMP__RESPONSE_TERMS]; /* b1 .. b4 */
   size_t fitted_on;                   /* populations that could be predicted from others; 0: terms are 1, 0, 0, 0 */
@@ -22,7 +23,7 @@ typedef struct comp__response {
 comp_status comp__response_init(comp__response *response, size_t populations, size_t features);
 void comp__response_release(comp__response *response);
 
-/* Fills `apart`, once expression and change are there. */
+/* Fills `fold` and `apart`, once expression and change are there. */
 void comp__response_measure(comp__response *response);
 
 /* The squared distance to the nearest population. */

@@ -13,6 +13,7 @@
 #include "core/matrix.h"
 #include "core/table.h"
 #include "core/threads.h"
+#include "dist/comm.h"
 #include "io/options.h"
 #include "task/coder.h"
 #include "task/options.h"
@@ -226,9 +227,15 @@ static comp_status open_files(files *f, comp_context *context, const comp_model 
   return comp__dataset_read(&f->dataset, context, in, &f->read);
 }
 
+/* Of several ranks, the first one writes. */
+static bool writes(const comp_context *context) {
+  return comp__comm_rank(comp__comm_of(context)) == 0;
+}
+
 /* Adds results to the user's file. */
 static comp_status update(const files *f, comp_context *context, const comp_dataset *results) {
   comp__read_options read = f->read;
+  if (!writes(context)) return COMP_OK;
   read.skip_slots = false;
   return comp__dataset_update(context, results, f->in, f->out, &read);
 }
@@ -272,7 +279,7 @@ comp_status comp_embed_file(comp_context *context, const comp_model *model, cons
   if (scale) COMP__TRY(give(results, scale_key, &scale));
   if (f.encoded) {
     COMP__TRY(move_slots(f.dataset, results));
-    COMP__TRY(comp_dataset_write(context, f.dataset, out_path, NULL));
+    if (writes(context)) COMP__TRY(comp_dataset_write(context, f.dataset, out_path, NULL));
   } else
     COMP__TRY(update(&f, context, results));
 done:
@@ -393,7 +400,7 @@ static comp_status make_file(files *f, comp_context *context, const comp_model *
   COMP__TRY(comp__counterfactual(&p, context, model, d, o));
   COMP__TRY(put_layers(d, &p, key, o->from, d->obs));
   if (f->anndata && !f->read.raw) write.carry_from = f->in;
-  COMP__TRY(comp__dataset_write(context, d, f->out, &write));
+  if (writes(context)) COMP__TRY(comp__dataset_write(context, d, f->out, &write));
 done:
   comp_prediction_release(&p);
   comp_dataset_free(d);

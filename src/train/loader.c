@@ -44,7 +44,7 @@ struct comp__loader {
 /* No condition gives fewer samples to a batch than this, if it has them at all. */
 enum { LEAST_OF_CONDITION = 2 };
 
-/* Of a stream at most this many samples are held out: they stay in memory. */
+/* At most this many samples are held out: more would tell no more, and those of a stream stay in memory. */
 enum { MOST_HELD = 20000 };
 
 static size_t set_size(const comp__loader *l, const sample_set *set) {
@@ -66,7 +66,7 @@ static comp_status split(comp__loader *l) {
   const comp__loader_options *o = &l->options;
   size_t *members = NULL, *order = NULL;
   double share = o->validation;
-  if (o->stream && share * (double)o->samples > MOST_HELD) share = MOST_HELD / (double)o->samples;
+  if (share * (double)o->samples > MOST_HELD) share = MOST_HELD / (double)o->samples;
   comp_status status;
   COMP__TRY(comp__calloc(&l->held, o->samples, sizeof *l->held));
   COMP__TRY(comp__alloc(&members, o->samples, sizeof *members));

@@ -212,7 +212,9 @@ static comp_status run_steps(comp__training *t) {
   comp__loader_begin_epoch(t->loader, t->now.epoch);
   while (status == COMP_OK && !finished(t)) {
     status = comp__training_step(t);
-    bool ended = status == COMP_OK && t->now.batch == comp__loader_batches(t->loader);
+    /* The last epoch of large data may be a part of one. */
+    bool ended =
+        status == COMP_OK && (t->now.batch == comp__loader_batches(t->loader) || t->now.step == t->total_steps);
     if (status == COMP_OK) report(t);
     if (ended) {
       status = end_epoch(t);
@@ -286,6 +288,18 @@ static comp_status choose_weights(comp__training *t, comp_status ended) {
   return COMP_OK;
 }
 
+/* Data that could not be read ends a run between two steps: nothing of it needs to be lost. The failure stays the
+ * thread's message. */
+static void keep_state(comp__training *t) {
+  char message[1024];
+  snprintf(message, sizeof message, "%s", comp_error_message());
+  if (comp__checkpoint_save(t) == COMP_OK)
+    (void)comp__error(COMP_ERR_IO, "%s (the state after %llu steps is in %s)", message, (unsigned long long)t->now.step,
+                      t->options->checkpoint);
+  else
+    (void)comp__error(COMP_ERR_IO, "%s", message);
+}
+
 comp_status comp__training_finish(comp__training *t) {
   char task[64];
   snprintf(task, sizeof task, "training %s", t->options->model_name);
@@ -294,12 +308,15 @@ comp_status comp__training_finish(comp__training *t) {
   comp_status status = run_steps(t);
   comp__progress_end(t->context);
   tell_phases(t);
+  if (status == COMP_ERR_IO && t->options->stream && t->now.step > 0 && t->options->checkpoint) keep_state(t);
   if (status == COMP_ERR_INTERRUPTED && t->options->checkpoint) {
+    char reason[1024];
+    snprintf(reason, sizeof reason, "%s", comp_error_message());
     comp_status saved = comp__checkpoint_save(t);
     if (saved != COMP_OK) return saved;
     comp__info(t->context, "stopped after %llu steps; the state is in %s", (unsigned long long)t->now.step,
                t->options->checkpoint);
-    comp__check_interrupt(t->context); /* sets the message again */
+    status = comp__error(COMP_ERR_INTERRUPTED, "%s", reason);
   }
   t->model->finished = status == COMP_OK && finished(t);
   comp_status chosen = choose_weights(t, status);

@@ -71,15 +71,11 @@ enum { USUAL_SHARDS = 8 };
 
 comp_status comp__ranks_join(comp__training *t, comp__train_options *o) {
   if (!o->over_ranks || comp_rank_count() == 1) return COMP_OK;
-  comp_status status = comp__comm_open(&t->comm, "mpi");
+  t->joined = !comp__comm_of(t->context);
+  comp_status status = comp_context_join_ranks(t->context, NULL);
+  t->comm = comp__comm_take(t->context); /* ranks compare their data only later: until then each works alone */
   if (status != COMP_OK) return status;
   const size_t ranks = comp__comm_ranks(t->comm);
-  if (ranks == 1)
-    return comp__error(
-        COMP_ERR_UNAVAILABLE,
-        "%zu processes were started together, but each finds itself alone: the launcher is of another MPI "
-        "than comp's module 'mpi'",
-        comp_rank_count());
   for (size_t s = USUAL_SHARDS; o->shards == 0 && s <= COMP__MOST_SHARDS; s *= 2)
     if (s >= ranks) o->shards = s;
   if (o->shards % ranks != 0)

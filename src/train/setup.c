@@ -103,11 +103,19 @@ done:
   return status;
 }
 
-static size_t choose_epochs(const comp__train_options *o, size_t batches) {
-  if (o->epochs > 0) return o->epochs;
-  size_t epochs = (o->steps + batches - 1) / batches, most = o->steps * MOST_EPOCHS / MOST_EPOCHS_STEPS;
+static size_t round_up(size_t n, size_t size) {
+  return (n + size - 1) / size;
+}
+
+/* How many steps are made, when an epoch has `batches`: whole epochs, unless the data is so large that a part of the
+ * last one is enough. */
+static size_t choose_steps(const comp__train_options *o, size_t batches) {
+  if (o->epochs > 0) return o->epochs * batches;
+  size_t epochs = round_up(o->steps, batches), most = o->steps * MOST_EPOCHS / MOST_EPOCHS_STEPS;
   if (epochs > most) epochs = most;
-  return epochs < LEAST_EPOCHS ? LEAST_EPOCHS : epochs;
+  if (epochs < LEAST_EPOCHS) epochs = LEAST_EPOCHS;
+  const bool large = epochs == LEAST_EPOCHS && o->most_steps > 0 && epochs * batches > o->most_steps;
+  return large ? o->most_steps : epochs * batches;
 }
 
 bool comp__losses_compare(const comp__train_options *options) {
@@ -119,7 +127,8 @@ static void resolve(comp__train_options *o, comp_context *context, size_t batche
   const comp__precision *precision = comp__precision_find(o->precision);
   const comp__penalty *penalty = comp__penalty_find(o->model.penalty);
   if (precision->choose) o->precision = precision->choose(context, o);
-  o->epochs = choose_epochs(o, batches);
+  o->steps = choose_steps(o, batches);
+  o->epochs = round_up(o->steps, batches);
   if (o->model.gamma == 0 || !penalty || !penalty->needs_posteriors) o->blur_from = o->blur_to = 0.0; /* no mixtures */
   if (comp__losses_compare(o)) return;
   if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
@@ -155,7 +164,7 @@ static comp_status new_run(comp__training *t, uint64_t digest) {
   t->history = json_array();
   if (!t->history) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   t->epochs = t->options->epochs;
-  t->total_steps = (uint64_t)t->epochs * comp__loader_batches(t->loader);
+  t->total_steps = t->options->steps;
   t->now.gamma = t->options->model.gamma;
   t->now.rate_factor = 1.0;
   t->now.best_loss = INFINITY;
@@ -188,7 +197,10 @@ static void release_run(comp__training *t) {
   comp__shards_free(t->shards);
   comp__members_release(&t->members);
   comp__work_free(t->work);
-  comp__comm_close(t->comm);
+  if (t->joined)
+    comp__comm_close(t->comm);
+  else if (t->comm)
+    comp__comm_give(t->context, t->comm);
   comp__loader_free(t->loader);
   comp__free(t->identity);
   json_decref(t->history);
@@ -260,6 +272,20 @@ static void tell_unshared(const comp__training *t, const comp_groups *groups) {
   }
 }
 
+/* How large all of it is. */
+static void tell_size(const comp__training *t, const source *data, size_t conditions) {
+  char length[96];
+  const size_t batches = comp__loader_batches(t->loader);
+  if (t->total_steps == t->epochs * batches)
+    snprintf(length, sizeof length, "%zu epochs of %zu steps", t->epochs, batches);
+  else
+    snprintf(length, sizeof length, "%llu steps (%.2f epochs; --epochs N makes more)",
+             (unsigned long long)t->total_steps, (double)t->total_steps / (double)batches);
+  comp__info(t->context, "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %s",
+             t->options->model_name, data->samples, comp__loader_training_samples(t->loader), data->features,
+             conditions, t->model->network.params.size, length);
+}
+
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                          const comp__train_options *asked, const comp_groups *groups) {
   comp__train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
@@ -298,10 +324,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   if (options.align == COMP_ALIGN_SHARED)
     COMP__TRY(comp__shared_new(&t.shared, context, t.model, &t.members, &counterparts, data.x, data.stream, groups));
   COMP__TRY(new_run(&t, digest));
-  comp__info(context,
-             "%s: %zu samples (%zu to train on), %zu features, %zu conditions, %zu parameters, %zu epochs of %zu steps",
-             options.model_name, data.samples, comp__loader_training_samples(t.loader), data.features, groups->n_levels,
-             t.model->network.params.size, t.epochs, comp__loader_batches(t.loader));
+  tell_size(&t, &data, groups->n_levels);
   status = comp__training_finish(&t);
   if (status == COMP_OK) tell_unshared(&t, groups);
   status = hand_out(out, &t, status);

@@ -36,6 +36,7 @@ typedef struct comp__training {
   comp__loader *loader;
   comp__work *work;
   comp__comm *comm;     /* NULL: this process alone */
+  bool joined;          /* by this run; else it is the context's, and goes back to it at the end */
   comp__shards *shards; /* NULL: a batch is not cut */
   comp__state state;    /* params and buffers are the model's own while it runs */
   comp__optimiser optimiser;

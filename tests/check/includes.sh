@@ -14,10 +14,10 @@ prep          core
 simulate      core io
 model         core io nn dist
 train         core io nn dist model linalg neighbors
-task          core io nn model prep neighbors cluster train
+task          core io nn dist model prep neighbors cluster train
 map           core io nn model linalg neighbors cluster classify train task
 linalg        core nn
-neighbors     core nn
+neighbors     core nn dist
 cluster       core
 umap          core nn linalg neighbors
 classify      core

@@ -72,7 +72,8 @@ static void close_threads(void *state) {
   (void)state;
 }
 
-static const comp__transport threads = {"threads", open_threads, gather, exchange, close_threads};
+static const comp__transport threads = {
+    .name = "threads", .open = open_threads, .gather = gather, .exchange = exchange, .close = close_threads};
 
 typedef struct rank_job {
   member member;

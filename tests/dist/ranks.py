@@ -1,4 +1,4 @@
-"""ranks.py COMP: `comp train` over the ranks of mpirun: the bytes of one process, a rank that is killed, and what ranks that do not fit say. Speaks TAP."""
+"""ranks.py COMP: `comp train` and other commands over the ranks of mpirun: the bytes of one process, a rank that is killed, and what ranks that do not fit say. Speaks TAP."""
 import os
 import shutil
 import signal
@@ -104,9 +104,9 @@ def test_bytes():
 
 
 def test_killed():
-    options = ["--epochs", "20", "--shards", "4", "--threads", "1"]
+    options = ["--epochs", "200", "--shards", "4", "--threads", "1"]
     whole = comp(*train("whole.comp", *options))
-    check(whole.returncode == 0, "20 epochs, unbroken", whole.stderr)
+    check(whole.returncode == 0, "200 epochs, unbroken", whole.stderr)
     code, said = kill_one(2, 1, train("killed.comp", *options))
     check(code != 0 and "the state is in killed.comp.checkpoint" in said, "a killed rank ends the run; rank 0 saves its state", said)
     kept = os.path.join(folder.name, "kept.checkpoint")
@@ -116,8 +116,33 @@ def test_killed():
     check("going on after" in done.stderr and same("whole.comp", "killed.comp"), "resumed with 4 ranks: the bytes of an unbroken run", done.stderr)
     if os.path.exists(kept):
         shutil.copy(kept, os.path.join(folder.name, "alone.comp.checkpoint"))
-    done = comp(*train("alone.comp", "--epochs", "20", "--resume"))
+    done = comp(*train("alone.comp", "--epochs", "200", "--resume"))
     check("going on after" in done.stderr and same("whole.comp", "alone.comp"), "resumed by one process, which takes the shards from the state", done.stderr)
+
+
+def same_result(name, command, output, ranks=3):
+    """A command in one process and over ranks, with the model of test_bytes: the same file, and the same words."""
+    first = comp(*command, *output("1"), "--threads", "1")
+    second = over(ranks, *command, *output("2"), "--threads", "1")
+    check(first.returncode == 0 and second.returncode == 0 and first.stdout == second.stdout and same(output("1")[-1], output("2")[-1]), name,
+          first.stderr + second.stderr)
+
+
+def test_tasks():
+    file = lambda number: ["-o", f"task{number}.h5ad"]
+    with_model = ["-i", "large.h5ad", "-m", "one.comp"]
+    same_result("embed over 3 ranks: the same bytes", ["embed", *with_model, "--scales"], file)
+    same_result("draws over 3 ranks: the same bytes", ["embed", *with_model, "--sample", "--seed", "4"], file)
+    same_result("counterfactual over 3 ranks: the same bytes", ["counterfactual", *with_model, "--to", "treated1", "--samples", "4"], file)
+    same_result("borrowed changes, cells: the same bytes",
+                ["counterfactual", *with_model, "--to", "treated1", "--from", "control", "--residual", "--borrow", "--cells"], file)
+    same_result("correct over 2 ranks: the same bytes", ["correct", *with_model, "--to", "control", "--residual"], file, 2)
+    embedded = comp("embed", *with_model, "-o", "embedded.h5ad")
+    check(embedded.returncode == 0, "embedding to score", embedded.stderr)
+    for search in ("exact", "approximate"):
+        same_result(f"score over 3 ranks, {search} search: the same bytes",
+                    ["score", "-i", "embedded.h5ad", "-c", "condition", "-l", "label", "-m", "all", "--search", search],
+                    lambda number: ["--json", f"scores{number}.json"])
 
 
 def refuses(done, text, name):
@@ -125,14 +150,19 @@ def refuses(done, text, name):
 
 
 def test_refused():
+    split = lambda first, second: run(*MPIRUN, "-n", "1", *first, ":", "-n", "1", *second)
     refuses(over(3, *train("no.comp", "--epochs", "1")), "8 shards cannot be shared out evenly to 3 processes", "3 ranks and 8 shards")
     refuses(comp(*train("no.comp", "--shards", "6")), "--shards: 6 is not a power of two", "6 shards")
     refuses(comp(*train("no.comp", "--ranks", "0")), "--ranks", "no ranks")
     refuses(over(2, *train("no.comp", "--epochs", "1", "--ranks", "4")), "has started 2 processes already", "--ranks under mpirun")
-    refuses(over(2, "prep", "-i", "counts.h5ad", "-o", "no.h5ad", "--log1p"), "would write its files as often", "a command that does not work over ranks")
+    refuses(split([COMP, *train("no.comp", "--epochs", "1")], [COMP, "train", "-i", "gone.h5ad", *NETWORK[2:], "-o", "no.comp"]),
+            "rank 1: gone.h5ad: cannot open", "a file that one rank does not have: rank 0 says so")
+    refuses(split([COMP, "embed", "-i", "ready.h5ad", "-m", "one.comp", "-o", "no.h5ad"], [COMP, "embed", "-i", "other.h5ad", "-m", "one.comp", "-o", "no.h5ad"]),
+            "rank 1 has other options than rank 0", "embed: ranks with other options")
+    refuses(comp("train", "-i", "gone.h5ad", *NETWORK[2:], "-o", "no.comp", "--ranks", "2"), "gone.h5ad: cannot open", "--ranks: an error of all ranks")
+    refuses(over(2, "prep", "-i", "counts.h5ad", "-o", "no.h5ad", "--log1p"), "it does not work over ranks", "a command that does not work over ranks")
     refuses(over(8, "train", "-i", "few.csv", "-c", "group", "-o", "no.comp", "--hidden", "4", "--latent", "2", "--validation", "0"),
             "a batch of 6 samples cannot be cut into 8 shards", "fewer samples than ranks")
-    split = lambda first, second: run(*MPIRUN, "-n", "1", *first, ":", "-n", "1", *second)
     refuses(split([COMP, *train("no.comp", "--epochs", "1")], [COMP, *train("no.comp", "--epochs", "1", "--seed", "1")]),
             "rank 1 has other options than rank 0", "ranks with other options")
     refuses(split([COMP, *train("no.comp", "--epochs", "1")],
@@ -152,6 +182,12 @@ def make_inputs():
         if done.returncode != 0:
             print("Bail out!", done.stderr)
             sys.exit(1)
+    done = comp("simulate", "-o", "more.h5ad", "--cells", "1300", "--genes", "30", "--conditions", "3", "--no-truth", "--seed", "2")
+    if done.returncode == 0:
+        done = comp("prep", "-i", "more.h5ad", "-o", "large.h5ad", "--normalize-total", "median", "--log1p")
+    if done.returncode != 0:
+        print("Bail out!", done.stderr)
+        sys.exit(1)
     with open(os.path.join(folder.name, "few.csv"), "w") as file:
         print("name,group,x,y", *[f"c{i},{'ab'[i % 2]},{i},{i * i % 7}" for i in range(6)], sep="\n", file=file)
 
@@ -166,6 +202,7 @@ if not os.path.exists(os.path.join(os.environ.get("COMP_MODULES", "."), "mpi.so"
     sys.exit(0)
 make_inputs()
 test_bytes()
+test_tasks()
 test_killed()
 test_refused()
 print(f"1..{count}")

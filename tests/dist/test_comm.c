@@ -89,6 +89,39 @@ static void test_tree(void **state) {
   }
 }
 
+/* Rows are cut at multiples of a unit, and come to the first rank, or to all. */
+static void collect(void *arg, comp__comm *comm) {
+  enum { ROWS = 1003, UNIT = 256, SIZE = 12 };
+  (void)arg;
+  comp_context *context = test_context(1);
+  const size_t ranks = comp__comm_ranks(comm), rank = comp__comm_rank(comm);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_lend(context, comm);
+  assert_ptr_equal(comp__comm_of(context), comm);
+  comp__comm_share(begin, comm, ROWS, UNIT);
+  assert_true(begin[0] == 0 && begin[ranks] == ROWS);
+  for (size_t r = 1; r < ranks; r++)
+    assert_true(begin[r] >= begin[r - 1] && (begin[r] % UNIT == 0 || begin[r] == ROWS));
+  for (int to = COMP__TO_FIRST; to <= COMP__TO_ALL; to++) {
+    char(*all)[SIZE] = calloc(ROWS, SIZE);
+    assert_non_null(all);
+    for (size_t i = begin[rank]; i < begin[rank + 1]; i++) memset(all[i], (int)(i % 100) + 1, SIZE);
+    assert_ok(comp__comm_collect(comm, context, all, begin, SIZE, (comp__comm_to)to));
+    for (size_t i = 0; i < ROWS; i++) {
+      const bool there = to == COMP__TO_ALL || rank == 0 || (i >= begin[rank] && i < begin[rank + 1]);
+      for (size_t b = 0; b < SIZE; b++) assert_int_equal(all[i][b], there ? i % 100 + 1 : 0);
+    }
+    free(all);
+  }
+  comp_context_free(context);
+}
+
+static void test_collect(void **state) {
+  (void)state;
+  for (size_t ranks = 1; ranks <= 7; ranks++) run_ranks(ranks, collect, NULL); /* 7: some have no rows */
+  collect(NULL, NULL);
+}
+
 /* Rank 1 never comes: rank 0 stops waiting when it is interrupted. */
 static void wait_in_vain(void *arg, comp__comm *comm) {
   comp_context *context = test_context(1);
@@ -149,8 +182,8 @@ static void test_launchers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tell), cmocka_unit_test(test_tree),      cmocka_unit_test(test_interrupted),
-      cmocka_unit_test(test_cut),  cmocka_unit_test(test_launchers),
+      cmocka_unit_test(test_tell),        cmocka_unit_test(test_tree), cmocka_unit_test(test_collect),
+      cmocka_unit_test(test_interrupted), cmocka_unit_test(test_cut),  cmocka_unit_test(test_launchers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,43 @@ static void everything_in_one_call(void **state) {
   comp_dataset_free(d);
 }
 
+/* Embeddings and classifiers see a sample, the same at any number of threads; changes of condition all of the data. */
+static void a_sample_of_the_samples(void **state) {
+  (void)state;
+  char *first = NULL;
+  double all = 0;
+  comp_dataset *d = make_data();
+  const int threads[] = {1, 2, 7};
+  for (int t = -1; t < 3; t++) { /* first without a sample */
+    comp_context *context = test_context(t < 0 ? 2 : threads[t]);
+    comp_options *options = options_of(everything);
+    comp_scores *scores;
+    assert_ok(comp_options_set_int(options, "max-samples", t < 0 ? N : N / 2));
+    assert_ok(comp_scores_run(&scores, context, d, options));
+    const comp_counterfactual_score *change = comp_scores_change_at(scores, 0);
+    const comp_counterfactual_label *label = comp_counterfactual_score_label_at(change, 0);
+    json_t *root = json_loads(comp_scores_json(scores), 0, NULL);
+    if (t < 0) {
+      all = (double)label->n_from;
+      assert_int_equal(comp_score_sample_count(comp_scores_embeddings(scores)), N);
+      assert_null(json_object_get(root, "drawn_from"));
+    } else {
+      assert_int_equal(comp_score_sample_count(comp_scores_embeddings(scores)), N / 2);
+      assert_int_equal(comp_scores_prediction_at(scores, 0)->result->samples, N / 2);
+      assert_int_equal(json_integer_value(json_object_get(root, "drawn_from")), N);
+      assert_true((double)label->n_from == all);
+      if (!first) first = strdup(comp_scores_json(scores));
+      assert_string_equal(comp_scores_json(scores), first);
+    }
+    json_decref(root);
+    comp_scores_free(scores);
+    comp_options_free(options);
+    comp_context_free(context);
+  }
+  free(first);
+  comp_dataset_free(d);
+}
+
 /* The document holds what the handle holds. */
 static void the_document(void **state) {
   (void)state;
@@ -218,9 +255,8 @@ static void what_does_not_fit(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(everything_in_one_call),
-      cmocka_unit_test(the_document),
-      cmocka_unit_test(changes_alone),
+      cmocka_unit_test(everything_in_one_call), cmocka_unit_test(a_sample_of_the_samples),
+      cmocka_unit_test(the_document),           cmocka_unit_test(changes_alone),
       cmocka_unit_test(what_does_not_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

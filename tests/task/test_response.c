@@ -44,16 +44,19 @@ static void parts_of(double parts[4][F], const comp__response *r, const double *
     all_sum += all[u] = 1 / alike;
   }
   for (size_t g = 0; g < F; g++) {
-    double dw = 0, dm = 0, cw = 0;
+    double dw = 0, dm = 0, cw = 0, factor = 1;
     for (size_t u = 0; u < K; u++) {
       dw += near[u] / near_sum * r->change[u * F + g];
       dm += all[u] / all_sum * r->change[u * F + g];
       cw += near[u] / near_sum * r->expression[u * F + g];
+      double before = r->expression[u * F + g], after = before + r->change[u * F + g];
+      if (before >= 0 && after >= 0)
+        factor *= pow((exp(after) - 1 + 0.002) / (exp(before) - 1 + 0.002), near[u] / near_sum);
     }
     parts[0][g] = dw;
     parts[1][g] = dm;
     parts[2][g] = c[g] - cw;
-    parts[3][g] = (sqrt(c[g] > 0 ? c[g] : 0) - sqrt(cw > 0 ? cw : 0)) * dw;
+    parts[3][g] = c[g] > 0 ? log(1 + (exp(c[g]) - 1) * factor) - c[g] : 0;
   }
 }
 
@@ -104,6 +107,38 @@ static void terms_are_least_squares(void **state) {
   comp__response_release(&r);
 }
 
+/* Where every gene of every population changes by the same factor, so does that of a population that is expressed ten
+ * times as much: no other term knows this. Values that are no logarithms (1e4: exp() is infinite) change nothing. */
+static void factors_are_learned(void **state) {
+  (void)state;
+  comp__response r;
+  float c[F], change[F];
+  double room[(COMP__RESPONSE_TERMS + 1) * F];
+  assert_ok(comp__response_init(&r, K, F));
+  for (size_t u = 0; u < K; u++)
+    for (size_t g = 0; g < F; g++) {
+      double level = exp(normal(u, g)), factor = exp(normal(50, g));
+      r.expression[u * F + g] = log1p(level);
+      r.change[u * F + g] = log1p(level * factor) - log1p(level);
+    }
+  comp__response_measure(&r);
+  assert_ok(comp__response_fit(&r, 1e-3));
+  assert_near(r.terms[3], 1.0, 0.01);
+  for (size_t g = 0; g < F; g++) c[g] = (float)log1p(10 * exp(normal(80, g)));
+  comp__response_predict(&r, change, c, room);
+  for (size_t g = 0; g < F; g++) {
+    double level = 10 * exp(normal(80, g)), factor = exp(normal(50, g));
+    assert_near(change[g], log1p(level * factor) - log1p(level), 0.03);
+  }
+  for (size_t i = 0; i < (size_t)K * F; i++) r.expression[i] = 1e4 + normal(i, 0), r.change[i] = normal(i, 1);
+  comp__response_measure(&r);
+  assert_ok(comp__response_fit(&r, 1e-3));
+  for (size_t g = 0; g < F; g++) c[g] = 1e4f;
+  comp__response_predict(&r, change, c, room);
+  for (size_t g = 0; g < F; g++) assert_true(isfinite(change[g]));
+  comp__response_release(&r);
+}
+
 /* With nobody far enough, or one population alone, the change of the nearest is taken as it is. */
 static void few_populations_lend_as_they_are(void **state) {
   (void)state;
@@ -137,13 +172,13 @@ static void twins_count_once(void **state) {
   comp__response_measure(&r);
   comp__response_predict(&r, change, c, room);
   for (size_t g = 0; g < F; g++) assert_near(change[g], 2.0, 0.02); /* 1.33 if each counted */
-  ;
   comp__response_release(&r);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(predictions_follow_the_formula), cmocka_unit_test(terms_are_least_squares),
-      cmocka_unit_test(few_populations_lend_as_they_are), cmocka_unit_test(twins_count_once)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(predictions_follow_the_formula),
+                                     cmocka_unit_test(terms_are_least_squares), cmocka_unit_test(factors_are_learned),
+                                     cmocka_unit_test(few_populations_lend_as_they_are),
+                                     cmocka_unit_test(twins_count_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,12 +321,53 @@ static void waiting_can_be_interrupted(void **state) {
   comp_context_free(context);
 }
 
+/* Of large data the default makes so many steps, and no whole epoch at the end. */
+static void as_many_steps_as_are_needed(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp__read_options read = {0};
+  comp_dataset *d;
+  comp_model *model;
+  comp__train_options o;
+  assert_ok(comp__train_options_init(&o, "comp", "default"));
+  o.condition = "c";
+  o.model.latent = 2;
+  o.model.n_hidden = 1;
+  o.model.hidden[0] = 4;
+  o.align = COMP_ALIGN_ALL;
+  o.validation = 0;
+  assert_int_equal(o.most_steps, 30000);
+  o.most_steps = 3000;
+  assert_ok(comp__dataset_read(&d, context, "sparse.h5ad", &read));
+  const struct {
+    size_t batch, epochs;
+    const char *last, *shown;
+  } runs[] = {
+      {2, 0, "\"steps\":3000,", "\"epochs\":6"}, /* 502 batches: 5 epochs and 490 steps of the next */
+      {6, 0, "\"steps\":2520,", "\"epochs\":15"},
+      {6, 2, "\"steps\":336,", "\"epochs\":2"},
+  };
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    o.batch = runs[i].batch;
+    o.epochs = runs[i].epochs;
+    assert_ok(comp__train(&model, context, d, &o));
+    const char *at = strstr(model->history, runs[i].last);
+    assert_non_null(at);
+    assert_null(strstr(at + 1, "\"steps\":"));
+    assert_non_null(strstr(model->config, runs[i].shown));
+    assert_true(model->finished);
+    comp_model_free(model);
+  }
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(windows_hold_every_row_once), cmocka_unit_test(windows_are_the_blocks_of_the_order),
       cmocka_unit_test(a_file_that_changes),         cmocka_unit_test(an_unreadable_block),
       cmocka_unit_test(waiting_can_be_interrupted),  cmocka_unit_test(batches_hold_every_training_row_once),
-      cmocka_unit_test(a_model_from_disk),
+      cmocka_unit_test(a_model_from_disk),           cmocka_unit_test(as_many_steps_as_are_needed),
   };
   return cmocka_run_group_tests_name("train/stream", tests, enter, leave);
 }

@@ -47,3 +47,7 @@ def __getattr__(name):
         globals()[name] = ConditionInvariant
         return ConditionInvariant
     raise AttributeError(f"module 'comp' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

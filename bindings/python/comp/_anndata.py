@@ -13,6 +13,7 @@ from scipy import sparse
 
 from ._data import LAYERS, OBSM, Dataset, add_column
 from ._errors import DataError
+from ._lib import hint
 
 UNS = "comp"
 
@@ -58,18 +59,18 @@ def remember(adata, **values):
 
 
 def source(adata, layer):
-    """The values to read and their record: a layer; X; or by None the layer of pp.prepare(), else X."""
+    """The values to read, what to call them in messages, and their record: a layer; X; or by None the layer of pp.prepare(), else X."""
     known = state(adata)
     if layer is None and known.get("layer") in adata.layers:
         layer = known["layer"]
     if layer is None or layer == "X":
         if adata.X is None:
             raise DataError("the AnnData has no X; name a layer")
-        return in_memory(adata.X), text_or_none(known.get("record"))
+        return in_memory(adata.X), "X", text_or_none(known.get("record"))
     if layer not in adata.layers:
         raise DataError(f"there is no layer '{layer}'; there are: {', '.join(adata.layers.keys()) or 'none'}")
     record = known.get("layer_record") if layer == known.get("layer") else None
-    return adata.layers[layer], text_or_none(record)
+    return adata.layers[layer], f"layers['{layer}']", text_or_none(record)
 
 
 def text_or_none(value):
@@ -93,19 +94,15 @@ def require_column(adata, key, what):
     if isinstance(key, (list, tuple, set, dict)):
         raise TypeError(f"{what} is the name of one column of adata.obs, not a {type(key).__name__}")
     if key not in adata.obs:
-        import difflib
-
-        near = difflib.get_close_matches(str(key), [str(c) for c in adata.obs.columns], 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise DataError(f"adata.obs has no column '{key}'{hint}")
+        raise DataError(f"adata.obs has no column '{key}'{hint(key, adata.obs.columns)}")
 
 
 def dataset_of(context, adata, layer=None, columns=None, obsm=(), layers=(), with_x=True, names=True):
     """A comp_dataset of an AnnData. `columns` of obs: None takes all."""
     check_type(adata)
-    x, record = source(adata, layer) if with_x else (None, text_or_none(state(adata).get("record")))
+    x, what, record = source(adata, layer) if with_x else (None, "X", text_or_none(state(adata).get("record")))
     obs_names = adata.obs_names if names else None
-    made = Dataset.new(context, x, obs_names, adata.var_names, adata.shape)
+    made = Dataset.new(context, x, obs_names, adata.var_names, adata.shape, what)
     try:
         made.set_record(record)
         wanted = adata.obs.columns if columns is None else [c for c in dict.fromkeys(columns) if c is not None and c in adata.obs]

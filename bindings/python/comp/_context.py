@@ -197,8 +197,10 @@ class Context:
     # ---- what the library calls
 
     def _on_log(self, _user, level, message):
-        message = in_python(decode(message))
-        self.relay(lambda: logger.log(LEVELS.get(level, logging.INFO), "%s", message))
+        message, level = in_python(decode(message)), LEVELS.get(level, logging.INFO)
+        if message.startswith("$ "):  # a step of comp.run() as a command for a shell, on files that it removes
+            message, level = f"in a shell: {message[2:]}", logging.DEBUG
+        self.relay(lambda: logger.log(level, "%s", message))
 
     def _on_progress(self, _user, pointer):
         p = ctypes.cast(pointer, ctypes.POINTER(_lib.Progress)).contents

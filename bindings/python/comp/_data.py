@@ -134,14 +134,14 @@ class Dataset:
         self.free()
 
     @classmethod
-    def new(cls, context, x, obs_names=None, var_names=None, shape=None):
+    def new(cls, context, x, obs_names=None, var_names=None, shape=None, what="X"):
         pointer = ctypes.c_void_p()
         obs = None if obs_names is None else text_array(obs_names)
         var = None if var_names is None else text_array(var_names)
         if x is None:
             check(lib.comp_dataset_new_without_x(ctypes.byref(pointer), shape[0], shape[1], obs, var))
             return cls(pointer)
-        matrix, kept = wrap(context, x)
+        matrix, kept = wrap(context, x, what)
         check(lib.comp_dataset_new(ctypes.byref(pointer), matrix, obs, var))
         return cls(pointer, kept)
 

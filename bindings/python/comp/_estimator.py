@@ -8,6 +8,7 @@ from scipy import sparse
 
 from ._context import Context
 from ._data import Dataset, add_column
+from ._lib import hint
 from ._model import NOT_TRAIN, CoMP, Handle, embed_dataset, fit_dataset
 from ._options import option_text, parameter, rows
 
@@ -68,10 +69,7 @@ class ConditionInvariant(TransformerMixin, BaseEstimator):
     def __init__(self, **params: Any):
         unknown = [name for name in params if name not in PARAMETERS]
         if unknown:
-            import difflib
-
-            near = difflib.get_close_matches(unknown[0], PARAMETERS, 1)
-            raise TypeError(f"ConditionInvariant has no parameter '{unknown[0]}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+            raise TypeError(f"ConditionInvariant has no parameter '{unknown[0]}'{hint(unknown[0], PARAMETERS)}")
         for name, value in PARAMETERS.items():
             setattr(self, name, params.get(name, value))
 

@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import sparse
 from ._context import Context
 from ._data import Dataset, add_column
+from ._lib import hint
 from ._model import NOT_TRAIN, CoMP, Handle, embed_dataset, fit_dataset
 from ._options import option_text, parameter, rows
 from sklearn.base import BaseEstimator, TransformerMixin

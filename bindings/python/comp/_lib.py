@@ -63,6 +63,10 @@ class ScoreMetric(ctypes.Structure):
                 ("better", c_int), ("min", c_double), ("max", c_double), ("needs_label", c_bool)]
 
 
+class Suggest(ctypes.Structure):
+    _fields_ = [("word", c_char_p), ("best", c_char_p), ("distance", c_size_t)]
+
+
 class Status(c_int):
     """What a function that can fail returns; check() reads it."""
 
@@ -85,6 +89,8 @@ FUNCTIONS = {
     "comp_context_on_log": (None, [handle, LOG_FN, c_void_p]),
     "comp_context_on_progress": (None, [handle, PROGRESS_FN, c_void_p]),
     "comp_context_on_epoch": (None, [handle, EPOCH_FN, c_void_p]),
+    # suggest.h
+    "comp_suggest_offer": (None, [POINTER(Suggest), text]),
     # options.h
     "comp_options_new": (Status, [out, text]),
     "comp_options_free": (None, [handle]),
@@ -269,6 +275,14 @@ def encode(value):
     if b"\0" in data:
         raise ValueError(f"text with a NUL character: {value!r}")
     return data
+
+
+def hint(word, known):
+    """The end of a message about a name that is not known: the nearest of the known ones, or nothing."""
+    search, names = Suggest(encode(str(word))), [encode(str(name)) for name in known]
+    for name in names:
+        lib.comp_suggest_offer(ctypes.byref(search), name)
+    return f"; did you mean '{decode(search.best)}'?" if search.best else ""
 
 
 def text_array(values):

@@ -10,7 +10,7 @@ from typing import Literal, Optional, Sequence, Union
 
 from . import _lib
 from ._errors import ArgumentError
-from ._lib import check, encode, lib, text_array
+from ._lib import check, encode, hint, lib, text_array
 from ._words import in_python
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -168,14 +168,10 @@ def with_options(kind, without=(), only=None):
 
 def check_names(function, values):
     """A keyword that is no option is a TypeError, as Python has it, with the nearest name."""
-    import difflib
-
     _, known = function.__comp_options__
     for name in values:
         if name not in known:
-            near = difflib.get_close_matches(name, list(known) + list(inspect.signature(function).parameters), 1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise TypeError(f"{function.__name__}() has no argument '{name}'{hint}")
+            raise TypeError(f"{function.__name__}() has no argument '{name}'{hint(name, [*known, *inspect.signature(function).parameters])}")
 
 
 __all__ = ["KINDS", "Options", "check_names", "python_name", "rows", "with_options"]

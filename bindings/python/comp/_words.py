@@ -78,8 +78,8 @@ def read_call(text, command, at):
 
 
 def in_python(text):
-    """The text with arguments and functions of Python."""
-    if not text:
+    """The text with arguments and functions of Python. One that begins with "$ " is a command for a shell and stays."""
+    if not text or text.startswith("$ "):
         return text
     from ._options import python_name
 

@@ -1,4 +1,6 @@
 """Input that is wrong or unusual: an error that names it, or the same result."""
+import subprocess
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -80,6 +82,34 @@ def test_nan_is_named():
     adata.X[5, 2] = 1e300
     with pytest.raises(comp.DataError, match="row 5, column 2.*32-bit"):
         comp.tl.train(adata, "c", **TINY)
+
+
+def test_nan_in_a_layer_is_named(program, tmp_path):
+    adata = small()
+    adata.layers["scaled"] = np.array(adata.X)
+    adata.layers["scaled"][7, 3] = np.nan
+    for call in (lambda: comp.tl.train(adata, "c", layer="scaled", **TINY), lambda: comp.pp.prepare(adata, layer="scaled", log1p=True)):
+        with pytest.raises(comp.DataError, match=r"^layers\['scaled'\]: row 7, column 3: the value is not a finite number"):
+            call()
+    comp.tl.train(adata, "c", **TINY)
+    path = tmp_path / "cells.h5ad"
+    adata.write_h5ad(path)
+    for more in ([], ["--memory", "16M"]):  # the same block by block
+        with pytest.raises(subprocess.CalledProcessError) as failed:
+            program("train", "-i", path, "--layer", "scaled", "--condition", "c", "-o", tmp_path / "model.safetensors", *more)
+        assert "cells.h5ad: layers/scaled holds a value that is not a finite 32-bit number" in failed.value.stderr
+
+
+def test_the_beginning_of_a_name_is_nearest():
+    adata = small()
+    for call in (lambda: comp.tl.train(adata, "c", epo=1), lambda: comp.run(adata, "c", epo=1), lambda: comp.ConditionInvariant(epo=1)):
+        with pytest.raises(TypeError, match="'epo'; did you mean 'epochs'"):
+            call()
+    adata.obs["cell_type"] = "a"
+    with pytest.raises(comp.DataError, match="no column 'Cell_typ'; did you mean 'cell_type'"):
+        comp.tl.train(adata, "Cell_typ", **TINY)
+    with pytest.raises(TypeError, match="no argument 'xyz'$"):
+        comp.tl.train(adata, "c", xyz=1)
 
 
 def test_nan_elsewhere_does_no_harm(ready, tmp_path):

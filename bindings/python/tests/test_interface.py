@@ -48,10 +48,16 @@ def test_functions_are_those_of_the_headers():
         assert [kind_of(p) for p in parts] == [declared(a) for a in arguments], name
 
 
+def test_dir_lists_all_names():
+    assert set(comp.__all__) <= set(dir(comp))
+    assert "ConditionInvariant" in dir(comp)
+
+
 def test_structs_are_those_of_the_headers():
     text = headers()
     for struct, name in ((_lib.Progress, "comp_progress"), (_lib.Losses, "comp_losses"), (_lib.Epoch, "comp_epoch"), (_lib.Prediction, "comp_prediction"),
-                         (_lib.Mapping, "comp_mapping"), (_lib.UmapInfo, "comp_umap_info"), (_lib.BaselineMethod, "comp_baseline_method"), (_lib.ScoreMetric, "comp_score_metric")):
+                         (_lib.Mapping, "comp_mapping"), (_lib.UmapInfo, "comp_umap_info"), (_lib.BaselineMethod, "comp_baseline_method"), (_lib.ScoreMetric, "comp_score_metric"),
+                         (_lib.Suggest, "comp_suggest")):
         body = re.search(r"typedef struct " + name + r" \{(.*?)\}", text, re.S).group(1)
         fields = []
         for line in body.split(";"):

@@ -3,6 +3,7 @@ import io
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import threading
 
@@ -123,6 +124,14 @@ def test_logging(ready, caplog):
     with caplog.at_level(logging.ERROR, "comp"):
         comp.tl.embed(part)
     assert not caplog.records
+
+
+def test_commands_for_a_shell_are_said_to_be_so(cells, caplog):
+    with caplog.at_level(logging.DEBUG, "comp"):
+        comp.run(cells, "condition", no_umap=True, no_diagnose=True, no_counterfactual=True, no_correct=True, **SMALL)
+    shell = [r for r in caplog.records if r.message.startswith("in a shell: comp train ")]
+    assert shell and all(r.levelno == logging.DEBUG and "--condition condition" in r.message for r in shell)
+    assert not any(re.match(r"\$ |comp(\.\w+)* .*-i ", r.message) for r in caplog.records)
 
 
 def test_progress(ready, monkeypatch):

@@ -31,6 +31,7 @@ from conftest import ROOT
     ("comp convert makes an .h5ad of it", "comp convert makes an .h5ad of it"),
     ("my--gamma/x--seed.h5ad: no such file", "my--gamma/x--seed.h5ad: no such file"),
     ("/data/--gamma: it is there", "/data/--gamma: it is there"),
+    ("$ comp train -i data.h5ad --condition stim --seed 0", "$ comp train -i data.h5ad --condition stim --seed 0"),
     ("a comp training of the year", "a comp training of the year"),
     ("", ""),
     (None, None),

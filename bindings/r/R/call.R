@@ -12,8 +12,9 @@ throw <- function(status, message) {
 
 refuse <- function(...) throw("data", sprintf(...))
 
-# Messages of the library: warnings (1) are R's warnings, others are R's messages.
+# Messages of the library: warnings (1) are R's warnings, others are R's messages. "$ comp ..." is a command for a shell, on files that runComp() removes.
 on_log <- function(level, message) {
+  if (startsWith(message, "$ ")) return(invisible())
   message <- in_r(message)
   if (level == 1L) warning(message, call. = FALSE) else message(message)
 }

@@ -230,11 +230,7 @@ place <- function(what, names, i) if (is.null(names)) sprintf("%s %d", what, as.
 column_values <- function(data, value, what) {
   cells <- ncol(data$x)
   if (is.character(value) && length(value) == 1L && !is.null(data$obs)) {
-    if (!value %in% names(data$obs)) {
-      near <- adist(value, names(data$obs))
-      hint <- if (length(near) > 0L && min(near) <= 3) sprintf("; did you mean '%s'?", names(data$obs)[which.min(near)]) else ""
-      refuse("the data has no column '%s'%s", value, hint)
-    }
+    if (!value %in% names(data$obs)) refuse("the data has no column '%s'%s", value, .Call(r_hint, value, names(data$obs)))
     value <- data$obs[[value]]
   }
   if (length(value) != cells)

@@ -121,17 +121,18 @@ scoreComp <- function(object, condition, label = NULL, ..., use = NULL, assay = 
   scores_of(.Call(r_scores, context, dataset, options), setNames(names(known), known))
 }
 
-diagnoseComp <- function(object, model = NULL, label = NULL, ..., condition = NULL, assay = NULL, slot = NULL, threads = NULL, progress = NULL) {
+diagnoseComp <- function(object, model = NULL, label = NULL, ..., against = NULL, condition = NULL, assay = NULL, slot = NULL, threads = NULL, progress = NULL) {
   data <- source_of(object, assay = assay, slot = slot)
   models <- if (inherits(model, "comp_model") || !is.list(model)) list(model) else model
   models <- lapply(models, given_model, data)
+  against <- if (!is.null(against)) model_handle(given_model(against, data))
   named <- named_columns(data, label = label)
   options <- new_options("diagnoseComp", list(...), named$options)
   context <- new_context(threads, progress)
   on.exit(free(context))
   dataset <- new_dataset(context, data, c(condition_for(models[[1L]], data, condition), named$columns))
   on.exit(free(dataset), add = TRUE, after = FALSE)
-  findings_of(jsonlite::fromJSON(.Call(r_diagnose, context, dataset, lapply(models, model_handle), options), simplifyVector = FALSE)$findings)
+  findings_of(jsonlite::fromJSON(.Call(r_diagnose, context, dataset, lapply(models, model_handle), against, options), simplifyVector = FALSE)$findings)
 }
 
 auditComp <- function(object, condition, target = NULL, ..., use = NULL, model = NULL, assay = NULL, slot = NULL, threads = NULL, progress = NULL) {

@@ -49,9 +49,7 @@ check_names <- function(fn, names) {
   known <- names(option_rows(fn))
   for (name in setdiff(names, known)) {
     if (name == "") throw("argument", sprintf("%s(): an argument has no name", fn))
-    near <- adist(name, known)
-    hint <- if (min(near) <= 3) sprintf("; did you mean '%s'?", known[which.min(near)]) else ""
-    throw("argument", sprintf("%s() has no argument '%s'%s", fn, name, hint))
+    throw("argument", sprintf("%s() has no argument '%s'%s", fn, name, .Call(r_hint, name, known)))
   }
 }
 

@@ -20,7 +20,7 @@ known_options <- local({
   known <- NULL
   function() {
     if (is.null(known)) {
-      found <- list()
+      found <- list(against = list(type = "file", words = character())) # a file for the program, an argument of diagnoseComp()
       for (row in kind_rows(NULL)) {
         entry <- found[[row$name]]
         if (is.null(entry)) entry <- list(type = row$type, words = character())

@@ -30,6 +30,15 @@ SEXP r_options_new(SEXP kind, SEXP names, SEXP values) {
   return handle;
 }
 
+/* The end of a message about a name that is not known: the nearest of the known ones, or "". */
+SEXP r_hint(SEXP word, SEXP known) {
+  comp_suggest search = {.word = text_at(word, 0)};
+  const char **names = texts_of(known);
+  for (R_xlen_t i = 0; i < Rf_xlength(known); i++)
+    if (names[i]) comp_suggest_offer(&search, names[i]);
+  return text_value(comp_suggest_hint(&search).text);
+}
+
 SEXP r_options_describe(void) {
   SEXP handle = PROTECT(handle_new(HANDLE_TEXT, R_NilValue));
   char *text;
@@ -330,7 +339,7 @@ static comp_status scores_work(void *user) {
 static comp_status diagnose_work(void *user) {
   job *j = user;
   comp_diagnosis *diagnosis;
-  comp_status status = comp_diagnose(&diagnosis, j->context, j->dataset, j->models, j->n_models, NULL, j->options);
+  comp_status status = comp_diagnose(&diagnosis, j->context, j->dataset, j->models, j->n_models, j->model, j->options);
   if (status != COMP_OK) return status;
   j->texts[0] = copy_text(comp_diagnosis_json(diagnosis));
   comp_diagnosis_free(diagnosis);
@@ -402,13 +411,15 @@ SEXP r_scores(SEXP context, SEXP dataset, SEXP options) {
   return make_texts(context, &j, scores_work, 1);
 }
 
-SEXP r_diagnose(SEXP context, SEXP dataset, SEXP models, SEXP options) {
+/* `against`: the model to compare with, or R's NULL. */
+SEXP r_diagnose(SEXP context, SEXP dataset, SEXP models, SEXP against, SEXP options) {
   job j = job_of(context, options);
   j.dataset = handle_get(dataset, HANDLE_DATASET);
   j.n_models = (size_t)Rf_xlength(models);
   const comp_model **list = (const comp_model **)R_alloc(j.n_models + 1, sizeof *list);
   for (size_t i = 0; i < j.n_models; i++) list[i] = handle_get(VECTOR_ELT(models, (R_xlen_t)i), HANDLE_MODEL);
   j.models = list;
+  if (against != R_NilValue) j.model = handle_get(against, HANDLE_MODEL);
   return make_texts(context, &j, diagnose_work, 1);
 }
 

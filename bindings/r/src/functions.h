@@ -17,9 +17,10 @@
   F(r_dataset_new, 4) \
   F(r_dataset_set_matrix, 5) \
   F(r_dataset_set_record, 2) \
-  F(r_diagnose, 4) \
+  F(r_diagnose, 5) \
   F(r_embed, 4) \
   F(r_free, 1) \
+  F(r_hint, 2) \
   F(r_layer_name, 1) \
   F(r_map, 5) \
   F(r_metric_titles, 1) \

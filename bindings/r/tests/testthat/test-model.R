@@ -77,6 +77,16 @@ test_that("a model can be diagnosed", {
   expect_true(all(checks$level %in% c("ok", "note", "caution", "problem")))
   two <- diagnoseComp(ready(), list(fitted(), fitComp(ready(), "condition", hidden = 16, latent = 3, epochs = 4, seed = 2)), permutations = 20)
   expect_false(identical(two$text, checks$text))
+  expect_refused(diagnoseComp(ready(), fitted(), against = fitted(), permutations = 20), "the same model", class = "comp_argument_error")
+})
+
+test_that("a model can be compared with one without a penalty, as the advice says", {
+  train <- function(gamma) fitComp(ready(), "condition", hidden = 16, latent = 3, epochs = 60, seed = 1, gamma = gamma)
+  of <- function(...) subset(diagnoseComp(ready(), train(1), ..., permutations = 20), id == "reconstruction")
+  expect_match(of()$advice, "give that model with against", fixed = TRUE)
+  compared <- of(against = train(0))
+  expect_no_match(compared$text, "not known")
+  expect_no_match(compared$advice, "against")
 })
 
 test_that("tables of every kind come back", {

@@ -2,6 +2,9 @@
 
 test_that("an unknown option is an error with the nearest name", {
   expect_refused(fitComp(ready(), "condition", gama = 3), "no argument 'gama'; did you mean 'gamma'", class = "comp_argument_error")
+  expect_refused(fitComp(ready(), "condition", epo = 3), "no argument 'epo'; did you mean 'epochs'", class = "comp_argument_error")
+  expect_refused(fitComp(ready(), "condition", xyz = 3), "no argument 'xyz'$", class = "comp_argument_error")
+  expect_refused(fitComp(ready(), "Conditio"), "no column 'Conditio'; did you mean 'condition'")
   expect_refused(fitComp(ready(), "condition", memory = "2G"), "no argument 'memory'", class = "comp_argument_error")
   expect_refused(fitComp(ready(), "condition", 3), "no name", class = "comp_argument_error")
   expect_refused(correctComp(ready(), "control", fitted(), samples = 3), "no argument 'samples'", class = "comp_argument_error")

@@ -12,6 +12,7 @@ test_that("options become arguments, and commands functions", {
     "comp run --all-counterfactuals predicts all; comp counterfactual --to VALUE one." =
       "runComp(all_counterfactuals = TRUE) predicts all; counterfactualComp(to = \"VALUE\") one.",
     "Train with other seeds (comp train --seed) and give all models with -m." = "Train with other seeds (fitComp(seed = ...)) and give all models with model.",
+    "Train with --gamma 0 and give that model with --against." = "Train with gamma = 0 and give that model with against.",
     "hvg-batch: it needs hvg" = "hvg_batch: it needs hvg",
     # What is not in the tables, and what only looks like an option, stays.
     "as comp score --json writes" = "as comp score --json writes",
@@ -29,4 +30,14 @@ test_that("errors, messages and findings are such texts", {
   expect_refused(prepareComp(counts(), hvg_batch = "label"), "^hvg_batch: ", class = "comp_argument_error")
   found <- diagnoseComp(ready(), fitted(), permutations = 20)
   expect_false(any(grepl("(^| |\\()--", c(found$text, found$advice))))
+})
+
+test_that("commands for a shell are not shown", {
+  said <- character()
+  old <- options(comp.verbose = TRUE)
+  on.exit(options(old))
+  withCallingHandlers(runComp(counts(), "condition", hidden = 16, latent = 3, epochs = 2, no_diagnose = TRUE, no_umap = TRUE),
+                      message = function(m) { said <<- c(said, conditionMessage(m)); invokeRestart("muffleMessage") })
+  expect_true(length(said) > 0L)
+  expect_false(any(grepl("^\\$ |-i /", said)))
 })
