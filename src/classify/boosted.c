@@ -58,6 +58,7 @@ static void copies_release(copies *c) {
   comp__free(c->dense);
 }
 
+/* `c` should be released via copies_release(), also when it fails. */
 static comp_status copies_init(copies *c, comp_context *context, const boosted *model, const comp__examples *e) {
   *c = (copies){.xgboost = model->xgboost,
                 .n = e->n,
@@ -65,10 +66,7 @@ static comp_status copies_init(copies *c, comp_context *context, const boosted *
                 .threads = (size_t)comp_context_thread_count(context)};
   comp_status status = comp__alloc(&c->dense, e->n * e->features, sizeof *c->dense);
   if (status == COMP_OK) status = comp__calloc(&c->matrices, c->threads, sizeof *c->matrices);
-  if (status != COMP_OK) {
-    copies_release(c);
-    return status;
-  }
+  if (status != COMP_OK) return status;
   for (size_t i = 0; i < e->n; i++)
     memcpy(c->dense + i * e->features, e->x + e->rows[i] * e->features, e->features * sizeof *c->dense);
   return COMP_OK;

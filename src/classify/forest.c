@@ -126,6 +126,7 @@ static void binned_release(binned *b) {
   comp__free(b->bins);
 }
 
+/* `b` should be released via binned_release(), also when it fails. */
 static comp_status binned_init(binned *b, comp_context *context, const comp__examples *e) {
   *b = (binned){.e = e};
   size_t count;
@@ -136,7 +137,6 @@ static comp_status binned_init(binned *b, comp_context *context, const comp__exa
   COMP__TRY(comp__alloc(&b->n_cuts, e->features, sizeof *b->n_cuts));
   COMP__TRY(comp__parallel_try(context, e->features, 1, bin_features, b));
 done:
-  if (status != COMP_OK) binned_release(b);
   return status;
 }
 

@@ -87,8 +87,8 @@ static comp_status put_command(const report_options *o) {
   char *text = NULL;
   size_t size;
   FILE *out = open_memstream(&text, &size);
-  comp_status status = COMP_OK;
-  if (!out) return COMP_OK; /* a page without it is better than none */
+  comp_status status = COMP_ERR_MEMORY;
+  if (!out) return status;
   fputs("comp report -i", out);
   put_word(out, o->input.path);
   if (o->model) {
@@ -101,7 +101,7 @@ static comp_status put_command(const report_options *o) {
   }
   put_options(out, o->report);
   put_options(out, o->input.read);
-  if (fclose(out) == 0) status = comp_options_set(o->report, "command", text);
+  if (fclose(out) == 0 && text) status = comp_options_set(o->report, "command", text);
   free(text);
   return status;
 }

@@ -37,7 +37,8 @@ bool cli_output_commit(cli_output *output) {
   bool good = json_complete();
   if (output->file != stdout) { /* what stdout cannot take shows when the program closes it */
     good = !ferror(output->file) && good;
-    good = fclose(output->file) == 0 && good && comp_file_write(output->path, output->text, output->size) == COMP_OK;
+    good = fclose(output->file) == 0 && good && output->text &&
+           comp_file_write(output->path, output->text, output->size) == COMP_OK;
     output->file = NULL;
   }
   cli_output_abort(output);

@@ -237,7 +237,7 @@ static comp_status write_form(const comp__lab *lab, const grid *g, size_t form, 
   if (!stream) return comp__error_errno("cannot write a table");
   forms[form].put(stream, g);
   bool whole = !ferror(stream) && !comp__json_lost();
-  if (fclose(stream) != 0 || !whole) {
+  if (fclose(stream) != 0 || !whole || !text) {
     free(text);
     return comp__error(COMP_ERR_MEMORY, "out of memory: a table");
   }
@@ -261,7 +261,7 @@ comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__fi
     release_grid(&g);
   }
   bool whole = !ferror(all);
-  if ((fclose(all) != 0 || !whole) && status == COMP_OK)
+  if ((fclose(all) != 0 || !whole || !*text) && status == COMP_OK)
     status = comp__error(COMP_ERR_MEMORY, "out of memory: the tables");
   if (status != COMP_OK) {
     free(*text);

@@ -113,6 +113,11 @@ static comp_status make_folder(const char *path) {
   return COMP_OK;
 }
 
+/* The record of a run that made everything, and was stopped while it moved files to their places. */
+static bool is_half_moved(json_t *record) {
+  return json_is_true(json_object_get(record, "finished"));
+}
+
 /* Files of an earlier run, for the steps that need not be done again: the same bytes under a second name. Files are
  * only ever replaced as a whole, so the first name keeps them. */
 static void link_earlier(comp__job *job, json_t *record) {
@@ -125,13 +130,22 @@ static void link_earlier(comp__job *job, json_t *record) {
   }
 }
 
+static bool was_half_moved(const comp__job *job) {
+  json_t *record = read_record(job->work);
+  bool half = is_half_moved(record);
+  json_decref(record);
+  return half;
+}
+
 /* A folder without a record must not hold what looks like a result: it is somebody else's. */
 static comp_status check_foreign(const comp__job *job) {
   static const char *const ours[] = {"data.h5ad", "model.safetensors", "scores.json", "report.html"};
-  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
     if (access(comp__path_in(job->folder, ours[i]).text, F_OK) == 0)
       return comp__error(COMP_ERR_IO, "--output: '%s' holds %s, but no run.json of comp run: choose another folder",
                          job->folder, ours[i]);
+    if (errno != ENOENT) return comp__error_errno("--output: cannot look into '%s'", job->folder);
+  }
   return COMP_OK;
 }
 
@@ -149,7 +163,7 @@ comp_status comp__folder_open(comp__job *job) {
   job->made = access(job->folder, F_OK) != 0;
   COMP__TRY(make_folder(job->folder));
   earlier = read_record(job->folder);
-  if (!earlier) COMP__TRY(check_foreign(job));
+  if (!earlier && !was_half_moved(job)) COMP__TRY(check_foreign(job));
   bool fresh_work = access(job->work, F_OK) != 0;
   COMP__TRY(make_folder(job->work));
   COMP__TRY(make_folder(comp__path_at_work(job, "figures").text));
@@ -157,10 +171,8 @@ comp_status comp__folder_open(comp__job *job) {
   comp__output_sweep(job->work);
   comp__output_sweep(comp__path_at_work(job, "figures").text);
   job->old = read_record(job->work);
-  if (!job->old && earlier) {
-    link_earlier(job, earlier);
-    job->old = json_incref(earlier);
-  }
+  if (!job->old) job->old = json_incref(earlier);
+  if (job->old == earlier || is_half_moved(job->old)) link_earlier(job, job->old);
   job->stopped = !fresh_work && job->old;
 done:
   json_decref(earlier);
@@ -185,7 +197,8 @@ bool comp__record_lists(json_t *record, const char *output) {
 }
 
 bool comp__run_made(const comp__job *job, const char *name) {
-  return comp__record_lists(job->record, name) && access(comp__path_at_work(job, name).text, F_OK) == 0;
+  if (!comp__record_lists(job->record, name)) return false;
+  return access(comp__path_at_work(job, name).text, F_OK) == 0 || errno != ENOENT; /* reading it tells what is wrong */
 }
 
 /* Size, time and digest of a file that a step made, unless it is not there: a step may make none. */
@@ -256,6 +269,15 @@ static comp_status move(const comp__job *job, const char *name) {
   return COMP_OK;
 }
 
+/* Removes what an earlier run with other options made, and this one did not. */
+static void remove_others(const comp__job *job, json_t *earlier) {
+  const char *name;
+  json_t *file;
+  json_object_foreach(json_object_get(earlier, "files"), name, file) {
+    if (!file_entry(job->record, name) && !strstr(name, "..")) unlink(comp__path_in(job->folder, name).text);
+  }
+}
+
 comp_status comp__folder_publish(comp__job *job) {
   const char *name;
   json_t *file, *earlier = read_record(job->folder);
@@ -264,11 +286,8 @@ comp_status comp__folder_publish(comp__job *job) {
   json_object_foreach(json_object_get(job->record, "files"), name, file) {
     if (status == COMP_OK) status = move(job, name);
   }
-  /* What an earlier run with other options made, and this one did not. */
-  json_object_foreach(json_object_get(earlier, "files"), name, file) {
-    if (status == COMP_OK && !file_entry(job->record, name) && !strstr(name, ".."))
-      unlink(comp__path_in(job->folder, name).text);
-  }
+  if (status == COMP_OK) remove_others(job, earlier);
+  if (status == COMP_OK && is_half_moved(job->old)) remove_others(job, job->old);
   if (status == COMP_OK) status = move(job, "run.json");
   json_decref(earlier);
   return status;

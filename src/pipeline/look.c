@@ -45,7 +45,7 @@ static comp_status keep_known(comp__job *job, size_t missing) {
     comma = comma || strchr(g->levels[l], ',');
   }
   bool whole = !ferror(text);
-  if (fclose(text) != 0 || !whole) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  if (fclose(text) != 0 || !whole || !job->keep_known) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (comma)
     return comp__error(COMP_ERR_DATA,
                        "%s: %zu samples have no value in column '%s': leave them out first, with comp prep --keep",

@@ -132,7 +132,7 @@ static comp_status write_diagnosis(const char *path, const comp_diagnosis *diagn
   FILE *out = open_memstream(&text, &size);
   if (out) fprintf(out, "%s\n", comp_diagnosis_json(diagnosis));
   bool good = out && !ferror(out);
-  good = out && fclose(out) == 0 && good;
+  good = out && fclose(out) == 0 && good && text;
   comp_status status = good ? comp_file_write(path, text, size) : comp__error(COMP_ERR_MEMORY, "out of memory");
   free(text);
   return status;

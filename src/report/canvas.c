@@ -55,11 +55,13 @@ void comp__canvas_release(comp__canvas *canvas) {
 typedef struct bytes {
   unsigned char *data;
   size_t used, capacity;
+  bool lost; /* some for which there was no memory: cairo does not report that it could not write all of a PDF */
 } bytes;
 
 static bool take(void *to, const unsigned char *data, size_t count) {
   bytes *b = to;
-  if (comp__grow(&b->data, &b->capacity, b->used, b->used + count, 1) != COMP_OK) return false;
+  b->lost = b->lost || comp__grow(&b->data, &b->capacity, b->used, b->used + count, 1) != COMP_OK;
+  if (b->lost) return false;
   memcpy(b->data + b->used, data, count);
   b->used += count;
   return true;
@@ -105,6 +107,7 @@ comp_status comp__canvas_save(comp__canvas *canvas, const char *path) {
     return comp__error(COMP_ERR_ARGUMENT, "the image would be larger than 32,000 pixels: take a lower dpi, or .svg");
   comp_status status = canvas->pen->save(canvas->sheet, format, width, height, scale, take, &content, &problem);
   if (status != COMP_OK) comp__error(status, "cannot draw the figure: %s", problem);
+  if (status == COMP_OK && content.lost) status = comp__error(COMP_ERR_MEMORY, "out of memory: the figure");
   if (status == COMP_OK && format == COMP__SVG) renumber_surfaces(&content);
   if (status == COMP_OK) status = comp_file_write(path, content.data, content.used);
   comp__free(content.data);

@@ -253,7 +253,7 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);
   comp_status status = put_changes(text, s);
   bool whole = !ferror(text) && !comp__json_lost();
-  if (fclose(text) == 0 && whole) return status;
+  if (fclose(text) == 0 && whole && *out) return status; /* fclose() does not tell that there is no text */
   return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
 }
 

@@ -537,6 +537,6 @@ comp_status comp__judge_model(comp__findings *out, const comp__results *results)
   judge_stability(&j);
   comp__judge_kept(&j);
   say_limits(&j);
-  reconcile(&j);
+  if (j.status == COMP_OK) reconcile(&j);
   return j.status;
 }

@@ -54,7 +54,7 @@ every() {
   [ -z "$leftovers" ]
 }
 
-echo "1..15"
+echo "1..18"
 "$COMP" simulate -q -o cells.h5ad --cells 40 --genes 20 --no-truth || exit 1
 "$COMP" prep -q -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p || exit 1
 "$COMP" train -q -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2 --epochs 1 || exit 1
@@ -91,6 +91,59 @@ score="score -q --threads 1 -i embedded.h5ad -u X_comp -c condition -l label -k 
 # shellcheck disable=SC2086 # words
 "$COMP" $score >out && mv out.h5ad good.h5ad && every memory ENOMEM $score
 check "score: every allocation that fails" $?
+
+# Memory for the command line in the page was not there: a page without it, and exit code 0.
+page="report -q --threads 1 -i embedded.h5ad -m model.comp -c condition -l label -o out.h5ad"
+(
+  export SOURCE_DATE_EPOCH=1700000000 COMP_INJECT_ALL=1
+  # shellcheck disable=SC2086 # words
+  "$COMP" $page >out && mv out.h5ad good.h5ad || exit 1
+  n=1
+  while [ "$n" -le 80 ]; do # what comes before any file is read
+    # shellcheck disable=SC2086 # words
+    with "memory:$n" $page >out 2>err
+    sound_or_failed $? || exit 1
+    rm -f out.h5ad
+    n=$((n + 1))
+  done
+)
+check "report: the first 80 allocations of the process" $?
+
+# A PDF for whose bytes there was no memory was cut.
+(
+  export SOURCE_DATE_EPOCH=1700000000
+  figure="figure history -q --threads 1 -m model.comp"
+  # shellcheck disable=SC2086 # words
+  "$COMP" $figure -o good.pdf || exit 1
+  # shellcheck disable=SC2086 # words
+  total=$(calls memory $figure -o out.pdf)
+  n=$((total - 24))
+  while [ "$n" -le "$total" ]; do
+    rm -f out.pdf
+    # shellcheck disable=SC2086 # words
+    if with "memory:$n" $figure -o out.pdf 2>err && [ "$(wc -c <out.pdf)" -ne "$(wc -c <good.pdf)" ]; then exit 1; fi
+    n=$((n + 1))
+  done
+)
+check "figure: a PDF is complete or not there" $?
+
+# A run that was stopped while it moved files to their places took its folder for somebody else's.
+run="run -q --threads 1 -i cells.h5ad -o results -c condition -l label --hidden 8 --latent 2 --epochs 2"
+(
+  # shellcheck disable=SC2086 # words
+  total=$(calls rename $run)
+  mv results good || exit 1
+  n=$((total - 5))
+  while [ "$n" -le "$total" ]; do
+    rm -rf results
+    # shellcheck disable=SC2086 # words
+    with "rename:$n:EACCES" $run >out 2>err && exit 1
+    # shellcheck disable=SC2086 # words
+    "$COMP" $run >out 2>err && cmp results/scores.json good/scores.json && [ ! -e results/.unfinished ] || exit 1
+    n=$((n + 1))
+  done
+)
+check "run: goes on after files could not be moved" $?
 
 # 5: a limit of address space.
 (

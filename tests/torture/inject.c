@@ -14,7 +14,8 @@
  * COMP_INJECT_ALL is set. Mappings of oneDNN (for code that it generates) are not counted and do not fail alone, since
  * oneDNN writes to them unseen; they fail with all others (N-) once the Nth of the others has failed.
  * COMP_INJECT_WHERE names a file that gets the stack of the first call that failed: a line "OBJECT SYMBOL" a frame.
- * COMP_INJECT_NO_SYNC: fsync() succeeds and does nothing.
+ * COMP_INJECT_STACKS names a file that gets a number of 8 bytes for each allocation at the end: the same stack, the
+ * same number. COMP_INJECT_NO_SYNC: fsync() succeeds and does nothing.
  *
  * COMP_INJECT_SERVER=PREFIX: the program is loaded once and run many times. Before main() it reads such lists, one a
  * line, from stdin. For each it forks; the child runs main() with stdout and stderr in PREFIX.out and PREFIX.err and
@@ -84,6 +85,7 @@ static atomic_long counts[CALLS];
 static double clock_factor = 1.0;
 static bool all_memory, started, no_sync;
 static char where[1024];                /* COMP_INJECT_WHERE */
+static int stacks = -1;                 /* COMP_INJECT_STACKS */
 static atomic_bool watched[MOST_FILES]; /* by descriptor: opened under a name that matches */
 
 static int error_of(const char *name) {
@@ -120,12 +122,15 @@ static void parse_list(const char *list) {
   for (char *item = strtok_r(text, " \n", &save); item; item = strtok_r(NULL, " \n", &save)) parse(item);
 }
 
+static void note_stack(void);
+
 __attribute__((destructor)) static void end(void) {
   const char *path = getenv("COMP_INJECT_COUNT");
   char line[256];
   int used = 0;
   bool ran = started;
   started = false;
+  if (ran && stacks >= 0) note_stack();
   if (!path || !ran) return;
   for (int i = 0; i < CALLS; i++)
     used += snprintf(line + used, sizeof line - (size_t)used, "%s %ld ", call_names[i], counts[i]);
@@ -153,6 +158,24 @@ static void note_where(void) {
   }
   if (fd >= 0) syscall(SYS_close, fd);
   started = true;
+}
+
+/* Adds the stack of an allocation to COMP_INJECT_STACKS. */
+static void note_stack(void) {
+  static uint64_t noted[4096];
+  static size_t n_noted;
+  void *frames[MOST_FRAMES];
+  bool flush = !started; /* at the end */
+  started = false;
+  int n = flush ? 0 : backtrace(frames, MOST_FRAMES);
+  uint64_t digest = 0xcbf29ce484222325u;
+  for (int i = 0; i < n; i++) digest = (digest ^ (uintptr_t)frames[i]) * 0x100000001b3u;
+  if (!flush) noted[n_noted++] = digest;
+  if (flush || n_noted == sizeof noted / sizeof *noted) {
+    if (syscall(SYS_write, stacks, noted, n_noted * sizeof *noted) < 0) abort();
+    n_noted = 0;
+  }
+  started = !flush;
 }
 
 /* True: this call, the Nth of its kind, is to fail, with errno set. */
@@ -427,7 +450,9 @@ int clock_gettime(clockid_t id, struct timespec *out) {
 /* ---- Memory. The next definition is glibc's or that of a sanitizer ---- */
 
 static bool memory_fails(const void *caller) {
-  return started && (all_memory || is_in(&program, caller)) && fails(MEMORY, "");
+  if (!started || !(all_memory || is_in(&program, caller))) return false;
+  if (stacks >= 0) note_stack();
+  return fails(MEMORY, "");
 }
 
 void *malloc(size_t size) {
@@ -569,13 +594,14 @@ static void serve(const char *prefix, int argc, char **argv, char **environment)
 
 static int run_main(int argc, char **argv, char **environment) {
   const char *list = getenv("COMP_INJECT"), *server = getenv("COMP_INJECT_SERVER"), *path = getenv("COMP_INJECT_WHERE");
-  const char *times = getenv("COMP_INJECT_REPEAT");
+  const char *times = getenv("COMP_INJECT_REPEAT"), *stack_file = getenv("COMP_INJECT_STACKS");
   void *frame;
   if (list) parse_list(list);
   all_memory = getenv("COMP_INJECT_ALL") != NULL;
   no_sync = getenv("COMP_INJECT_NO_SYNC") != NULL;
   most_repeats = server && times ? atol(times) : 0;
   if (server || path) snprintf(where, sizeof where, "%s%s", server ? server : path, server ? ".where" : "");
+  if (stack_file) stacks = (int)syscall(SYS_open, stack_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   dl_iterate_phdr(find_objects, NULL);
   backtrace(&frame, 1); /* loads what it needs */
   if (server) serve(server, argc, argv, environment);

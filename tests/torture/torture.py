@@ -21,6 +21,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,7 @@ LIMITS = {"memory": 500, "seconds": 10}
 # Libraries of others that end the process when an allocation of their own fails (docs/reliability.md). Such an end is counted under their
 # names when every file is sound; from any other call it is a failure.
 NOT_SURVIVED = {"libhdf5_serial", "libhdf5", "libdnnl", "libfontconfig"}
+PER_STACK = 5  # oom, second mode: how often each stack of calls is failed
 
 TRAIN = "train -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2"
 
@@ -78,6 +80,9 @@ COMMANDS = [
     Command("combat", "baseline combat -i ready.h5ad -o out.h5ad -c condition --components 5", "ready.h5ad"),
     Command("harmony in place", "baseline harmony -i data.h5ad -o data.h5ad -c condition --components 5", "data.h5ad"),
     Command("diagnose", "diagnose -i ready.h5ad -m old.comp --label label --permutations 19 --json out.json", "ready.h5ad old.comp"),
+    Command("map", "map -i ready.h5ad -m old.comp -r done.h5ad -o out.h5ad -l label --as new --steps 2 --json out.json --save-model new.comp",
+            "ready.h5ad done.h5ad old.comp"),
+    Command("audit", "audit -i done.h5ad -c condition --attackers logistic --json out.json", "done.h5ad"),
     Command("score", "score -i done.h5ad -u X_comp -c condition -l label -k 2 --json out.json", "done.h5ad"),
     Command("figure", "figure umap -i done.h5ad --use X_comp -c condition -o out.svg", "done.h5ad"),
     Command("figure of training", "figure history -m old.comp -o out.pdf", "old.comp"),
@@ -226,6 +231,13 @@ def judge(expected, command, code, text, now):
     return judge_files(expected, command, now)
 
 
+def has_other_font(expected, code, now):
+    """Whether a run differs only in figures, which are complete: fontconfig could not read a file and took another font."""
+    ends = {".svg": b"</svg>", ".pdf": b"%%EOF"}
+    differ = [name for name in set(now) | set(expected.after) if name not in now or expected.differs(name, now[name])]
+    return code == 0 and all(now.get(name, b"").rstrip().endswith(ends.get(Path(name).suffix, b"\0")) for name in differ)
+
+
 def judge_files(expected, command, now):
     """What is wrong with the files after a run that failed; None: each is the old one or complete. Temporary files do not count."""
     for name in set(now) | set(expected.before):
@@ -254,8 +266,11 @@ def owner(where):
 class Server:
     """One command, loaded once and run many times (inject.c), each time in a new process, or `repeat` times in one."""
 
+    started = 0
+
     def __init__(self, run, words, folder, extra=None, space=None, repeat=0):
-        self.prefix = run.work / "said"
+        Server.started += 1
+        self.prefix = run.work / f"said{Server.started}"  # its own: a new child empties these files
         env = dict(os.environ, **run.env, LD_PRELOAD=str(run.inject), COMP_INJECT_SERVER=str(self.prefix),
                    COMP_INJECT_COUNT=str(run.work / "count"), **(extra or {}), **({"COMP_INJECT_REPEAT": str(repeat)} if repeat else {}))
         limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space))) if space else None
@@ -273,6 +288,16 @@ class Server:
     def close(self):
         self.pipe.stdin.close()
         self.pipe.wait()
+        for left in self.prefix.parent.glob(f"{self.prefix.name}.*"):
+            left.unlink()
+
+
+def spread(numbers, most):
+    """The first, the second, the last, and some evenly in between."""
+    if len(numbers) <= most:
+        return numbers
+    inner = most - 3
+    return {numbers[0], numbers[1], numbers[-1], *(numbers[1 + (i + 1) * (len(numbers) - 2) // (inner + 1)] for i in range(inner))}
 
 
 class Campaign:
@@ -287,7 +312,7 @@ class Campaign:
         self.sanitized = b"__asan_init" in (self.build / "comp").read_bytes()  # takes address space without end
         self.note, self.begin = {"seed": o.seed, "only": o.only}, time.monotonic()
         self.end = None  # --seconds after the first case
-        self.cases, self.failures, self.expected = 0, [], {}
+        self.cases, self.failures, self.expected, self.stacks = 0, [], {}, 0
         self.state_path = None if o.short else self.build / "torture" / f"{o.mode}.json"
         self.state = {"cases": 0, "failures": 0, "done": {}}
         if self.state_path and self.state_path.exists() and not o.restart:
@@ -382,7 +407,9 @@ class Campaign:
         wrong = judge(expected, command, code, text, now)
         if wrong and result.where:
             library = owner(result.where)
-            if library in NOT_SURVIVED and not judge_files(expected, command, now):
+            other_font = library == "libfontconfig" and has_other_font(expected, code, now)
+            if other_font or (library in NOT_SURVIVED and not judge_files(expected, command, now)):
+                wrong = "a figure in another font" if other_font else wrong
                 restore(folder, expected.before, now)
                 return self.count_known(command.name, how, wrong, library, result.where)
             wrong += f" (the call was one of {library})" + self.stack(result.where)
@@ -401,7 +428,7 @@ class Campaign:
     def count_known(self, name, how, wrong, library, where):
         """A library of others did not survive that its own allocation failed, and the files are sound."""
         self.cases += 1
-        ending = re.sub(r":.*", "", wrong)
+        ending = re.sub(r":.*", "", re.sub(r"^left .*", "a temporary file is left", wrong))
         known = self.state.setdefault("known", {})
         known[f"{library}: {ending}"] = known.get(f"{library}: {ending}", 0) + 1
         if self.o.stacks:
@@ -417,6 +444,20 @@ class Campaign:
             to = self.state_path.parent / "failed"
             to.mkdir(parents=True, exist_ok=True)
             shutil.copy(keep, to / f"{how.replace(' ', '-')}-{Path(keep).name}")
+
+    def by_stack(self, command, extra, most):
+        """Numbers of allocations: of those with the same stack the first, the second, the last, and some evenly in between; `most` in all."""
+        folder, expected = self.setup(command)
+        path = self.work / "stacks"
+        server = Server(self, command.words, folder, {**(extra or {}), "COMP_INJECT_STACKS": str(path)})
+        server.run()
+        server.close()
+        restore(folder, expected.before, snapshot(folder))
+        groups = collections.defaultdict(list)
+        for n, (stack,) in enumerate(struct.iter_unpack("=Q", path.read_bytes()), 1):
+            groups[stack].append(n)
+        self.stacks += len(groups)
+        return sorted(n for all_of in groups.values() for n in spread(all_of, most))
 
     def take(self, key, total, most):
         """The next numbers of 1..total for this key, evenly spread."""
@@ -487,15 +528,20 @@ class Campaign:
 
 
 def oom(run):
-    jobs = []
+    jobs, calls = [], 0
     for extra in (None, {"COMP_INJECT_ALL": "1"}):
         for command in run.commands():
             if (run.o.own or run.o.short) if extra else run.o.libraries:
                 break
             totals = run.totals(command, bool(extra))
-            if totals:
-                jobs.append((command, f"{command.name}{' all' if extra else ''}", extra, lambda n: f"memory:{n}", totals["memory"]))
-    print(f"# {sum(job[4] for job in jobs)} allocations of {len(jobs)} runs")
+            if not totals:
+                continue
+            calls += totals["memory"]
+            most = run.o.per_stack or (PER_STACK if extra else 0)
+            numbers = run.by_stack(command, extra, most) if most else range(1, totals["memory"] + 1)
+            key = f"{command.name}{' all' if extra else ''}{f', {most} of a stack' if most else ''}"
+            jobs.append((command, key, extra, lambda i, numbers=numbers: f"memory:{numbers[i - 1]}", len(numbers)))
+    print(f"# {calls} allocations of {len(jobs)} runs{f', {run.stacks} different stacks' if run.stacks else ''}: {sum(job[4] for job in jobs)} cases")
     return run.inject_all(jobs, 1 if run.o.short else 10)
 
 
@@ -567,7 +613,7 @@ class Reader:
             return "took too long" if result.code in (-14, -24) else f"exit code {result.code}"
         if result.memory > LIMITS["memory"] or result.seconds > LIMITS["seconds"]:
             return f"{result.memory:.0f} MB, {result.seconds:.1f} s"
-        return "no message" if result.code == 1 and not result.text.startswith("comp ") else None
+        return f"no message, but '{result.text[:200]}'" if result.code == 1 and not result.text.startswith("comp ") else None
 
     def read(self, clean):
         """Exit code, and what is wrong. clean(): removes what a run has made."""
@@ -634,6 +680,8 @@ def main():
     parser.add_argument("--only", default=None, help="one row of the table of commands, or one file of the corpus")
     parser.add_argument("--own", action="store_true", help="oom: only the program's own allocations")
     parser.add_argument("--libraries", action="store_true", help="oom: only the second mode, all allocations of the process")
+    parser.add_argument("--per-stack", type=int, default=0,
+                        help=f"oom: fail so many of the allocations that have the same stack (at least 3) [every one; {PER_STACK} in the second mode]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stacks", action="store_true", help="print the stack of the call whose failure was not survived")
     parser.add_argument("--restart", action="store_true", help="forget how far the last run came")
