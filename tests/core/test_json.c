@@ -1,4 +1,4 @@
-/* test_json.c: documents of JSON while memory runs out. The malloc() of this program fails when it is told to. */
+/* test_json.c: documents of JSON while memory runs out. The malloc() of this program fails on request. */
 #include "testing.h"
 
 #include <jansson.h>
