@@ -295,8 +295,27 @@ comp_status comp__h5_check_data(hid_t dataset) {
   return comp__vet_data(handle->vet, header);
 }
 
-comp_status comp__h5_check_references(hid_t object) {
+/* Reads through the index of a dataset's chunks: a checksum that does not fit is found here, and not when it is copied.
+ */
+static herr_t count_chunks(hid_t root, const char *name, const H5O_info_t *info, void *user) {
+  (void)user;
+  hsize_t count;
+  if (info->type != H5O_TYPE_DATASET) return 0;
+  hid_t dataset = H5Dopen2(root, name, H5P_DEFAULT), list = dataset >= 0 ? H5Dget_create_plist(dataset) : -1;
+  hid_t space = list >= 0 ? H5Dget_space(dataset) : -1;
+  bool good = space >= 0 && (H5Pget_layout(list) != H5D_CHUNKED || H5Dget_num_chunks(dataset, space, &count) >= 0);
+  comp__h5_close(&space);
+  comp__h5_close(&list);
+  comp__h5_close(&dataset);
+  return good ? 0 : -1;
+}
+
+comp_status comp__h5_check_copy(hid_t object) {
   const comp__h5_handle *handle = handle_of(object);
   if (!handle) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  return handle->vet ? comp__vet_references(handle->vet) : COMP_OK;
+  comp_status status = handle->vet ? comp__vet_references(handle->vet) : COMP_OK;
+  if (status != COMP_OK || !handle->vet || !handle->vet->sealed) return status;
+  if (comp__h5_visit(object, count_chunks, NULL) >= 0) return COMP_OK;
+  return comp__h5_error(COMP_ERR_FORMAT, "the file is damaged: not all chunks of its data can be found; copy it again, "
+                                         "or make it again");
 }
