@@ -255,8 +255,8 @@ static comp_status collect_piece(comp__comm *comm, comp_context *context, collec
 
 comp_status comp__comm_collect(comp__comm *comm, comp_context *context, void *all, const size_t *begin, size_t size,
                                comp__comm_to to) {
-  if (!comm || comm->ranks == 1) return COMP_OK;
-  size_t bytes[COMP__MOST_RANKS + 1], most = 0;
+  if (!comm || comm->ranks <= 1) return COMP_OK;
+  size_t bytes[COMP__MOST_RANKS + 1] = {0}, most = 0;
   char *scratch = NULL;
   for (size_t r = 0; r <= comm->ranks; r++) bytes[r] = begin[r] * size;
   for (size_t r = 0; r < comm->ranks; r++)

@@ -85,17 +85,22 @@ static const char *news(void *arg) {
   return last.received > 0 ? last.news : NULL;
 }
 
-/* Waits for all ranks; whether they came. They count those that have failed: each has sent one message to all. */
-static bool gather_all(int code, int *tellers) {
-  MPI_Request request;
+/* Waits for all ranks, after a failure only for a while; whether they came. */
+static bool wait_for_all(MPI_Request *request, int code) {
   int done = 0;
   const double began = now(), patience = code > 128 ? PATIENCE_AFTER_SIGNAL : PATIENCE;
-  if (MPI_Iallreduce(&last.warned, tellers, 1, MPI_INT, MPI_SUM, last.comm, &request) != MPI_SUCCESS) return false;
-  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+  while (MPI_Test(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
     if (code != 0 && now() - began > patience) return false;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
   return done;
+}
+
+/* All ranks count those that have failed: each has sent one message to all. Whether they came. */
+static bool gather_all(int code, int *tellers) {
+  MPI_Request request;
+  int begun = MPI_Iallreduce(&last.warned, tellers, 1, MPI_INT, MPI_SUM, last.comm, &request);
+  return begun == MPI_SUCCESS && wait_for_all(&request, code); /* NOLINT: MPI_Test() ends the request */
 }
 
 /* Ends MPI together with the process, unless somebody else did already. */

@@ -49,6 +49,7 @@ static const comp__rule table[] = {
     {"predictions-some", PREDICTS, NAN, NAN, comp__rule_predictions_some},
     /* Fewer samples, in all and of a label in a condition. */
     {"few-samples", DATA, 500, NAN, comp__rule_few_samples},
+    {"sampled", DATA, NAN, NAN, comp__rule_sampled},
     {"small-groups", DATA, 50, NAN, comp__rule_small_groups},
     {"one-condition", DATA, NAN, NAN, comp__rule_one_condition},
     /* So many times as many samples as the smallest condition has. */

@@ -84,6 +84,7 @@ void comp__rule_predictions_shift(comp__judge *j); /* rules_predictions.c */
 void comp__rule_predictions_some(comp__judge *j);  /* rules_predictions.c */
 void comp__rule_confounded(comp__judge *j);        /* rules_data.c */
 void comp__rule_few_samples(comp__judge *j);       /* rules_data.c */
+void comp__rule_sampled(comp__judge *j);           /* rules_data.c */
 void comp__rule_small_groups(comp__judge *j);      /* rules_data.c */
 void comp__rule_one_condition(comp__judge *j);     /* rules_data.c */
 void comp__rule_unequal(comp__judge *j);           /* rules_data.c */

@@ -95,6 +95,18 @@ void comp__rule_few_samples(comp__judge *j) {
   comp__find_number(j, "samples", n);
 }
 
+/* Neighbours of fewer samples lie farther away: finer differences between conditions are not seen. */
+void comp__rule_sampled(comp__judge *j) {
+  const comp__scores *s = &j->evidence->scores;
+  if (s->drawn_from <= s->scored) return;
+  comp__find(j, COMP_FINDING_NOTE, "Compare these scores only with scores of as many samples.",
+             "Embeddings were scored on %zu of %zu samples, drawn at random. On all samples, kBET and m-kBET may be "
+             "higher.",
+             s->scored, s->drawn_from);
+  comp__find_number(j, "scored", (double)s->scored);
+  comp__find_number(j, "samples", (double)s->drawn_from);
+}
+
 static bool is_small(const comp__judge *j, size_t n) {
   return n > 0 && (double)n < j->rule->caution;
 }

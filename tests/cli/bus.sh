@@ -2,7 +2,7 @@
 # bus.sh COMP NO_PAGES: a scratch file whose disk fails is a message and exit code 1, and the output of before stays.
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-comp=$1 pages=$2
+comp=$(realpath "$1") pages=$(realpath "$2")
 cd "$work" || exit 1
 echo 1..4
 number=0

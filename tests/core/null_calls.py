@@ -11,6 +11,7 @@ import sys
 # By function: arguments that may be NULL. Options may be everywhere, but for the functions of options.h.
 MAY = {
     "comp_baseline_run": "model",
+    "comp_context_join_ranks": "work",
     "comp_data_look_by": "each groups",
     "comp_dataset_new": "obs_names var_names",
     "comp_dataset_new_without_x": "obs_names var_names",

@@ -5,14 +5,14 @@
 
 #include "core/json.h"
 
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 /* Words of so many characters: some make the buffer of the parser grow with their last one. */
 static void make_document(char *out, size_t size, int length) {
   char ones[128] = "";
   memset(ones, '1', (size_t)length);
   snprintf(out, size, "[0.%s, true, {\"%s\": \"%s\"}, -0.%se+1, \"\\u00e9\"]", ones, ones, ones, ones);
 }
-
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 static size_t calls, first_failure; /* 0: none */
 static bool all_after;

@@ -65,6 +65,7 @@ class Terminal:
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a script in the background ignores it, and so would the session
             os.execvpe(command[0], command, {**os.environ, **environment, "TERM": "dumb", "COLUMNS": "400"})
 
     def type(self, line):

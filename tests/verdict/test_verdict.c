@@ -331,6 +331,9 @@ static void data(void **state) {
   assert_judged("{\"kbet\": 0.1}", FEW, "few-samples", "caution", "only 349 samples");
   assert_judged("{\"kbet\": 0.1}", FEW, "small-groups", "caution", "1 group has fewer than 50 samples: z in b (49)");
   assert_judged("{\"kbet\": 0.1}", EVEN, "small-groups", "none", NULL);
+  assert_judged("{\"embeddings\": [], \"samples\": 1000}", EVEN, "sampled", "none", NULL);
+  assert_judged("{\"embeddings\": [], \"samples\": 1000, \"drawn_from\": 3000}", EVEN, "sampled", "note",
+                "scored on 1000 of 3000 samples");
   assert_judged("{\"kbet\": 0.1}", LOPSIDED, "unequal-conditions", "caution", "'b' has 420 samples");
   comp_verdict *v = judge("{\"kbet\": 0.1}",
                           "{\"samples\": 900, \"condition\": \"c\", \"missing\": 3, \"conditions\": "
