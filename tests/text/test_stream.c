@@ -6,13 +6,15 @@
 
 static void text_is_whole(void **state) {
   (void)state;
-  char *text, *expected = malloc(300000);
+  enum { MOST = 300000 };
+  char *text, *expected = malloc(MOST);
   size_t size, n = 0;
+  assert_non_null(expected);
   FILE *out = comp__text_stream(&text, &size);
   assert_non_null(out);
   for (int i = 0; i < 30000; i++) {
     fprintf(out, "%d ", i);
-    n += (size_t)sprintf(expected + n, "%d ", i);
+    n += (size_t)snprintf(expected + n, MOST - n, "%d ", i);
   }
   fputc('\0', out);
   fputs("end", out);
