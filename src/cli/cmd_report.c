@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "comp/report.h"
+#include "text/stream.h"
 
 typedef struct report_options {
   cli_input input;
@@ -86,7 +87,7 @@ static void put_options(FILE *out, const comp_options *set) {
 static comp_status put_command(const report_options *o) {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
+  FILE *out = comp__text_stream(&text, &size);
   comp_status status = COMP_ERR_MEMORY;
   if (!out) return status;
   fputs("comp report -i", out);
@@ -101,7 +102,7 @@ static comp_status put_command(const report_options *o) {
   }
   put_options(out, o->report);
   put_options(out, o->input.read);
-  if (fclose(out) == 0 && text) status = comp_options_set(o->report, "command", text);
+  if (fclose(out) == 0) status = comp_options_set(o->report, "command", text);
   free(text);
   return status;
 }

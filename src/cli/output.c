@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "comp/file.h"
 #include "comp/status.h"
+#include "text/stream.h"
 
 bool cli_output_is_stdout(const char *path) {
   return strcmp(path, "-") == 0;
@@ -19,7 +20,7 @@ bool cli_output_check(const char *path) {
 
 bool cli_output_open(cli_output *output, const char *path) {
   *output = (cli_output){.path = path, .file = stdout};
-  if (!cli_output_is_stdout(path)) output->file = open_memstream(&output->text, &output->size);
+  if (!cli_output_is_stdout(path)) output->file = comp__text_stream(&output->text, &output->size);
   return output->file != NULL;
 }
 
@@ -36,9 +37,7 @@ const char *cli_output_error(void) {
 bool cli_output_commit(cli_output *output) {
   bool good = json_complete();
   if (output->file != stdout) { /* what stdout cannot take shows when the program closes it */
-    good = !ferror(output->file) && good;
-    good = fclose(output->file) == 0 && good && output->text &&
-           comp_file_write(output->path, output->text, output->size) == COMP_OK;
+    good = fclose(output->file) == 0 && good && comp_file_write(output->path, output->text, output->size) == COMP_OK;
     output->file = NULL;
   }
   cli_output_abort(output);

@@ -19,7 +19,7 @@
 typedef struct cli_output {
   FILE *file; /* write here */
   const char *path;
-  char *text; /* what was written so far, unless it is stdout */
+  char *text; /* what was written, once the file is closed, unless it is stdout */
   size_t size;
 } cli_output;
 

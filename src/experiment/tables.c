@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "experiment/lab.h"
+#include "text/stream.h"
 
 typedef struct cell {
   size_t count;
@@ -233,11 +234,11 @@ static comp_status write_form(const comp__lab *lab, const grid *g, size_t form, 
   char path[4096];
   char *text = NULL;
   size_t size = 0;
-  FILE *stream = open_memstream(&text, &size);
+  FILE *stream = comp__text_stream(&text, &size);
   if (!stream) return comp__error_errno("cannot write a table");
   forms[form].put(stream, g);
-  bool whole = !ferror(stream) && !comp__json_lost();
-  if (fclose(stream) != 0 || !whole || !text) {
+  bool whole = !comp__json_lost();
+  if (fclose(stream) != 0 || !whole) {
     free(text);
     return comp__error(COMP_ERR_MEMORY, "out of memory: a table");
   }
@@ -251,7 +252,7 @@ static comp_status write_form(const comp__lab *lab, const grid *g, size_t form, 
 comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__figures *results) {
   size_t size = 0;
   comp_status status = COMP_OK;
-  FILE *all = open_memstream(text, &size);
+  FILE *all = comp__text_stream(text, &size);
   if (!all) return comp__error_errno("cannot write tables");
   for (const comp__table *table = lab->experiment->tables; table->name && status == COMP_OK; table++) {
     grid g;
@@ -260,9 +261,7 @@ comp_status comp__tables_write(char **text, const comp__lab *lab, const comp__fi
       status = write_form(lab, &g, form, all);
     release_grid(&g);
   }
-  bool whole = !ferror(all);
-  if ((fclose(all) != 0 || !whole || !*text) && status == COMP_OK)
-    status = comp__error(COMP_ERR_MEMORY, "out of memory: the tables");
+  if (fclose(all) != 0 && status == COMP_OK) status = comp__error(COMP_ERR_MEMORY, "out of memory: the tables");
   if (status != COMP_OK) {
     free(*text);
     *text = NULL;

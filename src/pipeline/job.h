@@ -109,8 +109,9 @@ typedef struct comp__job {
  * start. */
 typedef struct comp__words {
   FILE *shown, *key;
-  char *shown_text, *key_text;
+  char *shown_text, *key_text; /* after comp__words_end() */
   size_t shown_size, key_size;
+  bool lost; /* there was too little memory for a word */
 } comp__words;
 
 /* Adds words, quoted as a shell takes them; `value` may be NULL for a flag. What does not decide on the result (the
@@ -124,7 +125,7 @@ comp_status comp__words_add_options(comp__words *words, const comp_options *opti
 /* Words without a dash, such as the name of a command. */
 void comp__words_start(comp__words *words, const char *command);
 
-/* After the last word: the texts are complete. An error when there was too little memory. */
+/* Once, after the last word: the texts are complete. An error when there was too little memory. */
 comp_status comp__words_end(comp__words *words);
 void comp__words_release(comp__words *words);
 

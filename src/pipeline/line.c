@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "pipeline/job.h"
+#include "text/stream.h"
 
 /* As a shell takes it. */
 static void put_word(FILE *out, const char *word) {
@@ -18,9 +19,10 @@ static void put_word(FILE *out, const char *word) {
 }
 
 static bool open_words(comp__words *w) {
-  if (!w->shown) w->shown = open_memstream(&w->shown_text, &w->shown_size);
-  if (!w->key) w->key = open_memstream(&w->key_text, &w->key_size);
-  return w->shown && w->key;
+  if (!w->shown && !w->lost) w->shown = comp__text_stream(&w->shown_text, &w->shown_size);
+  if (!w->key && !w->lost) w->key = comp__text_stream(&w->key_text, &w->key_size);
+  w->lost = !w->shown || !w->key; /* for good: a word would be missing */
+  return !w->lost;
 }
 
 void comp__words_start(comp__words *w, const char *command) {
@@ -98,7 +100,10 @@ comp_status comp__words_add_options(comp__words *w, const comp_options *options)
 }
 
 comp_status comp__words_end(comp__words *w) {
-  bool good = open_words(w) && fflush(w->shown) == 0 && fflush(w->key) == 0 && w->shown_text && w->key_text;
+  bool good = open_words(w);
+  if (w->shown) good = fclose(w->shown) == 0 && good;
+  if (w->key) good = fclose(w->key) == 0 && good;
+  w->shown = w->key = NULL;
   return good ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 

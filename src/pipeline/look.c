@@ -9,6 +9,7 @@
 #include "core/table.h"
 #include "pipeline/job.h"
 #include "task/reference.h"
+#include "text/stream.h"
 #include "verdict/before.h"
 
 enum { MOST_CONDITIONS = COMP__MOST_CONDITIONS, FEWEST_SAMPLES = 10 };
@@ -36,7 +37,7 @@ static comp_status keep_known(comp__job *job, size_t missing) {
   const comp_groups *g = &job->conditions;
   size_t size;
   free(job->keep_known);
-  FILE *text = open_memstream(&job->keep_known, &size);
+  FILE *text = comp__text_stream(&job->keep_known, &size);
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");
   fprintf(text, "%s=", job->o.train.condition);
   bool comma = false;
@@ -44,8 +45,7 @@ static comp_status keep_known(comp__job *job, size_t missing) {
     fprintf(text, "%s%s", l ? "," : "", g->levels[l]);
     comma = comma || strchr(g->levels[l], ',');
   }
-  bool whole = !ferror(text);
-  if (fclose(text) != 0 || !whole || !job->keep_known) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  if (fclose(text) != 0) return comp__error(COMP_ERR_MEMORY, "out of memory");
   if (comma)
     return comp__error(COMP_ERR_DATA,
                        "%s: %zu samples have no value in column '%s': leave them out first, with comp prep --keep",

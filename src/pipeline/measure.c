@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "pipeline/job.h"
+#include "text/stream.h"
 
 /* Silhouettes take time by the square of the samples: of more than SCORED_SAMPLES, so many are drawn. */
 enum {
@@ -129,10 +130,9 @@ comp_status comp__diagnose_plan(comp__plan *plan, comp__job *job) {
 static comp_status write_diagnosis(const char *path, const comp_diagnosis *diagnosis) {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
+  FILE *out = comp__text_stream(&text, &size);
   if (out) fprintf(out, "%s\n", comp_diagnosis_json(diagnosis));
-  bool good = out && !ferror(out);
-  good = out && fclose(out) == 0 && good && text;
+  bool good = out && fclose(out) == 0;
   comp_status status = good ? comp_file_write(path, text, size) : comp__error(COMP_ERR_MEMORY, "out of memory");
   free(text);
   return status;

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "metrics/interval.h"
 #include "score/result.h"
+#include "text/stream.h"
 #include "verdict/json.h"
 
 /* ---- Values ---- */
@@ -242,8 +243,7 @@ static comp_status make_design(char **out, const comp_dataset *d, const comp__sc
 /* Everything but the findings, without the closing brace. It should be freed via free(). */
 static comp_status make_numbers(char **out, const comp_scores *s, const comp__scores_options *o, const char *design) {
   size_t size;
-  *out = NULL;
-  FILE *text = open_memstream(out, &size);
+  FILE *text = comp__text_stream(out, &size);
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
   put_text(text, "{\n  ", "condition", o->score.condition);
   put_text(text, ",\n  ", "label", o->score.label);
@@ -252,8 +252,8 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   if (s->embeddings) put_embeddings(text, s->embeddings, &o->score, s->drawn_from);
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);
   comp_status status = put_changes(text, s);
-  bool whole = !ferror(text) && !comp__json_lost();
-  if (fclose(text) == 0 && whole && *out) return status; /* fclose() does not tell that there is no text */
+  bool whole = !comp__json_lost();
+  if (fclose(text) == 0 && whole) return status;
   return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");
 }
 

@@ -7,6 +7,7 @@ root=${1:-.}
 # room        rooms whose headers it may include, besides its own: those of src/ROOM and the public ones that belong to the room
 rooms='
 core
+text
 io            core
 nn            core
 dist          core
@@ -25,14 +26,14 @@ metrics       core nn prep neighbors cluster task
 baseline      core nn prep linalg neighbors cluster model train task
 diagnose      core nn linalg neighbors classify model train task
 verdict       core classify model train metrics diagnose
-score         core classify metrics verdict
+score         core text classify metrics verdict
 audit         core nn neighbors cluster classify train task verdict
 report        core prep train task metrics verdict
-pipeline      core io prep linalg umap train task baseline score verdict report
+pipeline      core text io prep linalg umap train task baseline score verdict report
 options       core audit pipeline io prep simulate linalg neighbors umap classify train task map baseline diagnose score report
 modules       core cluster classify report
-experiment    core io model prep umap classify train task metrics score baseline
-cli           experiment
+experiment    core text io model prep umap classify train task metrics score baseline
+cli           text experiment
 '
 
 # room        public headers that belong to it: include/comp/NAME.h. comp.h is all of them.

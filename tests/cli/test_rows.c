@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "text/stream.h"
 
 static bool is_listed(const char *list, const char *name) {
   const size_t length = strlen(name);
@@ -150,7 +151,7 @@ static void test_help_lists_rows(void **state) {
   for (const cli_command *const *c = cli_commands; *c; c++) {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = comp__text_stream(&text, &size);
     assert_non_null(out);
     cli_help_command(out, *c);
     fclose(out);

@@ -11,6 +11,7 @@
 #include "metrics/neighborhood.h"
 #include "metrics/silhouette.h"
 #include "score/options.h"
+#include "text/stream.h"
 
 /* Known values: P(chi2 > x) of one, two and four degrees of freedom have closed forms. */
 static void tail_of_chi_square(void **state) {
@@ -210,7 +211,7 @@ static void silhouettes_by_plain_loops(void **state) {
 static char *as_text(const comp_score *score) {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
+  FILE *out = comp__text_stream(&text, &size);
   for (size_t m = 0; m < comp_score_metric_count(score); m++)
     for (size_t e = 0; e < comp_score_embedding_count(score); e++) {
       fprintf(out, "%s %a\n", comp_score_metric_at(score, m)->name, comp_score_value(score, m, e));

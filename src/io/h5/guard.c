@@ -295,8 +295,55 @@ comp_status comp__h5_check_data(hid_t dataset) {
   return comp__vet_data(handle->vet, header);
 }
 
-comp_status comp__h5_check_references(hid_t object) {
+/* Whether HDF5 1.10 can copy attributes that are kept in a heap of their own: without a look at where they are, it
+ * follows texts and references in them. 1: yes, 0: no, -1: they cannot be read. */
+static int attributes_are_plain(hid_t root, const char *name, hsize_t count) {
+  int plain = 1;
+  for (hsize_t i = 0; i < count && plain == 1; i++) {
+    hid_t attribute = H5Aopen_by_idx(root, name, H5_INDEX_NAME, H5_ITER_NATIVE, i, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    bool number = class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM;
+    if (type < 0) plain = -1;
+    if (type >= 0 && !number && (class != H5T_STRING || H5Tis_variable_str(type) != 0)) plain = 0;
+    comp__h5_close(&type);
+    comp__h5_close(&attribute);
+  }
+  return plain;
+}
+
+/* Reads through the index of a dataset's chunks: a checksum that does not fit is found here, and not when it is copied.
+ */
+static bool can_find_chunks(hid_t root, const char *name) {
+  hsize_t count;
+  hid_t dataset = H5Dopen2(root, name, H5P_DEFAULT), list = dataset >= 0 ? H5Dget_create_plist(dataset) : -1;
+  hid_t space = list >= 0 ? H5Dget_space(dataset) : -1;
+  bool good = space >= 0 && (H5Pget_layout(list) != H5D_CHUNKED || H5Dget_num_chunks(dataset, space, &count) >= 0);
+  comp__h5_close(&space);
+  comp__h5_close(&list);
+  comp__h5_close(&dataset);
+  return good;
+}
+
+/* 1: the object cannot be copied, -1: it is damaged. Attributes of the root are not copied. */
+static herr_t check_object(hid_t root, const char *name, const H5O_info_t *info, void *user) {
+  (void)user;
+  int plain = 1;
+  if (info->meta_size.attr.heap_size > 0 && strcmp(name, ".") != 0)
+    plain = attributes_are_plain(root, name, info->num_attrs);
+  if (plain != 1) return plain == 0 ? 1 : -1;
+  return info->type != H5O_TYPE_DATASET || can_find_chunks(root, name) ? 0 : -1;
+}
+
+comp_status comp__h5_check_copy(hid_t object) {
   const comp__h5_handle *handle = handle_of(object);
   if (!handle) return comp__error(COMP_ERR_MEMORY, "out of memory");
-  return handle->vet ? comp__vet_references(handle->vet) : COMP_OK;
+  comp_status status = handle->vet ? comp__vet_references(handle->vet) : COMP_OK;
+  if (status != COMP_OK || !handle->vet || !handle->vet->sealed) return status;
+  herr_t result = comp__h5_visit(object, check_object, NULL);
+  if (result == 0) return COMP_OK;
+  if (result > 0) return comp__vet_unusual("more than 8 attributes of one object, with text, in HDF5's newest layout");
+  return comp__h5_error(COMP_ERR_FORMAT,
+                        "the file is damaged: not all of its data or attributes can be found; copy it again, "
+                        "or make it again");
 }

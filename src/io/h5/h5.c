@@ -22,7 +22,8 @@ enum { MOST_LZF = 1 << 30 };
  * is, which failing to compress stands for. */
 static size_t lzf_filter(unsigned flags, size_t n_cd, const unsigned cd[], size_t size, size_t *capacity, void **data) {
   bool unpack = (flags & H5Z_FLAG_REVERSE) != 0;
-  size_t out_size = unpack ? (n_cd > 2 && cd[2] > 0 ? cd[2] : *capacity * 4) : size;
+  size_t told = n_cd > 2 && cd[2] <= MOST_LZF ? cd[2] : 0; /* the size of a chunk; damaged, it is only slower */
+  size_t out_size = unpack ? (told > 0 ? told : *capacity * 4) : size;
   unsigned used = 0;
   void *out = NULL;
   if (size > MOST_LZF) return 0;
@@ -99,6 +100,14 @@ static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned
   return COMP_OK;
 }
 
+herr_t comp__h5_visit(hid_t object, comp__h5_visit_fn fn, void *user) {
+#if H5_VERSION_GE(1, 12, 0)
+  return H5Ovisit1(object, H5_INDEX_NAME, H5_ITER_NATIVE, fn, user);
+#else
+  return H5Ovisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, fn, user);
+#endif
+}
+
 static herr_t visit_nothing(hid_t root, const char *name, const H5O_info_t *info, void *user) {
   (void)root, (void)name, (void)info, (void)user;
   return 0;
@@ -107,12 +116,7 @@ static herr_t visit_nothing(hid_t root, const char *name, const H5O_info_t *info
 /* Objects that only structure with checksums leads to are looked through when HDF5 comes to them: all at once here. */
 static comp_status visit_all(const comp__h5_file *file) {
   if (!file->vet->sealed) return COMP_OK;
-#if H5_VERSION_GE(1, 12, 0)
-  herr_t result = H5Ovisit1(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, visit_nothing, NULL);
-#else
-  herr_t result = H5Ovisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, visit_nothing, NULL);
-#endif
-  if (result >= 0 && !file->vet->broken) return COMP_OK;
+  if (comp__h5_visit(file->id, visit_nothing, NULL) >= 0 && !file->vet->broken) return COMP_OK;
   return comp__h5_error(COMP_ERR_FORMAT,
                         "the file is damaged: not all of its objects can be read; copy it again, or make it again");
 }

@@ -52,10 +52,16 @@ typedef struct comp__h5_handle {
  * other; without `vet`, it only creates. */
 bool comp__h5_guard(hid_t list, int *failed, struct comp__vet *vet);
 
-/* Looks through the data of a dataset that HDF5 is to read, and of all datasets of the object's file that refer to
- * other parts of it, which it follows when it copies: see vet.h. */
+/* Calls `fn` for an object and for all that is below it, as H5Ovisit() does. */
+typedef herr_t (*comp__h5_visit_fn)(hid_t root, const char *name, const H5O_info_t *info, void *user);
+herr_t comp__h5_visit(hid_t object, comp__h5_visit_fn fn, void *user);
+
+/* Looks through the data of a dataset that HDF5 is to read: see vet.h. */
 comp_status comp__h5_check_data(hid_t dataset);
-comp_status comp__h5_check_references(hid_t object);
+
+/* Looks through what HDF5 follows when it copies from the object's file. It has to come before any H5Ocopy(), in which
+ * a failure crashes HDF5 1.10. */
+comp_status comp__h5_check_copy(hid_t object);
 
 /* Whether all was written so far to the file of this object. HDF5's own calls do not tell: see guard.c. */
 comp_status comp__h5_written(hid_t object);

@@ -105,11 +105,7 @@ static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info
 /* Says in today's words what each thing below `path` is: AnnData warns otherwise. The values stay as they are. */
 static void encode_below(hid_t file, const char *path) {
   hid_t group = H5Oopen(file, path, H5P_DEFAULT);
-#if H5_VERSION_GE(1, 12, 0)
-  H5Ovisit1(group, H5_INDEX_NAME, H5_ITER_NATIVE, encode_object, NULL);
-#else
-  H5Ovisit(group, H5_INDEX_NAME, H5_ITER_NATIVE, encode_object, NULL);
-#endif
+  comp__h5_visit(group, encode_object, NULL);
   comp__h5_close(&group);
 }
 
@@ -215,7 +211,7 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
   comp__strings members = {0};
   comp_status status;
   COMP__TRY(comp__h5_open(&from, path, false));
-  COMP__TRY(comp__h5_check_references(from.id));
+  COMP__TRY(comp__h5_check_copy(from.id));
   carrying c = {context, dataset, from.id, file, false, false, ""};
   COMP__TRY(compare_names(&c.same_obs, context, from.id, "obs", &dataset->obs_names));
   COMP__TRY(compare_names(&c.same_var, context, from.id, "var", &dataset->var_names));

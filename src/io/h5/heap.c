@@ -107,15 +107,17 @@ static comp_status damaged(void) {
   return comp__error(COMP_ERR_FORMAT, "its text cannot be found: the file is damaged");
 }
 
-/* Notes where each object is, as far as all of it lies within the collection. */
+/* Notes where each object of a sound collection is. */
 static comp_status index_objects(comp__h5_collection *c) {
   size_t at = COLLECTION_HEADER;
   c->n_offsets = 0;
   while (c->size - at >= OBJECT_HEADER) {
     size_t number = (size_t)read_le(c->bytes + at, 2);
     uint64_t size = read_le(c->bytes + at + 8, 8);
-    if (number == 0) break;
-    if (size > c->size - at - OBJECT_HEADER) return damaged();
+    if (number == 0) { /* HDF5 goes on behind free space, and the last object of a number counts */
+      at += (size_t)size;
+      continue;
+    }
     if (number >= c->n_offsets) {
       comp_status status = comp__grow(&c->offsets, &c->offsets_capacity, c->n_offsets, number + 1, sizeof *c->offsets);
       if (status != COMP_OK) return status;
@@ -123,9 +125,7 @@ static comp_status index_objects(comp__h5_collection *c) {
       c->n_offsets = number + 1;
     }
     c->offsets[number] = (uint32_t)at;
-    size_t padded = (size_t)((size + 7) / 8 * 8);
-    if (padded > c->size - at - OBJECT_HEADER) break;
-    at += OBJECT_HEADER + padded;
+    at += OBJECT_HEADER + (size_t)((size + 7) / 8 * 8);
   }
   return COMP_OK;
 }
@@ -150,38 +150,43 @@ done:
   return status;
 }
 
-/* Where the object that a value refers to is in its collection: *object; NULL when the value is empty. */
-static comp_status find_object(const unsigned char **object, comp__h5_heap *heap, const unsigned char *reference) {
-  uint64_t wanted = read_le(reference, 4), address = read_le(reference + 4, 8), number = read_le(reference + 12, 4);
-  *object = NULL;
-  if (wanted == 0 || address == 0 || address == UINT64_MAX) return COMP_OK;
+comp_status comp__h5_heap_object(const unsigned char **content, uint64_t *size, comp__h5_heap *heap,
+                                 const unsigned char *place) {
+  uint64_t address = read_le(place, 8), number = read_le(place + 8, 4);
+  *content = NULL;
+  *size = 0;
   comp__h5_collection *c = &heap->cache[address / 4096 % COMP__H5_COLLECTIONS];
   if (c->address != address) {
     comp_status status = load(heap, c, address);
     if (status != COMP_OK) return status;
   }
   if (number >= c->n_offsets || c->offsets[number] == 0) return damaged();
-  *object = c->bytes + c->offsets[number];
+  *size = read_le(c->bytes + c->offsets[number] + 8, 8);
+  *content = c->bytes + c->offsets[number] + OBJECT_HEADER;
   return COMP_OK;
 }
 
-/* HDF5 copies the whole object into room for what the value says: the two have to be the same. */
+/* HDF5 follows every address but 0, also for an empty value (which has an object of no bytes), and copies the whole
+ * object into room for what the value says: the two have to be the same. */
 comp_status comp__h5_heap_check(comp__h5_heap *heap, const unsigned char *reference, size_t element) {
-  const unsigned char *object;
-  comp_status status = find_object(&object, heap, reference);
-  if (status != COMP_OK || !object) return status;
-  return read_le(object + 8, 8) == read_le(reference, 4) * element ? COMP_OK : damaged();
+  const unsigned char *content;
+  uint64_t size;
+  if (read_le(reference + 4, 8) == 0) return COMP_OK;
+  comp_status status = comp__h5_heap_object(&content, &size, heap, reference + 4);
+  if (status != COMP_OK) return status;
+  return size == read_le(reference, 4) * element ? COMP_OK : damaged();
 }
 
 comp_status comp__h5_heap_text(comp__h5_heap *heap, const unsigned char *reference, const char **text, size_t *length) {
-  const unsigned char *object;
-  uint64_t wanted = read_le(reference, 4);
+  const unsigned char *content;
+  uint64_t wanted = read_le(reference, 4), address = read_le(reference + 4, 8), size;
   *text = "";
   *length = 0;
-  comp_status status = find_object(&object, heap, reference);
-  if (status != COMP_OK || !object) return status;
-  if (wanted > read_le(object + 8, 8)) return damaged();
-  *text = (const char *)object + OBJECT_HEADER;
+  if (wanted == 0 || address == 0 || address == UINT64_MAX) return COMP_OK;
+  comp_status status = comp__h5_heap_object(&content, &size, heap, reference + 4);
+  if (status != COMP_OK) return status;
+  if (wanted > size) return damaged();
+  *text = (const char *)content;
   *length = strnlen(*text, (size_t)wanted);
   return COMP_OK;
 }

@@ -47,6 +47,10 @@ void comp__h5_heap_release(comp__h5_heap *heap);
 /* The same of a file that is open as `fd`, without HDF5. */
 void comp__h5_heap_init(comp__h5_heap *out, int fd, uint64_t base, uint64_t file_size);
 
+/* The object of a heap at a place: address of its collection (8 bytes) and number (4). It stays until the next call. */
+comp_status comp__h5_heap_object(const unsigned char **content, uint64_t *size, comp__h5_heap *heap,
+                                 const unsigned char *place);
+
 /* Whether a stored value leads to as many elements of `element` bytes as it says, as HDF5 would take for granted. */
 comp_status comp__h5_heap_check(comp__h5_heap *heap, const unsigned char *reference, size_t element);
 

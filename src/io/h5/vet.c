@@ -265,7 +265,7 @@ static comp_status check_message(void *user, comp__vet *vet, const comp__vet_mes
 }
 
 static comp_status keep_dataset(comp__vet *vet, const comp__vet_object *o, uint64_t at) {
-  if (o->type.n_refs == 0 || o->space.points == 0) return COMP_OK;
+  if (o->type.n_refs == 0) return COMP_OK;
   comp_status status = comp__grow(&vet->datasets, &vet->dataset_capacity, vet->dataset_count, vet->dataset_count + 1,
                                   sizeof *vet->datasets);
   if (status != COMP_OK) return status;
@@ -324,6 +324,8 @@ static comp_status check_object(comp__vet *vet, uint64_t at) {
     COMP__TRY(comp__vet_damage(vet, at, "an object that is a group and a dataset"));
   if (o->has_table && o->has_links) COMP__TRY(comp__vet_damage(vet, at, "a group of two kinds"));
   if (!o->has_layout && o->has_space) COMP__TRY(comp__vet_damage(vet, at, "a dataset without data"));
+  if (!o->has_table && !o->has_links && !o->has_layout && !o->has_type)
+    COMP__TRY(comp__vet_damage(vet, at, "an object that is no group, dataset or type"));
   if (o->has_layout) COMP__TRY(check_dataset(vet, o, at));
 done:
   if (o) comp__vet_object_release(o);
@@ -355,6 +357,14 @@ static comp_status bad_superblock(const comp__vet *vet) {
   return comp__vet_damage(vet, 0, "an impossible beginning");
 }
 
+/* What lies beyond the end that the superblock tells, HDF5 does not read, even if the file goes on. */
+static comp_status set_end(comp__vet *vet, uint64_t base, uint64_t end) {
+  if (end < base) return bad_superblock(vet);
+  if (end - base < vet->file_size - vet->base) vet->file_size = vet->base + (end - base);
+  vet->heap.file_size = vet->file_size;
+  return COMP_OK;
+}
+
 /* Versions 0 and 1: the root is an entry as of a group. */
 static comp_status read_superblock1(comp__vet *vet, comp__bytes *b, uint64_t version) {
   comp__bytes_skip(b, 4);
@@ -369,8 +379,9 @@ static comp_status read_superblock1(comp__vet *vet, comp__bytes *b, uint64_t ver
     comp__bytes_skip(b, 2);
   }
   if (offsets != 8 || lengths != 8) return comp__vet_unusual("addresses of other than 8 bytes");
-  comp__bytes_skip(b, 24);
-  uint64_t driver = comp__bytes_take(b, 8);
+  uint64_t base = comp__bytes_take(b, 8);
+  comp__bytes_skip(b, 8);
+  uint64_t end = comp__bytes_take(b, 8), driver = comp__bytes_take(b, 8);
   comp__bytes_skip(b, 8);
   uint64_t root = comp__bytes_take(b, 8), kind = comp__bytes_take(b, 4);
   comp__bytes_skip(b, 4);
@@ -378,7 +389,8 @@ static comp_status read_superblock1(comp__vet *vet, comp__bytes *b, uint64_t ver
   if (b->bad || vet->leaf_k == 0 || vet->group_k == 0 || vet->chunk_k == 0 || vet->leaf_k > 4096 || kind > 1)
     return bad_superblock(vet);
   if (driver != COMP__VET_NONE) return comp__vet_unusual("parts in several files");
-  comp_status status = kind == 1 ? comp__vet_group(vet, tree, heap) : COMP_OK;
+  comp_status status = set_end(vet, base, end);
+  if (status == COMP_OK && kind == 1) status = comp__vet_group(vet, tree, heap);
   return status == COMP_OK ? comp__vet_queue(vet, root) : status;
 }
 
@@ -409,14 +421,14 @@ static comp_status check_extension(void *user, comp__vet *vet, const comp__vet_m
 
 static comp_status read_superblock2(comp__vet *vet, comp__bytes *b) {
   uint64_t offsets = comp__bytes_take(b, 1), lengths = comp__bytes_take(b, 1);
-  comp__bytes_skip(b, 9);
-  uint64_t extension = comp__bytes_take(b, 8);
-  comp__bytes_skip(b, 8);
+  comp__bytes_skip(b, 1);
+  uint64_t base = comp__bytes_take(b, 8), extension = comp__bytes_take(b, 8), end = comp__bytes_take(b, 8);
   uint64_t root = comp__bytes_take(b, 8);
   vet->leaf_k = 4, vet->group_k = 16, vet->chunk_k = 32;
   if (b->bad || root == COMP__VET_NONE) return bad_superblock(vet);
   if (offsets != 8 || lengths != 8) return comp__vet_unusual("addresses of other than 8 bytes");
-  comp_status status = extension == COMP__VET_NONE ? COMP_OK : read_header(vet, extension, check_extension, NULL);
+  comp_status status = set_end(vet, base, end);
+  if (status == COMP_OK && extension != COMP__VET_NONE) status = read_header(vet, extension, check_extension, NULL);
   return status == COMP_OK ? comp__vet_queue(vet, root) : status;
 }
 

@@ -41,7 +41,8 @@ bool comp__vet_knows(const comp__vet *vet, uint64_t at);
 bool comp__vet_late(comp__vet *vet, uint64_t at, const unsigned char *bytes, size_t size, bool header);
 
 /* Looks through the data of all datasets that refer to other parts of the file (variable-length text, references to
- * objects): HDF5 would follow such references blindly when it copies. Done once; later calls cost nothing. */
+ * objects): HDF5 would follow such references blindly when it copies, and HDF5 1.10 frees a type twice when copying
+ * the data of a dataset (H5Ocopy) fails for any reason. Done once; later calls cost nothing. */
 comp_status comp__vet_references(comp__vet *vet);
 
 /* Looks through the data of one dataset before HDF5 decodes it: every chunk has to have its full length. `header` is
@@ -50,7 +51,8 @@ comp_status comp__vet_data(comp__vet *vet, uint64_t header);
 
 /* ---- For vet*.c ---- */
 
-#define COMP__VET_NONE UINT64_MAX /* HDF5's address of nothing */
+#define COMP__VET_NONE   UINT64_MAX /* HDF5's address of nothing */
+#define COMP__VET_REGION SIZE_MAX
 
 enum { COMP__VET_RANK = 32, COMP__VET_REFS = 512, COMP__VET_FILTERS = 32 };
 
@@ -69,7 +71,7 @@ const unsigned char *comp__bytes_skip(comp__bytes *bytes, size_t n);
 /* A place within an element of a type that refers to another place of the file. */
 typedef struct comp__vet_ref {
   size_t offset;
-  size_t base; /* variable length: bytes of one element there; 0: a reference to an object */
+  size_t base; /* variable length: bytes of one element there; 0: an object; COMP__VET_REGION: a part of a dataset */
 } comp__vet_ref;
 
 typedef struct comp__vet_type {
@@ -103,6 +105,8 @@ typedef struct comp__vet_filters {
   int count;
   int ids[COMP__VET_FILTERS];
   unsigned parameter[COMP__VET_FILTERS]; /* the first one */
+  bool optional[COMP__VET_FILTERS];      /* may fail when it is applied */
+  bool unusable[COMP__VET_FILTERS];      /* HDF5 refuses its parameters: a chunk may only skip it */
 } comp__vet_filters;
 
 typedef enum comp__vet_kind {
@@ -125,7 +129,7 @@ typedef struct comp__vet_piece {
 
 struct comp__vet {
   int fd;
-  uint64_t file_size, base;
+  uint64_t file_size, base; /* file_size: no more than the superblock says, where HDF5 ends reading */
   size_t leaf_k, group_k, chunk_k;
   bool broken;            /* an object that was found late is damaged */
   bool sealed;            /* there is structure that only checksums protect */

@@ -24,11 +24,14 @@ typedef struct decoding {
 static comp_status decode(decoding *d, const unsigned char *stored, size_t size, unsigned skipped) {
   const comp__vet_filters *f = &d->object->filters;
   const unsigned char *data = stored;
+  size_t room = size > d->bytes ? size : d->bytes; /* of HDF5's buffers, one of which does not grow */
   for (int i = f->count - 1; i >= 0; i--) {
     if (skipped >> i & 1) continue;
+    if (f->unusable[i]) return comp__vet_damage(d->vet, d->at, "a filter with impossible parameters");
     const char *wrong =
         comp__h5_undo(f->ids[i], f->parameter[i], d->inflater, &data, &size, data == d->a ? d->b : d->a, d->capacity);
     if (wrong) return comp__vet_damage(d->vet, d->at, "a chunk of data that cannot be decompressed");
+    if (d->object->type.n_refs > 0 && size > room) return comp__vet_unusual("texts of variable length, packed twice");
   }
   if (size != d->bytes) return comp__vet_damage(d->vet, d->at, "a chunk of data of the wrong length");
   uint64_t count = size / d->object->type.size;
@@ -84,9 +87,14 @@ static comp_status check_contiguous(comp__vet *vet, const comp__vet_object *o, u
   unsigned char *block = NULL;
   uint64_t most = BLOCK / o->type.size > 0 ? BLOCK / o->type.size : 1;
   comp_status status = COMP_OK;
-  /* HDF5 copies by this size, and would follow what comes after the last element. */
-  if (o->layout.size != COMP__VET_NONE && o->layout.size / o->type.size != o->space.points)
+  /* HDF5 copies by this size, and would follow what comes after the last element. It has no storage for no elements,
+   * and fails there. */
+  if (o->space.points == 0 || (o->layout.size != COMP__VET_NONE && o->layout.size != o->space.points * o->type.size))
     return comp__vet_damage(vet, at, "data of the wrong length");
+  /* HDF5 copies by blocks of 1 MB: an element has to fit, and references of 12 bytes end in between. */
+  if (o->type.size > BLOCK) return comp__vet_unusual("records of more than 1 MB with texts of variable length");
+  if (o->type.class == 7 && BLOCK % o->type.size != 0 && o->space.points > most)
+    return comp__vet_unusual("very many references to parts of datasets");
   for (uint64_t first = 0; first < o->space.points && status == COMP_OK; first += most) {
     uint64_t n = o->space.points - first < most ? o->space.points - first : most;
     status = comp__vet_read_data(&block, vet, o->layout.address + first * o->type.size, (size_t)(n * o->type.size));
@@ -103,6 +111,14 @@ static bool can_decode(const comp__vet_filters *f) {
   return true;
 }
 
+/* HDF5 applies the filters again when it copies texts. It does not write texts with checksums, and would write 4 bytes
+ * beyond a buffer; lzf fails for what it cannot make smaller, which only an optional filter may. */
+static bool can_be_copied(const comp__vet_filters *f) {
+  for (int i = 0; i < f->count; i++)
+    if (f->ids[i] == H5Z_FILTER_FLETCHER32 || (f->ids[i] == COMP__H5_LZF && !f->optional[i])) return false;
+  return true;
+}
+
 comp_status comp__vet_data(comp__vet *vet, uint64_t header) {
   comp__vet_object *o = NULL;
   const comp__vet_piece *piece = comp__vet_find(vet, header);
@@ -112,8 +128,10 @@ comp_status comp__vet_data(comp__vet *vet, uint64_t header) {
   COMP__TRY(comp__calloc(&o, 1, sizeof *o));
   COMP__TRY(comp__vet_object_read(o, vet, header));
   if (!o->has_layout) goto done;
-  bool refers = o->type.n_refs > 0, stored = o->layout.address != COMP__VET_NONE && o->space.points > 0;
+  /* Of no elements, too: HDF5 copies all that an index of chunks leads to. */
+  bool refers = o->type.n_refs > 0, stored = o->layout.address != COMP__VET_NONE;
   if (refers && !can_decode(&o->filters)) COMP__TRY(comp__vet_unusual("texts under filters of other libraries"));
+  if (refers && !can_be_copied(&o->filters)) COMP__TRY(comp__vet_unusual("texts under filters that do not suit them"));
   if (stored && o->layout.kind == COMP__VET_CONTIGUOUS && refers)
     COMP__TRY(check_contiguous(vet, o, header));
   else if (stored && o->layout.kind == COMP__VET_CHUNKED && can_decode(&o->filters) && (refers || o->has_filters))

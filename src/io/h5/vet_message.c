@@ -93,6 +93,13 @@ static comp_status check_old_fill(comp__vet_object *object, const comp__vet *vet
 
 /* ---- Filters ---- */
 
+/* Whether the filters of HDF5 itself take their parameters. It writes shuffle without any for text, and skips it. */
+static bool filter_is_usable(int id, uint64_t values, unsigned parameter) {
+  enum { DEFLATE = 1, SHUFFLE = 2 };
+  if (id == DEFLATE) return values == 1 && parameter <= 9;
+  return id != SHUFFLE || (values == 1 && parameter > 0);
+}
+
 /* HDF5's own decoders of packed integers and floats and of szip read beyond damaged chunks. */
 static comp_status check_filter(int id) {
   if (id >= 4 && id <= 6)
@@ -110,8 +117,7 @@ static comp_status check_filters(comp__vet_filters *out, const comp__vet *vet, c
   if (version < 1 || version > 2 || count == 0 || count > COMP__VET_FILTERS) return comp__vet_damage(vet, at, what);
   for (uint64_t i = 0; i < count; i++) {
     uint64_t id = comp__bytes_take(&b, 2), length = version == 1 || id >= 256 ? comp__bytes_take(&b, 2) : 0;
-    comp__bytes_skip(&b, 2);
-    uint64_t values = comp__bytes_take(&b, 2);
+    uint64_t flags = comp__bytes_take(&b, 2), values = comp__bytes_take(&b, 2);
     if (version == 1 && length % 8) return comp__vet_damage(vet, at, what);
     const unsigned char *name = comp__bytes_skip(&b, (size_t)length);
     if (length > 0 && (!name || !memchr(name, 0, (size_t)length))) return comp__vet_damage(vet, at, what);
@@ -122,6 +128,8 @@ static comp_status check_filters(comp__vet_filters *out, const comp__vet *vet, c
     if (version == 1 && values % 2) comp__bytes_skip(&b, 4);
     if (b.bad) return comp__vet_damage(vet, at, what);
     out->ids[i] = (int)id;
+    out->optional[i] = flags & 1;
+    out->unusable[i] = !filter_is_usable((int)id, values, out->parameter[i]);
     comp_status status = check_filter((int)id);
     if (status != COMP_OK) return status;
   }

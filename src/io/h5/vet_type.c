@@ -167,8 +167,8 @@ static comp_status parse_class(comp__vet_type *out, parsing *p, int version, uns
     return bits & 7 || !comp__bytes_skip(p->bytes, bits & 0xff) ? bad_type(p) : COMP_OK;
   case 6:
     return parse_compound(out, p, version, bits & 0xffff);
-  case 7: /* a reference: to an object, or to a part of a dataset, which nobody here follows */
-    if ((bits & 0xf) == 1) return out->size != 12 ? bad_type(p) : COMP_OK;
+  case 7: /* a reference: to an object, or to a part of a dataset, which only copying follows */
+    if ((bits & 0xf) == 1) return out->size != 12 ? bad_type(p) : add_ref(out, 0, COMP__VET_REGION);
     return (bits & 0xf) != 0 || out->size != 8 ? bad_type(p) : add_ref(out, 0, 0);
   case 8:
     return parse_enum(out, p, version, bits & 0xffff);
@@ -222,21 +222,40 @@ comp_status comp__vet_read_space(comp__vet_space *out, const comp__vet *vet, com
   return bytes->bad || out->points > INT64_MAX ? comp__vet_damage(vet, at, what) : COMP_OK;
 }
 
-/* One reference to an object: 0, nothing, or an object header that was looked through or will be. */
+/* One reference to an object: 0, or an object header that was looked through or will be. */
 static comp_status check_object(comp__vet *vet, const unsigned char *data) {
   comp__bytes bytes = {data, data + 8, false};
   uint64_t address = comp__bytes_take(&bytes, 8);
-  return address == 0 || address == COMP__VET_NONE ? COMP_OK : comp__vet_queue(vet, address);
+  return address == 0 ? COMP_OK : comp__vet_queue(vet, address);
+}
+
+/* One reference to a part of a dataset: 0, or where the heap has the address of the object, and then which part.
+ * *others: one came before in the same data. HDF5 1.10 frees that one again at a 0. */
+static comp_status check_region(comp__vet *vet, const unsigned char *data, bool *others) {
+  const unsigned char *content;
+  uint64_t size;
+  comp__bytes place = {data, data + 8, false};
+  if (comp__bytes_take(&place, 8) == 0)
+    return *others ? comp__vet_unusual("empty references to parts of datasets") : COMP_OK;
+  *others = true;
+  comp_status status = comp__h5_heap_object(&content, &size, &vet->heap, data);
+  if (status != COMP_OK) return status;
+  comp__bytes b = {content, content + size, false};
+  uint64_t address = comp__bytes_take(&b, 8);
+  return address == 0 ? comp__error(COMP_ERR_FORMAT, "a reference to nothing") : comp__vet_queue(vet, address);
 }
 
 comp_status comp__vet_element_refs(comp__vet *vet, const comp__vet_type *type, const unsigned char *data,
                                    uint64_t count, uint64_t at) {
   comp_status status = COMP_OK;
+  bool regions = false;
   for (uint64_t i = 0; i < count && status == COMP_OK; i++)
     for (size_t r = 0; r < type->n_refs && status == COMP_OK; r++) {
       const unsigned char *value = data + i * type->size + type->refs[r].offset;
       if (type->refs[r].base == 0)
         status = check_object(vet, value);
+      else if (type->refs[r].base == COMP__VET_REGION)
+        status = check_region(vet, value, &regions);
       else
         status = comp__h5_heap_check(&vet->heap, value, type->refs[r].base);
       if (status == COMP_ERR_FORMAT) status = comp__vet_damage(vet, at, "a text that is not where it should be");
