@@ -1,5 +1,6 @@
 """What the tests share: small simulated data, the program, real data where it is there."""
 import os
+import signal
 import subprocess
 import sys
 
@@ -69,6 +70,11 @@ def ready_file(program, tmp_path_factory):
     return folder
 
 
+def hear_ctrl_c():
+    """A script in the background ignores SIGINT, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def script(tmp_path):
     """Starts Python with a script of its own, for what concerns a whole process."""
@@ -77,7 +83,7 @@ def script(tmp_path):
         path = tmp_path / "script.py"
         path.write_text(text)
         return subprocess.Popen([sys.executable, str(path), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                cwd=tmp_path, **more)
+                                cwd=tmp_path, preexec_fn=hear_ctrl_c, **more)
 
     return start
 

@@ -126,6 +126,8 @@ test_that("new cells are mapped, and the model of before stays as it is", {
   expect_identical(floats(embedComp(some(!new), mapped$model, condition = condition[!new])), floats(embedComp(some(!new), model, condition = condition[!new])))
   expect_refused(mapComp(some(new), some(!new), model, reference_condition = condition[!new]), "as = \"NAME\"")
   expect_error(mapComp(some(new), some(!new), model, reference_condition = condition[!new], as = "control"), "already", class = "comp_argument_error")
-  known <- list(x = some(!new), obs = data.frame(condition = condition[!new]))
+  known <- cells
+  known$x <- some(!new)
+  known$obs <- data.frame(condition = condition[!new])
   expect_refused(mapComp(some(new), known, model, label = "label", condition = condition[new]), "the reference has no column 'label'")
 })
