@@ -266,6 +266,33 @@ static void zip_files_of_many_entries(void **state) {
   comp__zarr_store_close(store);
 }
 
+/* A bit of an entry that is not compressed: only its CRC-32 finds it. */
+static void damaged_zip_entries(void **state) {
+  (void)state;
+  char path[128], folder[128];
+  unsigned char bytes[512];
+  comp__zarr_store *store;
+  comp__zarr_buffer buffer = {0};
+  bool found;
+  snprintf(folder, sizeof folder, "%s/bits", root);
+  snprintf(path, sizeof path, "%s/bits.zip", root);
+  assert_int_equal(mkdir(folder, 0777), 0);
+  put_text("bits/0", "hello");
+  assert_ok(comp__zarr_pack(path, folder, "bits.zip"));
+  FILE *file = fopen(path, "r+b");
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  unsigned char *at = memmem(bytes, size, "hello", 5);
+  assert_non_null(at);
+  assert_int_equal(fseek(file, at - bytes, SEEK_SET), 0);
+  assert_int_equal(fputc('j', file), 'j');
+  assert_int_equal(fclose(file), 0);
+  assert_ok(comp__zarr_store_open(&store, path));
+  assert_int_equal(comp__zarr_store_get(&found, &buffer, store, "0", 100), COMP_ERR_FORMAT);
+  assert_non_null(strstr(comp_error_message(), "0: the zip file is damaged"));
+  comp__zarr_buffer_release(&buffer);
+  comp__zarr_store_close(store);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(keys_that_lead_out),
@@ -276,6 +303,7 @@ int main(void) {
       cmocka_unit_test(fill_values),
       cmocka_unit_test(metadata_that_is_wrong),
       cmocka_unit_test(zip_files_of_many_entries),
+      cmocka_unit_test(damaged_zip_entries),
   };
   return cmocka_run_group_tests_name("io/zarr", tests, make_root, remove_root);
 }

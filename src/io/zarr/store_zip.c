@@ -24,6 +24,7 @@ typedef struct zip_entry {
   uint64_t stored;
   uint64_t size;
   unsigned method;
+  uint32_t checksum; /* CRC-32 of its content */
 } zip_entry;
 
 struct comp__zip {
@@ -150,8 +151,12 @@ static comp_status add_entry(struct comp__zip *zip, const unsigned char *at, siz
   name[name_size] = '\0';
   bool folder = name[name_size - 1] == '/';
   if (folder) name[name_size - 1] = '\0';
-  zip_entry e = {
-      NULL, zip->names.count, little(at + 42, 4), little(at + 20, 4), little(at + 24, 4), (unsigned)little(at + 10, 2)};
+  zip_entry e = {.order = zip->names.count,
+                 .offset = little(at + 42, 4),
+                 .stored = little(at + 20, 4),
+                 .size = little(at + 24, 4),
+                 .method = (unsigned)little(at + 10, 2),
+                 .checksum = (uint32_t)little(at + 16, 4)};
   read_extra(&e, at + ENTRY_SIZE + name_size, extra);
   comp_status status = check_entry(zip, &e, name, (unsigned)little(at + 8, 2));
   if (status != COMP_OK || folder) return status;
@@ -236,6 +241,11 @@ static comp_status find_data(uint64_t *out, const comp__zarr_store *store, const
   return *out > store->zip->file_size || e->stored > store->zip->file_size - *out ? damaged(e->name) : COMP_OK;
 }
 
+/* The content of a whole entry. */
+static comp_status check_content(const zip_entry *e, const unsigned char *content) {
+  return libdeflate_crc32(0, content, (size_t)e->size) == e->checksum ? COMP_OK : damaged(e->name);
+}
+
 /* Inflates a whole entry and keeps `size` bytes from `offset`. */
 static comp_status inflate_part(comp__zarr_buffer *out, const comp__zarr_store *store, const zip_entry *e,
                                 uint64_t data, size_t offset, size_t size) {
@@ -251,6 +261,7 @@ static comp_status inflate_part(comp__zarr_buffer *out, const comp__zarr_store *
     status = damaged(e->name);
     goto done;
   }
+  COMP__TRY(check_content(e, whole.data));
   COMP__TRY(comp__zarr_buffer_reserve(out, size));
   memcpy(out->data, whole.data + offset, size);
 done:
@@ -276,7 +287,9 @@ static comp_status zip_get(bool *found, comp__zarr_buffer *out, const comp__zarr
   if (status != COMP_OK) return status;
   if (e->method == DEFLATED) return inflate_part(out, store, e, data, (size_t)offset, size);
   status = comp__zarr_buffer_reserve(out, size);
-  return status == COMP_OK ? read_at(store->fd, out->data, size, data + offset) : status;
+  if (status == COMP_OK) status = read_at(store->fd, out->data, size, data + offset);
+  /* A part, as of a shard, has checksums of its own if any. */
+  return status == COMP_OK && size == e->size ? check_content(e, out->data) : status;
 }
 
 /* The part of an entry's name behind "KEY/", when it is below the key; NULL otherwise. */
