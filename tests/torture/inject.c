@@ -502,7 +502,9 @@ void _exit(int code) {
 static void redirect(const char *prefix, const char *suffix, int fd) {
   char path[1024];
   snprintf(path, sizeof path, "%s%s", prefix, suffix);
-  int from = fd == STDIN_FILENO ? open("/dev/null", O_RDONLY) : open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  /* With repeats each run empties the files when its line has come: the text of the last run may not have been read. */
+  int flags = O_WRONLY | O_CREAT | (repeats() ? 0 : O_TRUNC);
+  int from = fd == STDIN_FILENO ? open("/dev/null", O_RDONLY) : open(path, flags, 0666);
   if (from < 0 || dup2(from, fd) < 0) _exit(99);
   close(from);
 }

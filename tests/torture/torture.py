@@ -115,6 +115,13 @@ def snapshot(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def digest_of(files):
+    whole = hashlib.sha256()
+    for name in sorted(files):
+        whole.update(repr((name, len(files[name]))).encode() + files[name])
+    return whole.digest()
+
+
 def restore(folder, wanted, now):
     """Makes the folder what it was."""
     if now == wanted:
@@ -313,6 +320,7 @@ class Campaign:
         self.note, self.begin = {"seed": o.seed, "only": o.only}, time.monotonic()
         self.end = None  # --seconds after the first case
         self.cases, self.failures, self.expected, self.stacks = 0, [], {}, 0
+        self.went_on = set()  # (command, digest of what a failed run left): the same files need not be tried again
         self.state_path = None if o.short else self.build / "torture" / f"{o.mode}.json"
         self.state = {"cases": 0, "failures": 0, "done": {}}
         if self.state_path and self.state_path.exists() and not o.restart:
@@ -413,12 +421,15 @@ class Campaign:
                 restore(folder, expected.before, now)
                 return self.count_known(command.name, how, wrong, library, result.where)
             wrong += f" (the call was one of {library})" + self.stack(result.where)
-        if not wrong and code != 0 and command.again:
+        left = digest_of(now) if not wrong and code != 0 and command.again else None
+        if left and (command.name, left) not in self.went_on:
             code, text = self.plain(command.again, folder)
             now = snapshot(folder)
             wrong = judge(expected, command, code, text, now) if code == 0 else f"again: exit code {code}, {text}"
             if wrong and code == 0:
                 wrong = "again: " + wrong
+            if not wrong:
+                self.went_on.add((command.name, left))
         restore(folder, expected.before, now)
         self.count(command.name, how, wrong)
 
