@@ -84,12 +84,14 @@ done:
 static comp_status read_categorical(const reading *r, const char *group, const char *name) {
   comp__strings levels = {0};
   comp__tree_path path;
+  bool ordered;
   comp_status status;
   COMP__TRY(comp__tree_join(&path, group, "categories"));
   COMP__TRY(comp__anndata_read_texts(&levels, r->context, r->tree, path.text, true));
   COMP__TRY(comp__tree_join(&path, group, "codes"));
   COMP__TRY(add_codes(r, name, path.text, &levels));
-  comp__table_set_ordered(r->table, comp_table_find(r->table, name), r->tree->ops->is_true(r->tree, group, "ordered"));
+  COMP__TRY(r->tree->ops->get_truth(&ordered, r->tree, group, "ordered"));
+  comp__table_set_ordered(r->table, comp_table_find(r->table, name), ordered);
 done:
   comp__strings_release(&levels);
   return status;

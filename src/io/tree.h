@@ -71,7 +71,8 @@ typedef struct comp__tree_ops {
   comp_status (*get_texts)(comp__strings *out, bool *found, const comp__tree *tree, const char *path, const char *name);
   comp_status (*get_pair)(size_t out[2], bool *found, const comp__tree *tree, const char *path, const char *name);
   bool (*has)(const comp__tree *tree, const char *path, const char *name);
-  bool (*is_true)(const comp__tree *tree, const char *path, const char *name); /* a bool, or a number */
+  /* A bool, or a number; false when there is none. */
+  comp_status (*get_truth)(bool *out, const comp__tree *tree, const char *path, const char *name);
 
   /* What an array holds, and how many dimensions it has. */
   comp__content (*content)(int *rank, const comp__tree *tree, const char *path);

@@ -322,16 +322,33 @@ static void columns_of_the_wrong_length(void **state) {
   assert_refused(file, path, COMP_ERR_FORMAT, "obs/age has 3 values, but obs has 4 rows");
 }
 
-static void codes_outside_of_their_levels(void **state) {
+static hid_t put_kind(hid_t file, int8_t third) {
+  hid_t group = put_group(file, "obs/kind");
+  put_text(group, "encoding-type", "categorical");
+  put_list(group, "codes", 4, H5T_NATIVE_INT8, (int8_t[]){0, 1, third, -1});
+  put_texts(group, "categories", 2, CELLS);
+  return group;
+}
+
+/* Codes outside of the levels. "ordered" as h5py writes a bool, but with another name of FALSE: HDF5 1.10 would read
+ * members that it cannot find. */
+static void categories_that_do_not_fit(void **state) {
   (void)state;
   const char *path = make_path("bad.h5ad");
   make_file(path);
-  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), group = put_group(file, "obs/kind");
-  put_text(group, "encoding-type", "categorical");
-  put_list(group, "codes", 4, H5T_NATIVE_INT8, (int8_t[]){0, 1, 2, -1});
-  put_texts(group, "categories", 2, CELLS);
-  H5Gclose(group);
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), type = H5Tenum_create(H5T_STD_I8LE);
+  H5Gclose(put_kind(file, 2));
   assert_refused(file, path, COMP_ERR_FORMAT, "code 2 is outside of its 2 levels");
+  H5Tenum_insert(type, "NO", &(int8_t){0});
+  H5Tenum_insert(type, "TRUE", &(int8_t){1});
+  make_file(path);
+  file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  hid_t group = put_kind(file, 1), space = H5Screate(H5S_SCALAR);
+  H5Aclose(H5Acreate2(group, "ordered", type, space, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Gclose(group);
+  assert_refused(file, path, COMP_ERR_FORMAT, "attribute 'ordered' of obs/kind is neither true nor false");
 }
 
 static void text_that_is_not_utf8(void **state) {
@@ -766,7 +783,7 @@ int main(void) {
       cmocka_unit_test(bad_attributes),
       cmocka_unit_test(huge_claims_are_refused),
       cmocka_unit_test(columns_of_the_wrong_length),
-      cmocka_unit_test(codes_outside_of_their_levels),
+      cmocka_unit_test(categories_that_do_not_fit),
       cmocka_unit_test(text_that_is_not_utf8),
       cmocka_unit_test(names_that_are_not_utf8),
       cmocka_unit_test(texts_with_more_storage_than_texts),

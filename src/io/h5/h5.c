@@ -362,15 +362,18 @@ hid_t comp__h5_bool_type(void) {
   return type;
 }
 
-static bool has_member(hid_t type, const char *name) {
+static bool has_member(hid_t type, const char *name, signed char wanted) {
+  signed char value;
   int index = H5Tget_member_index(type, name);
   if (index < 0) H5Eclear2(H5E_DEFAULT);
-  return index >= 0;
+  return index >= 0 && H5Tget_member_value(type, (unsigned)index, &value) >= 0 && value == wanted;
 }
 
+/* Any other enum must not be read as a bool: HDF5 1.10 takes members that only one of the two types has from memory
+ * that nobody wrote. */
 bool comp__h5_is_bool(hid_t type) {
-  return H5Tget_class(type) == H5T_ENUM && H5Tget_nmembers(type) == 2 && has_member(type, "FALSE") &&
-         has_member(type, "TRUE");
+  return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2 &&
+         has_member(type, "FALSE", 0) && has_member(type, "TRUE", 1);
 }
 
 hid_t comp__h5_text_type(void) {

@@ -129,7 +129,7 @@ hid_t comp__h5_link_list(void);
 /* h5py's bool: an enum of FALSE and TRUE over int8. Close via comp__h5_close(). */
 hid_t comp__h5_bool_type(void);
 
-/* Whether the type is an enum of two members called FALSE and TRUE. */
+/* Whether the type is an enum of one byte whose members are FALSE, 0, and TRUE, 1. */
 bool comp__h5_is_bool(hid_t type);
 
 /* Variable-length UTF-8 text. Close via comp__h5_close(). */

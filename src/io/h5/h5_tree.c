@@ -87,23 +87,23 @@ static bool has(const comp__tree *tree, const char *path, const char *name) {
 }
 
 /* The attribute is a bool of h5py's, or a number. */
-static bool is_true(const comp__tree *tree, const char *path, const char *name) {
+static comp_status get_truth(bool *out, const comp__tree *tree, const char *path, const char *name) {
+  comp_status status = COMP_OK;
   int8_t value = 0;
-  if (!has(tree, path, name)) return false;
+  *out = false;
+  if (!has(tree, path, name)) return COMP_OK;
   hid_t object = open_object(tree, path), attribute = H5Aopen(object, name, H5P_DEFAULT);
   hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute), truth = comp__h5_bool_type();
-  if (H5Sget_simple_extent_npoints(space) == 1) {
-    if (H5Tget_class(type) == H5T_ENUM)
-      H5Aread(attribute, truth, &value);
-    else if (H5Tget_class(type) == H5T_INTEGER)
-      H5Aread(attribute, H5T_NATIVE_INT8, &value);
-  }
+  hid_t as = comp__h5_is_bool(type) ? truth : H5Tget_class(type) == H5T_INTEGER ? H5T_NATIVE_INT8 : H5I_INVALID_HID;
+  if (as < 0 || H5Sget_simple_extent_npoints(space) != 1 || H5Aread(attribute, as, &value) < 0)
+    status = comp__h5_error(COMP_ERR_FORMAT, "attribute '%s' of %s is neither true nor false", name, path);
+  *out = value != 0;
   comp__h5_close(&truth);
   comp__h5_close(&space);
   comp__h5_close(&type);
   comp__h5_close(&attribute);
   comp__h5_close(&object);
-  return value != 0;
+  return status;
 }
 
 static comp__content content(int *rank, const comp__tree *tree, const char *path) {
@@ -295,7 +295,7 @@ static const comp__tree_ops ops = {
     .get_texts = get_texts,
     .get_pair = get_pair,
     .has = has,
-    .is_true = is_true,
+    .get_truth = get_truth,
     .content = content,
     .open = open_array,
     .read = read_array,

@@ -254,9 +254,12 @@ static bool has(const comp__tree *tree, const char *path, const char *name) {
   return json_object_get(comp__zarr_tree_attributes(tree, path), name) != NULL;
 }
 
-static bool is_true(const comp__tree *tree, const char *path, const char *name) {
+static comp_status get_truth(bool *out, const comp__tree *tree, const char *path, const char *name) {
   const json_t *value = json_object_get(comp__zarr_tree_attributes(tree, path), name);
-  return json_is_true(value) || json_number_value(value) != 0;
+  *out = json_is_true(value) || json_number_value(value) != 0;
+  if (value && !json_is_boolean(value) && !json_is_number(value))
+    return comp__error(COMP_ERR_FORMAT, "attribute '%s' of %s is neither true nor false", name, path);
+  return COMP_OK;
 }
 
 static comp__content content(int *rank, const comp__tree *tree, const char *path) {
@@ -445,7 +448,7 @@ comp_status comp__zarr_tree_open(comp__tree **out, const char *path) {
       .get_texts = get_texts,
       .get_pair = get_pair,
       .has = has,
-      .is_true = is_true,
+      .get_truth = get_truth,
       .content = content,
       .open = open_array,
       .read = read_array,
