@@ -103,6 +103,9 @@ FUZZ = {
     ".gz": ("x.csv.gz", ("info x.csv.gz", "convert -i x.csv.gz -o y.h5ad")),
     ".npy": ("x.npy", ("info x.npy",)),  # only written: refused
     ".mex": ("mex", ("info mex", "convert -i mex -o y.h5ad")),
+    ".zarr": ("x.zarr", ("info x.zarr", "convert -i x.zarr -o y.h5ad")),
+    ".zip": ("x.zarr.zip", ("info x.zarr.zip", "convert -i x.zarr.zip -o y.h5ad")),
+    ".json": ("x.json", ("figure metrics --scores x.json -o y.svg", "report -i done.h5ad --scores x.json -c condition -l label -o y.html")),
     ".comp": ("x.comp", ("info x.comp", "embed -i ready.h5ad -m x.comp -o y.h5ad")),
     ".checkpoint": ("model.comp.checkpoint", (TRAIN + " --epochs 200 --resume",)),
 }
@@ -373,6 +376,9 @@ class Campaign:
         self.make("embed -i ready.h5ad -m old.comp -o done.h5ad", f)
         self.make("convert -i cells.h5ad -o cells.csv", f)
         self.make("convert -i cells.h5ad -o cells.npy", f)
+        self.make("convert -i cells.h5ad -o cells.zarr", f)
+        self.make("convert -i cells.h5ad -o cells3.zarr --shards", f)
+        self.make("score -i done.h5ad -u X_comp -c condition -l label -k 2 --json scores.json", f)
         for folder, files in (("mex", mutate.mex()), ("tumours/celligner", mutate.celligner())):
             (f / folder).mkdir(parents=True)
             for name, text in files.items():
@@ -647,7 +653,8 @@ def fuzz(run):
             sys.exit(f"torture: no file of the corpus is '{run.o.only}'")
     folder = run.work / "fuzz"
     folder.mkdir()
-    shutil.copy(run.inputs / "ready.h5ad", folder / "ready.h5ad")
+    for name in ("ready.h5ad", "done.h5ad"):
+        shutil.copy(run.inputs / name, folder / name)
     readers, kinds = {}, run.state.setdefault("kinds", {})
     key = f"seed {run.o.seed} {run.o.only or ''}".strip()
     case = first = run.state["done"].get(key, 0)
