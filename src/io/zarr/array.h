@@ -42,8 +42,8 @@ comp_status comp__zarr_records_load(comp__tree_value *out, comp_context *context
 /* ---- for the files of this folder ---- */
 
 /* Says that an array lacks chunks, whose values are `fill`, once. Writers may leave out chunks that hold nothing but
- * the fill value, and a copy that was interrupted lacks chunks, too: one cannot be told from the other, so the user
- * must know. A warning; of bools a message, since masks without any missing value are left out so often. */
+ * the fill value, and a copy that was interrupted lacks chunks, too: nothing distinguishes the two, so the user must
+ * know. A warning; of bools a message, since masks without any missing value are left out so often. */
 void comp__zarr_array_tell_missing(comp_context *context, const comp__zarr_array *array, size_t missing, size_t total,
                                    const char *fill);
 
