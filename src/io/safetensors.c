@@ -339,8 +339,9 @@ static comp_status damaged(const comp__safetensors *file, const char *name, cons
   return comp__error(COMP_ERR_FORMAT, "'%s': array '%s' %s", file->path, name, why);
 }
 
-comp_status comp__safetensors_array(float *out, const comp__safetensors *file, const char *name, size_t rows,
-                                    size_t cols) {
+/* Where an array of exactly this shape is. */
+static comp_status find_array(const char **out, const comp__safetensors *file, const char *name, size_t rows,
+                              size_t cols) {
   const json_t *entry = json_object_get(file->header, name);
   if (!entry) return damaged(file, name, "is missing");
   const char *type = json_string_value(json_object_get(entry, "dtype"));
@@ -356,10 +357,23 @@ comp_status comp__safetensors_array(float *out, const comp__safetensors *file, c
     snprintf(why, sizeof why, "has shape %lld x %lld, expected %zu x %zu", (long long)n, (long long)m, rows, cols);
     return damaged(file, name, why);
   }
-  size_t bytes = rows * cols * sizeof(float);
-  if (begin < 0 || end < begin || (uint64_t)end > file->size || (uint64_t)(end - begin) != bytes)
+  if (begin < 0 || end < begin || (uint64_t)end > file->size || (uint64_t)(end - begin) != rows * cols * sizeof(float))
     return damaged(file, name, "lies outside of the file, or has the wrong size");
-  memcpy(out, file->bytes + begin, bytes);
+  *out = file->bytes + begin;
+  return COMP_OK;
+}
+
+comp_status comp__safetensors_has(const comp__safetensors *file, const char *name, size_t rows, size_t cols) {
+  const char *from = NULL;
+  return find_array(&from, file, name, rows, cols);
+}
+
+comp_status comp__safetensors_array(float *out, const comp__safetensors *file, const char *name, size_t rows,
+                                    size_t cols) {
+  const char *from = NULL;
+  comp_status status = find_array(&from, file, name, rows, cols);
+  if (status != COMP_OK) return status;
+  memcpy(out, from, rows * cols * sizeof(float));
   for (size_t i = 0; i < rows * cols; i++)
     if (!isfinite(out[i])) return damaged(file, name, "holds a value that is not a finite number");
   return COMP_OK;

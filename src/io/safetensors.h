@@ -50,6 +50,10 @@ const char *comp__safetensors_text(const comp__safetensors *file, const char *ke
 /* "xxh64:...", which agreed with the content, owned by the file; NULL when it has none. */
 const char *comp__safetensors_digest(const comp__safetensors *file);
 
+/* Whether there is an array of exactly this shape: the errors of comp__safetensors_array() but for its values, before
+ * memory is taken for it. */
+comp_status comp__safetensors_has(const comp__safetensors *file, const char *name, size_t rows, size_t cols);
+
 /* Copies an array of exactly this shape. A missing one, one of another shape, or one with a value that is not finite is
  * an error that names it. */
 comp_status comp__safetensors_array(float *out, const comp__safetensors *file, const char *name, size_t rows,

@@ -150,6 +150,22 @@ static comp_status read_layout(float *values, const comp__safetensors *file, con
   return COMP_OK;
 }
 
+/* Whether the file has all tensors of the network that its configuration speaks of: a few digits there are a network
+ * for which no memory is enough. */
+static comp_status check_layouts(const comp__safetensors *file, const comp__model_options *options, size_t features,
+                                 size_t conditions) {
+  comp__network network = {0};
+  comp_status status = comp__network_init(&network, options, features, conditions);
+  const comp__layout *layouts[] = {&network.params, &network.buffers};
+  for (int l = 0; l < 2; l++)
+    for (size_t t = 0; status == COMP_OK && t < layouts[l]->count; t++) {
+      const comp__tensor *tensor = &layouts[l]->tensors[t];
+      status = comp__safetensors_has(file, tensor->name, tensor->rows, tensor->cols);
+    }
+  comp__network_release(&network);
+  return status;
+}
+
 static comp_status check_variances(const comp_model *m) {
   for (size_t l = 0; l < m->network.options.n_hidden; l++) {
     const comp__hidden *both[] = {&m->network.encoder[l], &m->network.decoder[l]};
@@ -205,6 +221,7 @@ static comp_status read_anchors(comp_model *m, const comp__safetensors *file) {
   if (!text) return COMP_OK;
   if (n == 0 || n > MOST_ANCHORS)
     return comp__error(COMP_ERR_FORMAT, "it says that it has %s anchors: the file is damaged", text);
+  COMP__TRY(comp__safetensors_has(file, "anchors", n, comp__anchor_size(m)));
   COMP__TRY(comp__alloc(&m->anchors, n * comp__anchor_size(m), sizeof *m->anchors));
   m->n_anchors = n;
   COMP__TRY(comp__safetensors_array(m->anchors, file, "anchors", n, comp__anchor_size(m)));
@@ -228,6 +245,7 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(check_different(&features, "feature"));
   COMP__TRY(check_different(&levels, "condition level"));
   if (levels.count < 2) COMP__FAIL(COMP_ERR_FORMAT, "it has fewer than two condition levels");
+  COMP__TRY(check_layouts(file, &options, features.count, levels.count));
   COMP__TRY(comp__model_new(&m, &options, features.count, levels.count));
   m->features = features;
   m->levels = levels;

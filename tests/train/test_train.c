@@ -5,6 +5,7 @@
 #include "testing.h"
 
 #include <jansson.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -613,6 +614,42 @@ static void damaged_model_files(void **state) {
   comp_context_free(context);
 }
 
+/* A small file whose configuration speaks of a large network is refused in little memory. It took 3 GB. */
+static void large_networks_in_small_files(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false);
+  comp__train_options o = small_options("cvae");
+  o.epochs = 1;
+  o.model.hidden[0] = o.model.hidden[1] = 3;
+  train_to("a.comp", context, d, &o);
+  size_t size;
+  char *bytes = file_bytes("a.comp", &size);
+  take_digest_away(bytes);
+  static const char from[] = "\\\"hidden\\\":[3,3]", to[] = "\\\"hidden\\\":[20000,20000]";
+  char *found = memmem(bytes, size, from, sizeof from - 1);
+  assert_non_null(found);
+  const size_t more = sizeof to - sizeof from, before = (size_t)(found - bytes), after = before + sizeof from - 1;
+  uint64_t header;
+  memcpy(&header, bytes, 8);
+  header += more;
+  char *large = malloc(size + more);
+  memcpy(large, bytes, before);
+  memcpy(large, &header, 8);
+  memcpy(large + before, to, sizeof to - 1);
+  memcpy(large + before + sizeof to - 1, bytes + after, size - after);
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const long peak = usage.ru_maxrss;
+  refuse(large, size + more, "x 20000");
+  getrusage(RUSAGE_SELF, &usage);
+  assert_in_range(usage.ru_maxrss - peak, 0, 300000); /* kB */
+  free(large);
+  free(bytes);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 static bool all_finite(const comp_model *m) {
   for (size_t i = 0; i < m->network.params.size; i++)
     if (!isfinite(m->params[i])) return false;
@@ -736,6 +773,7 @@ int main(void) {
       cmocka_unit_test(models_know_their_recipe),
       cmocka_unit_test(files_bring_the_model_back),
       cmocka_unit_test(damaged_model_files),
+      cmocka_unit_test(large_networks_in_small_files),
       cmocka_unit_test(hard_data),
       cmocka_unit_test(bad_input_is_named),
       cmocka_unit_test(presets_follow_the_paper),
