@@ -105,7 +105,9 @@ comp_status comp_context_join_ranks(comp_context *context, const char *work) {
         "%zu processes were started together, but each finds itself alone: the launcher is of another MPI "
         "than comp's module 'mpi'",
         comp_rank_count());
-  return comp__cards_compare(comm, context, work);
+  const comp__card card = {
+      .other = "other options", .advice = "give all ranks the same command", .text = work, .status = COMP_ERR_DATA};
+  return comp__cards_compare(comm, context, &card, work ? 1 : 0);
 }
 
 bool comp_context_tell_ranks(comp_context *context, const char *message) {

@@ -169,7 +169,7 @@ def test_refused():
                   [COMP, "train", "-i", "other.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "64", "-o", "no.comp", "--epochs", "1"]),
             "rank 1 has other data than rank 0", "ranks with other data")
     refuses(split([COMP, *train("no.comp", "--epochs", "1")], ["env", "COMP_CPU=baseline", COMP, *train("no.comp", "--epochs", "1")]),
-            "rank 1 with ", "ranks with other kernels")
+            "rank 1 computes with the kernels baseline", "ranks with other kernels")
     check(not os.path.exists(os.path.join(folder.name, "no.comp")) and not os.path.exists(os.path.join(folder.name, "no.h5ad")), "nothing was written")
 
 
