@@ -93,6 +93,17 @@ static comp_status new_reader(comp__stream *s) {
   return status == COMP_OK ? comp__ahead_new(&s->ahead) : status;
 }
 
+/* A block of kept rows has about so many bytes, and a multiple of KEPT_UNIT rows, so that who works on blocks of rows
+ * in a pass over them has the same blocks as with data in memory. */
+enum { KEPT_BYTES = 8 << 20, KEPT_UNIT = 256 };
+
+/* Cuts the file into the blocks of one window. */
+static void cut_kept(comp__stream *s) {
+  s->block = (size_t)((double)s->count * KEPT_BYTES / ((double)comp__rows_bytes(s->rows) + 1.0));
+  s->block = s->block < KEPT_UNIT ? KEPT_UNIT : s->block / KEPT_UNIT * KEPT_UNIT;
+  s->blocks = s->window_blocks = (s->count + s->block - 1) / s->block;
+}
+
 /* Cuts the file into blocks and windows. */
 static comp_status cut_file(comp__stream *s, comp_context *context, size_t memory) {
   double bytes;
@@ -123,12 +134,10 @@ comp_status comp__stream_open(comp__stream **out, comp_context *context, const c
   s->count = comp__rows_count(s->rows);
   s->cols = comp__rows_cols(s->rows);
   if (s->count == 0) COMP__FAIL(COMP_ERR_DATA, "'%s' has no samples", path);
-  if (s->kept) {
-    s->block = s->count;
-    s->blocks = s->window_blocks = 1;
-  } else {
+  if (s->kept)
+    cut_kept(s);
+  else
     COMP__TRY(cut_file(s, context, memory));
-  }
   COMP__TRY(comp__alloc(&s->order, s->blocks, sizeof *s->order));
   COMP__TRY(comp__alloc(&s->current.ids, s->window_blocks * s->block, sizeof *s->current.ids));
   COMP__TRY(comp__alloc(&s->next.ids, s->window_blocks * s->block, sizeof *s->next.ids));
@@ -202,7 +211,10 @@ static comp_status make_room(window *w, const comp__stream *s, const size_t *blo
     entries += comp__rows_entries(s->rows, own.begin, own.end);
     row += block_end(s, blocks[b]) - blocks[b] * s->block;
   }
-  return new_matrix(&w->x, s, rows, entries);
+  if (!s->kept) return new_matrix(&w->x, s, rows, entries);
+  /* As data in memory: in a scratch file where it is too large. The caller waits meanwhile. */
+  if (comp__rows_kind(s->rows) == COMP_CSR) return comp__matrix_new_csr_in(&w->x, s->caller, rows, s->cols, entries);
+  return comp__matrix_new_dense_in(&w->x, s->caller, rows, s->cols);
 }
 
 /* Copies a block to row `row` of the window, whose entries begin at `at`. */
@@ -221,7 +233,10 @@ static comp_status read_next(void *arg, const atomic_bool *stop) {
   size_t first = w->number * s->window_blocks, n = s->blocks - first, row = 0, own_row = 0, at = 0;
   comp_status status;
   if (n > s->window_blocks) n = s->window_blocks;
-  comp__rng_permutation(s->order, s->blocks, comp__rng_at(s->seed, COMP__RNG_SHUFFLE, w->epoch, UINT64_MAX));
+  if (s->kept)
+    for (size_t b = 0; b < n; b++) s->order[b] = b;
+  else
+    comp__rng_permutation(s->order, s->blocks, comp__rng_at(s->seed, COMP__RNG_SHUFFLE, w->epoch, UINT64_MAX));
   list_rows(s, w, s->order + first, n);
   COMP__TRY(make_room(w, s, s->order + first, n));
   for (size_t b = 0; b < n && !atomic_load(stop); b++) {
@@ -381,18 +396,8 @@ done:
 
 /* ---- Passes over the file ---- */
 
-/* Rows that a pass over a kept window reads at once: of about so many bytes, and a multiple of PASS_UNIT, so that who
- * works on blocks of rows has the same blocks as with data in memory. */
-enum { PASS_BYTES = 64 << 20, PASS_UNIT = 256 };
-
-static size_t pass_rows(const comp__stream *s) {
-  if (!s->kept) return s->block;
-  const size_t rows = (size_t)((double)s->count * PASS_BYTES / ((double)comp__rows_bytes(s->rows) + 1.0));
-  return rows < PASS_UNIT ? PASS_UNIT : rows / PASS_UNIT * PASS_UNIT;
-}
-
 comp_status comp__stream_scan(comp_context *context, comp__stream *s, comp__stream_fn fn, void *arg) {
-  const size_t step = pass_rows(s), *ids;
+  const size_t step = s->block, *ids;
   const comp_matrix *x;
   comp_status status = s->kept ? comp__stream_window(&x, &ids, context, s, 0, 0) : COMP_OK;
   if (s->begun) forget_next(s);
