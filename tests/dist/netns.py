@@ -28,7 +28,7 @@ def skip(reason):
 
 
 def run(*command, **more):
-    """A command. When this program is told to end, the command is, too: mpirun then ends its ranks."""
+    """A command. When this program must end, the command does, too: mpirun then ends its ranks."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, **more) as process:
         try:
             said, problems = process.communicate()
