@@ -96,8 +96,8 @@ static void put_json(FILE *out, const result *r) {
 static int show(cli_session *session, const result *r) {
   const char *json = r->options->json;
   if (!json || !cli_output_is_stdout(json)) print_table(r);
-  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   if (!json) return 0;
+  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   cli_output output;
   if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   put_json(output.file, r);

@@ -87,8 +87,8 @@ static void print_table(const comp_diagnosis *d) {
 
 static int show(cli_session *session, const comp_diagnosis *d, const char *json) {
   if (!json || !cli_output_is_stdout(json)) print_table(d);
-  if (!cli_stdout_flush()) return EXIT_FAILED;
   if (!json) return 0;
+  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   cli_output output;
   if (!cli_output_open(&output, json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   fprintf(output.file, "%s\n", comp_diagnosis_json(d));

@@ -4,7 +4,6 @@
 
 #include "cli/command.h"
 #include "cli/seeds.h"
-#include "cli/streams.h"
 #include "experiment/experiment.h"
 
 typedef struct experiment_options {
@@ -98,7 +97,6 @@ static int run(cli_session *session, const void *values) {
     status = comp_experiment_run(&text, session->context, &e);
     if (status != COMP_OK) code = cli_fail(session, status);
     if (text) fputs(text, stdout);
-    if (text && !cli_stdout_flush()) code = EXIT_FAILED;
   }
   free(text);
   return code;

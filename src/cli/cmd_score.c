@@ -45,8 +45,8 @@ static const cli_example examples[] = {
 static int show(cli_session *session, const score_options *o, const comp_scores *scores) {
   if (!o->json || !cli_output_is_stdout(o->json))
     cli_scores_print(scores, o->score, o->per_label, session->common.verbose);
-  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   if (!o->json) return 0;
+  if (!cli_stdout_flush()) return EXIT_FAILED; /* the closing check says why; nothing is created */
   cli_output output;
   if (!cli_output_open(&output, o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", cli_output_error());
   fputs(comp_scores_json(scores), output.file);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,10 +29,18 @@ bool cli_stdout_flush(void) {
   return !ferror(stdout);
 }
 
+/* Whether stdout is a pipe that nobody reads from any more. */
+static bool reader_left(void) {
+  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  return flush_errno == EPIPE || (!flush_errno && poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
 int cli_stdout_close(int code) {
   bool good = cli_stdout_flush();
+  const bool unread = !good && reader_left();
   if (fclose(stdout) != 0 && !flush_errno) flush_errno = errno;
   if (good && !flush_errno) return code;
+  if (unread && code == 0) return 128 + SIGPIPE; /* as a program that does not ignore the signal */
   fprintf(stderr, "comp: cannot write standard output: %s\n", flush_errno ? strerror(flush_errno) : "write error");
   return code ? code : 1;
 }

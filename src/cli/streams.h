@@ -11,7 +11,8 @@ void cli_streams_guard(void);
 /* Writes out what stdout holds. Whether all has been written so far. */
 bool cli_stdout_flush(void);
 
-/* Closes stdout. Gives the exit code: `code`, or, after a message, 1 when something could not be written. */
+/* Closes stdout. Gives the exit code: `code`, or, after a message, 1 when something could not be written. There is no
+ * message when all else succeeded and the reader of a pipe left, as `head` does: the code is that of SIGPIPE, 141. */
 int cli_stdout_close(int code);
 
 #endif

@@ -14,7 +14,8 @@ struct comp_matrix {
   int32_t *indices;  /* [nnz], CSR only */
   unsigned borrowed; /* COMP__BORROWED_*: the arrays that are the caller's and must not be written to or freed */
   comp_release_fn release;
-  void *user;                                /* of release */
+  void *user;    /* of release */
+  bool narrowed; /* read from numbers of another type than float: what a file holds may be more than this */
   comp__paged *paged_values, *paged_indices; /* where these arrays are in a scratch file; NULL: in memory */
 };
 

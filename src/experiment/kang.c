@@ -126,7 +126,14 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
 }
 
 static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
-  comp_status status = comp__lab_recipe(out, lab, trial, "paper-kang");
+  const bool holdout = strcmp(trial->table, "holdout") == 0, paper = strcmp(lab->options->preset, "paper") == 0;
+  comp_status status;
+  if (holdout && !paper) { /* no table of the paper: the network that users get */
+    status = comp__train_options_init(out, trial->model, "default");
+    if (status == COMP_OK) comp__lab_gamma(out, lab, trial);
+    return status;
+  }
+  status = comp__lab_recipe(out, lab, trial, "paper-kang");
   if (status == COMP_OK && trial->leave_self_out) {
     out->model.include_self = false;
     if (strcmp(lab->options->preset, "paper") != 0)

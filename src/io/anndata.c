@@ -52,13 +52,14 @@ comp_status comp__anndata_open_x(comp__tree_matrix *out, comp_context *context, 
 }
 
 static comp_status read_x(comp_dataset *dataset, comp_context *context, const comp__tree *tree,
-                          const comp__anndata_paths *paths) {
+                          const comp__anndata_paths *paths, bool quiet) {
   comp__tree_matrix m = {0};
   comp_matrix *matrix;
   char list[512];
   comp_status status;
   if (tree->ops->find(tree, paths->x) == COMP__NODE_NONE ||
       comp__tree_text_is(tree, paths->x, "encoding-type", "null")) {
+    COMP__TRY(tree->ops->certain(tree)); /* it may be there, but not be readable */
     comp__anndata_list_members(list, sizeof list, tree, "layers");
     COMP__FAIL(COMP_ERR_DATA, "there is no X in it; a layer can be read in its place (there are: %s)", list);
   }
@@ -66,6 +67,7 @@ static comp_status read_x(comp_dataset *dataset, comp_context *context, const co
   if (m.rows != dataset->samples || m.cols != dataset->features)
     COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, but obs has %zu names and %s has %zu", m.where, m.rows, m.cols,
                dataset->samples, paths->var, dataset->features);
+  m.told = quiet;
   COMP__TRY(comp__tree_matrix_read(&matrix, context, &m, 0, m.rows));
   COMP__TRY(comp_dataset_set_x(dataset, matrix));
 done:
@@ -93,7 +95,7 @@ bool comp__anndata_can_hold(const char **why, const comp__tree *tree, const char
 }
 
 static comp_status read_entry(comp_dataset *dataset, comp_context *context, const comp__tree *tree, const char *path,
-                              const char *name, comp_slot slot) {
+                              const char *name, comp_slot slot, bool quiet) {
   comp__tree_matrix m = {0};
   comp_matrix *matrix;
   comp_status status;
@@ -101,6 +103,7 @@ static comp_status read_entry(comp_dataset *dataset, comp_context *context, cons
   if (m.rows != dataset->samples || (slot == COMP_SLOT_LAYERS && m.cols != dataset->features))
     COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, which does not fit data of %zu x %zu", m.where, m.rows, m.cols,
                dataset->samples, dataset->features);
+  m.told = quiet;
   COMP__TRY(comp__tree_matrix_read(&matrix, context, &m, 0, m.rows));
   COMP__TRY(comp_dataset_set_matrix(dataset, slot, name, matrix));
 done:
@@ -108,8 +111,17 @@ done:
   return status;
 }
 
+void comp__anndata_tell_not_read(comp_context *context, const comp__tree *tree, const char *path, const char *why) {
+  size_t shape[COMP__TREE_MOST_DIMS];
+  int rank;
+  if (tree->ops->find(tree, path) == COMP__NODE_ARRAY && tree->ops->shape(shape, &rank, tree, path) != COMP_OK)
+    comp__warn(context, "%s is not read: %s", path, comp_error_message());
+  else
+    comp__info(context, "%s is not read: %s", path, why);
+}
+
 static comp_status read_slot(comp_dataset *dataset, comp_context *context, const comp__tree *tree, comp_slot slot,
-                             const char *skipped) {
+                             const char *skipped, bool quiet) {
   const char *folder = comp_slot_name(slot), *why;
   comp__strings members = {0};
   comp__tree_path path;
@@ -118,15 +130,16 @@ static comp_status read_slot(comp_dataset *dataset, comp_context *context, const
   if (node == COMP__NODE_ARRAY && slot == COMP_SLOT_OBSM && tree->ops->legacy_obsm)
     return tree->ops->legacy_obsm(dataset, context, tree);
   if (node != COMP__NODE_GROUP) return COMP_OK;
+  COMP__TRY(comp__anndata_tell_lost(context, tree, folder));
   COMP__TRY(tree->ops->members(&members, tree, folder));
   for (size_t i = 0; i < members.count; i++) {
     const char *name = comp__strings_get(&members, i);
     if (skipped && strcmp(name, skipped) == 0) continue;
     COMP__TRY(comp__tree_join(&path, folder, name));
     if (comp__anndata_can_hold(&why, tree, path.text, slot))
-      COMP__TRY(read_entry(dataset, context, tree, path.text, name, slot));
+      COMP__TRY(read_entry(dataset, context, tree, path.text, name, slot, quiet));
     else
-      comp__info(context, "%s is not read: %s", path.text, why);
+      comp__anndata_tell_not_read(context, tree, path.text, why);
   }
 done:
   comp__strings_release(&members);
@@ -176,12 +189,13 @@ static comp_status read_parts(comp_dataset **out, comp_context *context, const c
                               const comp__anndata_paths *paths, const comp__read_options *options) {
   comp_status status;
   COMP__TRY(read_tables(out, context, tree, paths->var));
-  if (!options->skip_x) COMP__TRY(read_x(*out, context, tree, paths));
+  if (!options->skip_x) COMP__TRY(read_x(*out, context, tree, paths, options->copy));
   if (!options->skip_slots) {
+    COMP__TRY(comp__anndata_tell_lost(context, tree, ""));
     /* The layers have the columns of X, not of raw. */
     if (!options->raw && !options->skip_layers)
-      COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer));
-    COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL));
+      COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer, options->copy));
+    COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL, options->copy));
   }
   COMP__TRY(read_record(*out, context, tree));
 done:

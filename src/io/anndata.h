@@ -33,6 +33,9 @@ comp_status comp__anndata_open_x(comp__tree_matrix *out, comp_context *context, 
 /* Whether an entry of layers or obsm is a matrix that can be held; *why says what it is otherwise. */
 bool comp__anndata_can_hold(const char **why, const comp__tree *tree, const char *path, comp_slot slot);
 
+/* Says why an entry is not read; damage is a warning. */
+void comp__anndata_tell_not_read(comp_context *context, const comp__tree *tree, const char *path, const char *why);
+
 /* The names of a group's members in one line, for messages. */
 void comp__anndata_list_members(char *out, size_t size, const comp__tree *tree, const char *path);
 
@@ -66,6 +69,18 @@ comp_status comp__anndata_check_fit(size_t *features, comp_context *context, con
                                     const comp__tree *tree);
 void comp__anndata_tell_overwritten(comp_context *context, const comp_dataset *results, const comp__tree *tree,
                                     const char *path);
+
+/* anndata_check.c: whether a part can be copied; the errors name it. Readers may go on without: a warning names the
+ * first thing in a group that has lost its metadata; to copy such a group is an error. */
+comp_status comp__anndata_tell_lost(comp_context *context, const comp__tree *tree, const char *path);
+comp_status comp__anndata_check_lost(const comp__tree *tree, const char *path);
+
+/* An entry of layers, obsm, obsp, varm or varp, of so many rows and columns (SIZE_MAX: any). */
+comp_status comp__anndata_check_member(comp_context *context, const comp__tree *tree, const char *path, size_t rows,
+                                       size_t cols);
+/* A table of so many rows (SIZE_MAX: any): all its columns are there. */
+comp_status comp__anndata_check_table(comp_context *context, const comp__tree *tree, const char *path, size_t rows);
+comp_status comp__anndata_check_raw(comp_context *context, const comp__tree *tree, size_t rows);
 
 /* Before AnnData 0.7 the categories of a column were in uns: whether a name there is that of such a column of the data
  * set, which has them itself. */

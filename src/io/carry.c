@@ -1,6 +1,7 @@
 /* carry.c: uns, obsp, varm, varp, raw and the like from one tree to another. */
 #include "io/carry.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/matrix.h"
 #include "core/table.h"
 #include "io/anndata.h"
 #include "io/format.h"
@@ -17,10 +19,11 @@ enum { DEEPEST = 32, LIST = 512 };
 
 typedef struct carrying {
   comp__tree_sink *to;
-  const comp__tree *from;
+  comp__tree *from;
   const comp_dataset *dataset;
   bool same_obs; /* the samples are those of the old file, in order */
   bool same_var;
+  bool unchanged;     /* all is as in the old file, but names that repeat may have become others */
   char unfit[LIST];   /* what does not fit any more */
   char unknown[LIST]; /* what cannot be read or written */
 } carrying;
@@ -154,6 +157,7 @@ static comp_status copy_group(carrying *c, const char *path, int depth) {
   COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
   if (encode_group(attributes) != 0) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   COMP__TRY(c->to->ops->group(c->to, path, attributes));
+  COMP__TRY(comp__anndata_check_lost(c->from, path));
   COMP__TRY(c->from->ops->members(&members, c->from, path));
   for (size_t i = 0; i < members.count; i++) {
     COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
@@ -175,6 +179,12 @@ static comp_status copy_node(carrying *c, const char *path, int depth) {
     status = can_go(&good, c, path, depth);
   if (status != COMP_OK) return status;
   if (!good && group && comp__tree_text_is(c->from, path, "encoding-type", "dataframe")) return copy_table(c, path);
+  if (!good && c->from->ops->find(c->from, path) == COMP__NODE_ARRAY) { /* of a kind that is not known, or damaged */
+    size_t shape[COMP__TREE_MOST_DIMS];
+    int rank;
+    status = c->from->ops->shape(shape, &rank, c->from, path);
+    if (status != COMP_OK) return status;
+  }
   if (!good) {
     list(c->unknown, path);
     return COMP_OK;
@@ -206,24 +216,139 @@ static bool is_own(const carrying *c, const char *path, const char *name) {
           (comp__anndata_is_legacy(c->from, "obs") && comp__anndata_is_old_categories(c->dataset, name)));
 }
 
-/* The members of a group that are not in the new file. `fits`: they can be kept at all. */
-static comp_status carry_members(carrying *c, const char *path, bool fits) {
+/* Whether the data set has this matrix, so that it is written in any case. */
+static bool is_held(const carrying *c, const char *path, const char *name) {
+  for (int slot = 0; slot < 2; slot++)
+    if (strcmp(path, comp_slot_name((comp_slot)slot)) == 0)
+      return comp_dataset_matrix(c->dataset, (comp_slot)slot, name) != NULL;
+  return false;
+}
+
+/* The members of a group that are not in the new file. `fits`: they can be kept at all. `rows`, `cols`: what their
+ * shape must be; 0 rows: they are not matrices. */
+static comp_status carry_members(carrying *c, const char *path, bool fits, size_t rows, size_t cols) {
   comp__strings members = {0};
   comp__tree_path member;
   comp_status status;
   COMP__TRY(need_group(c, path));
+  COMP__TRY(comp__anndata_check_lost(c->from, path));
   COMP__TRY(c->from->ops->members(&members, c->from, path));
   for (size_t i = 0; i < members.count; i++) {
     const char *name = comp__strings_get(&members, i);
     COMP__TRY(comp__tree_join(&member, path, name));
     if (is_own(c, path, name) || c->to->ops->has(c->to, member.text)) continue;
+    c->from->quiet = is_held(c, path, name); /* it has been read before */
+    if (fits && rows > 0) COMP__TRY(comp__anndata_check_member(c->to->context, c->from, member.text, rows, cols));
     if (fits)
       COMP__TRY(copy_node(c, member.text, 1));
-    else if (!was_set_aside(c, path, name))
+    else if (!c->from->quiet && !was_set_aside(c, path, name))
       list(c->unfit, member.text);
   }
 done:
+  c->from->quiet = false;
   comp__strings_release(&members);
+  return status;
+}
+
+/* ---- X ---- */
+
+static comp_status put_list(carrying *c, const char *name, comp__tree_value *value) {
+  json_t *none = json_object();
+  comp__tree_path path;
+  value->rank = 1;
+  value->shape[0] = value->count;
+  comp_status status = comp__tree_join(&path, "X", name);
+  if (status == COMP_OK) status = c->to->ops->value(c->to, path.text, value, none);
+  json_decref(none);
+  return status;
+}
+
+/* The place of each value of a matrix by columns in one by rows: *first gets where each row begins. */
+static comp_status find_places(int64_t **first, const int32_t *row_of, size_t rows, size_t n) {
+  comp_status status = comp__calloc(first, rows + 1, sizeof **first);
+  for (size_t k = 0; status == COMP_OK && k < n; k++) {
+    if (row_of[k] < 0 || (size_t)row_of[k] >= rows)
+      return comp__error(COMP_ERR_FORMAT, "X/indices holds %d, outside of 0 .. %zu: the file is damaged", row_of[k],
+                         rows - 1);
+    (*first)[row_of[k] + 1]++;
+  }
+  for (size_t i = 0; status == COMP_OK && i < rows; i++) (*first)[i + 1] += (*first)[i];
+  return status;
+}
+
+/* By columns to by rows, as X that comp writes always is, with the type of its values. */
+static comp_status copy_by_rows(carrying *c, const comp__tree_matrix *m) {
+  comp_context *context = c->to->context;
+  comp__tree_value from = {0}, data = {0}, indices = {.type = COMP__STORED_I32}, pointers = {.type = COMP__STORED_I64};
+  int32_t *row_of = NULL;
+  int64_t *next = NULL;
+  size_t n = m->values.rows;
+  json_t *attributes = json_pack("{s:s, s:s, s:[I, I]}", "encoding-type", "csr_matrix", "encoding-version", "0.1.0",
+                                 "shape", (json_int_t)m->rows, (json_int_t)m->cols);
+  comp_status status;
+  COMP__TRY(c->from->ops->load(&from, context, c->from, "X/data"));
+  COMP__TRY(comp__alloc(&row_of, n, sizeof *row_of));
+  COMP__TRY(c->from->ops->read(context, &m->indices, COMP__AS_I32, 0, n, row_of));
+  COMP__TRY(find_places(&next, row_of, m->rows, n));
+  pointers.count = m->rows + 1;
+  data.type = from.type;
+  data.count = indices.count = n;
+  size_t size = comp__stored_size(from.type);
+  COMP__TRY(comp__tree_value_reserve(&pointers, context, sizeof *next));
+  COMP__TRY(comp__tree_value_reserve(&data, context, size));
+  COMP__TRY(comp__tree_value_reserve(&indices, context, sizeof *row_of));
+  memcpy(pointers.numbers, next, pointers.count * sizeof *next);
+  for (size_t column = 0; column < m->cols; column++)
+    for (int64_t k = m->indptr[column]; k < m->indptr[column + 1]; k++) {
+      size_t at = (size_t)next[row_of[k]]++;
+      ((int32_t *)indices.numbers)[at] = (int32_t)column;
+      memcpy((char *)data.numbers + at * size, (const char *)from.numbers + (size_t)k * size, size);
+    }
+  COMP__TRY(c->to->ops->group(c->to, "X", attributes));
+  COMP__TRY(put_list(c, "data", &data));
+  COMP__TRY(put_list(c, "indices", &indices));
+  if (n <= INT32_MAX) { /* pointers as narrow as the indices, as SciPy likes them */
+    for (size_t i = 0; i < pointers.count; i++) {
+      int32_t narrow = (int32_t)((const int64_t *)pointers.numbers)[i];
+      memcpy((char *)pointers.numbers + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+    pointers.type = COMP__STORED_I32;
+  }
+  COMP__TRY(put_list(c, "indptr", &pointers));
+done:
+  json_decref(attributes);
+  comp__free(row_of);
+  comp__free(next);
+  comp__tree_value_release(&from);
+  comp__tree_value_release(&data);
+  comp__tree_value_release(&indices);
+  comp__tree_value_release(&pointers);
+  return status;
+}
+
+static comp_status carry_x(carrying *c) {
+  comp__tree_matrix m = {0};
+  comp_status status;
+  c->from->quiet = true; /* X has been read before */
+  COMP__TRY(comp__tree_matrix_open(&m, c->to->context, c->from, "X"));
+  status = m.by_column ? copy_by_rows(c, &m) : copy_node(c, "X", 0);
+done:
+  c->from->quiet = false;
+  comp__tree_matrix_close(&m);
+  return status;
+}
+
+comp_status comp__anndata_carry_x(comp__tree_sink *sink, const char *path) {
+  carrying c = {.to = sink};
+  const comp__format *format;
+  comp_status status;
+  COMP__TRY(comp__format_of_input(&format, path));
+  COMP__TRY(format->open_tree(&c.from, path));
+  COMP__TRY(carry_x(&c));
+  COMP__TRY(c.from->ops->certain(c.from));
+done:
+  if (status != COMP_OK) comp__error_context(status, "%s", path);
+  comp__tree_free(c.from);
   return status;
 }
 
@@ -258,6 +383,9 @@ static comp_status carry_table(carrying *c, const char *path, const comp_table *
   bool good = same && comp__table_from_file(table) && c->from->ops->find(c->from, path) == COMP__NODE_GROUP;
   comp__tree_path below;
   comp_status status = COMP_OK;
+  if (good) COMP__TRY(comp__anndata_check_lost(c->from, path));
+  if (good) COMP__TRY(comp__anndata_check_table(c->to->context, c->from, path, comp_table_row_count(table)));
+  c->from->quiet = true; /* it has been read before */
   if (good) COMP__TRY(can_go(&good, c, path, 0));
   if (good) COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
   json_t *order = json_object_get(attributes, "column-order");
@@ -272,6 +400,7 @@ static comp_status carry_table(carrying *c, const char *path, const comp_table *
   }
   COMP__TRY(comp__anndata_write_columns(c->to, path, table, false));
 done:
+  c->from->quiet = false;
   json_decref(attributes);
   comp__strings_release(&members);
   return status;
@@ -282,32 +411,45 @@ static comp_status carry_root_member(carrying *c, const char *name) {
     const char *name;
     bool obs, var; /* what must be the same */
     bool mapping;
-  } parts[] = {{"layers", true, true, true}, {"obsm", true, false, true}, {"obsp", true, false, true},
-               {"varm", false, true, true},  {"varp", false, true, true}, {"uns", false, false, true},
-               {"raw", true, false, false}};
+    int rows, cols; /* of its matrices: 1 samples, 2 features, 0 any */
+  } parts[] = {{"layers", true, true, true, 1, 2}, {"obsm", true, false, true, 1, 0}, {"obsp", true, false, true, 1, 1},
+               {"varm", false, true, true, 2, 0},  {"varp", false, true, true, 2, 2}, {"uns", false, false, true, 0, 0},
+               {"raw", true, false, false, 1, 0}};
+  const size_t sizes[] = {SIZE_MAX, c->dataset->samples, c->dataset->features};
+  size_t rows = 0, cols = SIZE_MAX;
   bool fits = true, mapping = false;
   if (strncmp(name, "raw.", 4) == 0) { /* before AnnData 0.7 */
     list(c->unknown, name);
     return COMP_OK;
   }
-  if (strcmp(name, "X") == 0) return COMP_OK;
+  if (strcmp(name, "X") == 0) return comp__anndata_copies_x(c->dataset, c->unchanged) ? carry_x(c) : COMP_OK;
   if (strcmp(name, "obs") == 0) return carry_table(c, name, c->dataset->obs, c->same_obs);
   if (strcmp(name, "var") == 0) return carry_table(c, name, c->dataset->var, c->same_var);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (strcmp(name, parts[i].name) != 0) continue;
-    fits = (!parts[i].obs || c->same_obs) && (!parts[i].var || c->same_var);
+    fits = c->unchanged || ((!parts[i].obs || c->same_obs) && (!parts[i].var || c->same_var));
     mapping = parts[i].mapping;
+    rows = parts[i].rows ? sizes[parts[i].rows] : 0;
+    cols = sizes[parts[i].cols];
   }
-  if (mapping && c->from->ops->find(c->from, name) == COMP__NODE_GROUP) return carry_members(c, name, fits);
+  if (mapping && c->from->ops->find(c->from, name) == COMP__NODE_GROUP) return carry_members(c, name, fits, rows, cols);
   if (mapping) return COMP_OK; /* one compound dataset, before AnnData 0.7: obsm has been read, varm is given up */
   if (c->to->ops->has(c->to, name)) return COMP_OK;
+  if (fits && strcmp(name, "raw") == 0 && c->from->ops->find(c->from, name) == COMP__NODE_GROUP) {
+    comp_status status = comp__anndata_check_raw(c->to->context, c->from, rows);
+    if (status != COMP_OK) return status;
+  }
   if (fits) return copy_node(c, name, 0);
   list(c->unfit, name);
   return COMP_OK;
 }
 
-comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset) {
-  carrying c = {.to = sink, .dataset = dataset};
+bool comp__anndata_copies_x(const comp_dataset *dataset, bool unchanged) {
+  return unchanged && dataset->x && dataset->x->narrowed;
+}
+
+comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset, bool unchanged) {
+  carrying c = {.to = sink, .dataset = dataset, .unchanged = unchanged};
   const comp__format *format;
   comp__strings members = {0};
   comp__tree *tree = NULL;
@@ -317,6 +459,8 @@ comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const c
   c.from = tree;
   COMP__TRY(compare_names(&c.same_obs, sink->context, tree, "obs", &dataset->obs_names));
   COMP__TRY(compare_names(&c.same_var, sink->context, tree, "var", &dataset->var_names));
+  (void)tree->ops->find(tree, "");
+  COMP__TRY(comp__anndata_check_lost(tree, ""));
   COMP__TRY(tree->ops->members(&members, tree, ""));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
   COMP__TRY(tree->ops->certain(tree));

@@ -95,13 +95,14 @@ static comp_status read_slot(comp_dataset *some, comp_context *context, const co
   if (tree->ops->find(tree, folder) == COMP__NODE_ARRAY && slot == COMP_SLOT_OBSM && tree->ops->legacy_obsm)
     return read_legacy_obsm(some, context, tree, all, b);
   if (tree->ops->find(tree, folder) != COMP__NODE_GROUP) return COMP_OK;
+  COMP__TRY(comp__anndata_tell_lost(context, tree, folder));
   COMP__TRY(tree->ops->members(&members, tree, folder));
   for (size_t i = 0; i < members.count; i++) {
     const char *name = comp__strings_get(&members, i);
     if (slot == COMP_SLOT_LAYERS && options->layer && strcmp(name, options->layer) == 0) continue;
     COMP__TRY(comp__tree_join(&path, folder, name));
     if (!comp__anndata_can_hold(&why, tree, path.text, slot)) {
-      comp__info(context, "%s is not read: %s", path.text, why);
+      comp__anndata_tell_not_read(context, tree, path.text, why);
       continue;
     }
     COMP__TRY(comp__tree_matrix_open(&m, context, tree, path.text));
@@ -127,6 +128,7 @@ static comp_status read_slots(comp_dataset *some, comp_context *context, const c
   COMP__TRY(comp__format_of_input(&format, path));
   if (!format->open_tree) return COMP_OK;
   COMP__TRY(format->open_tree(&tree, path));
+  COMP__TRY(comp__anndata_tell_lost(context, tree, ""));
   if (!options->raw) COMP__TRY(read_slot(some, context, tree, COMP_SLOT_LAYERS, b, options, all));
   COMP__TRY(read_slot(some, context, tree, COMP_SLOT_OBSM, b, options, all));
   COMP__TRY(tree->ops->certain(tree));

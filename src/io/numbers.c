@@ -10,6 +10,13 @@ size_t comp__as_size(comp__as as) {
   return as == COMP__AS_F32 || as == COMP__AS_I32 ? 4 : 8;
 }
 
+comp__number_kind comp__as_kind(comp__as as) {
+  static const comp__number_kind kinds[] = {
+      [COMP__AS_F32] = COMP__NUMBER_FLOAT, [COMP__AS_F64] = COMP__NUMBER_FLOAT, [COMP__AS_I32] = COMP__NUMBER_INT,
+      [COMP__AS_I64] = COMP__NUMBER_INT,   [COMP__AS_U64] = COMP__NUMBER_UINT,  [COMP__AS_RAW] = COMP__NUMBER_RAW};
+  return kinds[as];
+}
+
 static float half_to_float(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 0x1fu, mantissa = half & 0x3ffu, bits;
   if (exponent == 0) { /* zero or subnormal: mantissa x 2^-24 */
@@ -196,6 +203,10 @@ size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__numb
     return to_i32(to, from, kind, n);
   case COMP__AS_I64:
     return to_i64(to, from, kind, n);
+  case COMP__AS_U64:
+    if (kind != UINT_OF(8)) return 0;
+    memcpy(to, from, n * sizeof(uint64_t));
+    return n;
   case COMP__AS_RAW:
     break;
   }
@@ -243,6 +254,7 @@ comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean) {
   }
   *as = number.size > 4 || (is_unsigned && number.size == 4) ? COMP__AS_I64 : COMP__AS_I32;
   if (boolean) return COMP__STORED_BOOL;
+  if (number.size > 4 && is_unsigned) *as = COMP__AS_U64;
   if (number.size > 4) return is_unsigned ? COMP__STORED_U64 : COMP__STORED_I64;
   return is_unsigned ? of_uint[number.size] : of_int[number.size];
 }

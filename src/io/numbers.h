@@ -41,10 +41,20 @@ typedef enum comp__stored {
 } comp__stored;
 
 /* What numbers become in memory. */
-typedef enum comp__as { COMP__AS_F32, COMP__AS_F64, COMP__AS_I32, COMP__AS_I64, COMP__AS_RAW } comp__as;
+typedef enum comp__as {
+  COMP__AS_F32,
+  COMP__AS_F64,
+  COMP__AS_I32,
+  COMP__AS_I64,
+  COMP__AS_U64, /* of unsigned numbers of 8 bytes alone */
+  COMP__AS_RAW
+} comp__as;
 
 /* Bytes a number in memory; not of COMP__AS_RAW. */
 size_t comp__as_size(comp__as as);
+
+/* The kind of number that it is in memory. */
+comp__number_kind comp__as_kind(comp__as as);
 
 /* Converts n numbers (already in this machine's byte order). Returns the index of the first that does not fit into an
  * integer target, or n. Floats do not become integers: the caller sees to it. */
@@ -57,8 +67,8 @@ void comp__numbers_swap(void *numbers, size_t size, size_t n);
  * clusters are meant. */
 comp_status comp__numbers_append_texts(comp__strings *out, const double *values, size_t n, bool boolean);
 
-/* The type in which numbers of a kind are written again, and in which they are read before (of U64: what fits I64).
- * Halves become single precision. */
+/* The type in which numbers of a kind are written again, and in which they are read before. Halves become single
+ * precision. */
 comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean);
 
 /* Bytes a number of that type. */

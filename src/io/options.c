@@ -1,6 +1,8 @@
 /* options.c: the tables of the kinds "read" and "write". */
 #include "io/options.h"
 
+#include "core/error.h"
+
 #define READ(member) COMP__FIELD(comp__read_options, member), .group = "Input"
 static const comp_option read_rows[] = {
     {"metadata", .type = COMP_OPTION_FILE, READ(metadata), .metavar = "FILE",
@@ -21,6 +23,9 @@ static const comp_option read_rows[] = {
      .library_only = "commands read what they need"},
     {"skip-slots", .type = COMP_OPTION_BOOL, READ(skip_slots), .help = "leave layers and obsm out",
      .library_only = "commands read what they need"},
+    {"copy", .type = COMP_OPTION_BOOL, READ(copy),
+     .help = "read only to write all of it again: no warning about values that do not fit 32-bit floats",
+     .library_only = "comp convert sets it"},
     {0},
 };
 
@@ -51,14 +56,27 @@ static const comp_option write_rows[] = {
     {"carry-from", .type = COMP_OPTION_FILE, WRITE(carry_from), .metavar = "FILE",
      .help = "an .h5ad or .zarr: what the data set does not hold (uns, ...) is copied from it to a new .h5ad or .zarr",
      .library_only = "commands that write a new .h5ad or .zarr carry over what their input holds"},
+    {"unchanged", .type = COMP_OPTION_BOOL, WRITE(unchanged),
+     .help =
+         "samples, features and X are those of carry-from: X is copied from there, too, with the type of its values",
+     .library_only = "comp convert sets it"},
     {0},
 };
+
+/* Version 2 has no shards. */
+static comp_status finish_write(void *out, const comp_options *options) {
+  const comp__write_options *o = out;
+  if (o->shards && o->zarr == 2 && options && comp_options_given(options, "zarr"))
+    return comp__error(COMP_ERR_ARGUMENT, "shards: there are none in version 2; leave 'zarr' out, or set it to 3");
+  return COMP_OK;
+}
 
 const comp__options_kind comp__write_kind = {
     .name = "write",
     .summary = "how a data file is written",
     .size = sizeof(comp__write_options),
     .rows = write_rows,
+    .finish = finish_write,
 };
 
 comp__write_options comp__write_defaults(void) {

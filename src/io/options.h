@@ -15,6 +15,7 @@ typedef struct comp__read_options {
   bool skip_x;          /* names and tables only: comp_dataset_x() is NULL */
   bool skip_slots;      /* leave layers and obsm out */
   bool skip_layers;     /* leave layers out */
+  bool copy;            /* read only to be written again: no warning about values that do not fit floats */
   bool transpose;       /* a text table holds features as rows, samples as columns */
   bool no_header;       /* a text table has no line of column names */
   const char *names;    /* column names for a text table without a header, separated by commas; NULL: "0", "1", ... */
@@ -25,6 +26,7 @@ typedef struct comp__read_options {
 typedef struct comp__write_options {
   const char *carry_from; /* .h5ad and .zarr: what the data set does not hold (uns, ...) is copied from this .h5ad or
                              .zarr; a message names what is left behind; NULL: nothing */
+  bool unchanged;         /* samples, features and X are those of carry_from: X is copied, too, with its type */
   int compression;        /* level 0 .. 9 of gzip (.h5ad) or zstd (.zarr) */
   int zarr;               /* .zarr only: the version of the format, 2 or 3 */
   bool shards;            /* .zarr only: chunks are kept together in shards; then the version is 3 */

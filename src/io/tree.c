@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/error.h"
 
 void comp__tree_free(comp__tree *tree) {
@@ -43,8 +44,21 @@ bool comp__tree_text_is(const comp__tree *tree, const char *path, const char *na
   return same;
 }
 
+comp_status comp__tree_value_reserve(comp__tree_value *value, comp_context *context, size_t size) {
+  comp__pager *pager = comp__context_pager(context);
+  size_t bytes;
+  if (!pager || !comp__size_mul(&bytes, value->count, size) || bytes == 0 || !comp__pager_wants(pager, bytes))
+    return comp__alloc(&value->numbers, value->count, size);
+  comp_status status = comp__paged_new(&value->paged, &value->numbers, pager, bytes);
+  if (status == COMP_OK || comp__pager_asked(pager)) return status;
+  return comp__alloc(&value->numbers, value->count, size);
+}
+
 void comp__tree_value_release(comp__tree_value *value) {
-  comp__free(value->numbers);
+  if (value->paged)
+    comp__paged_free(value->paged);
+  else
+    comp__free(value->numbers);
   comp__strings_release(&value->texts);
   for (size_t i = 0; i < value->n_fields; i++) comp__tree_value_release(&value->fields[i]);
   comp__free(value->fields);

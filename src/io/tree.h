@@ -12,6 +12,7 @@
 
 #include "comp/context.h"
 #include "comp/dataset.h"
+#include "core/paged.h"
 #include "core/strings.h"
 #include "io/numbers.h"
 
@@ -37,6 +38,7 @@ typedef struct comp__tree_array {
   int rank;
   size_t rows;
   size_t cols;
+  size_t bytes; /* of a number as it is stored */
   bool integer; /* whole numbers (or bools) are stored */
   bool boolean;
 } comp__tree_array;
@@ -51,7 +53,8 @@ typedef struct comp__tree_value {
   size_t shape[COMP__TREE_MOST_DIMS];
   size_t count; /* of all values */
   comp__stored type;
-  void *numbers; /* of that type */
+  void *numbers;      /* of that type */
+  comp__paged *paged; /* where they are too large for memory */
   comp__strings texts;
   struct comp__tree_value *fields; /* a list of records: their fields, each a list of `count` values; NULL: none */
   size_t n_fields;
@@ -60,11 +63,17 @@ typedef struct comp__tree_value {
 
 void comp__tree_value_release(comp__tree_value *value);
 
+/* Room for its `count` numbers of `size` bytes, in a scratch file where it is too large for memory (core/paged.h). */
+comp_status comp__tree_value_reserve(comp__tree_value *value, comp_context *context, size_t size);
+
 typedef struct comp__tree_ops {
   /* What is there. When it cannot be found out, that is noted: see `certain`. */
   comp__node (*find)(const comp__tree *tree, const char *path);
   /* The names of the members of a group, sorted by name. */
   comp_status (*members)(comp__strings *out, const comp__tree *tree, const char *path);
+  /* Appends the names of what is stored in a group, but has lost its metadata, so that it is no member. NULL: there can
+   * be none. */
+  comp_status (*lost)(comp__strings *out, const comp__tree *tree, const char *path);
 
   /* Attributes: *out = NULL or *found = false when there is no such attribute; a wrong type is an error. */
   comp_status (*get_text)(char **out, const comp__tree *tree, const char *path, const char *name);
@@ -76,6 +85,9 @@ typedef struct comp__tree_ops {
 
   /* What an array holds, and how many dimensions it has. */
   comp__content (*content)(int *rank, const comp__tree *tree, const char *path);
+  /* The shape of any array, of at most COMP__TREE_MOST_DIMS dimensions. An error also where what is said of the array
+   * makes no sense. */
+  comp_status (*shape)(size_t *out, int *rank, const comp__tree *tree, const char *path);
   /* Opens an array of numbers; it should be closed via `close`, also when it fails. Reads rows first .. first + rows -
    * 1 of it to rows x cols numbers. */
   comp_status (*open)(comp__tree_array *out, const comp__tree *tree, const char *path);
@@ -109,6 +121,7 @@ typedef struct comp__tree_ops {
 /* The first member of what a format has of its own. */
 struct comp__tree {
   const comp__tree_ops *ops;
+  bool quiet; /* what is missing in arrays that are opened now has been said before */
 };
 
 /* NULL is allowed. */

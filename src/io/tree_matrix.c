@@ -1,6 +1,7 @@
 /* tree_matrix.c: dense and sparse matrices of a tree. */
 #include "io/tree_matrix.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static comp_status check_indptr(const comp__tree_matrix *m, size_t major) {
     if (m->indptr[i + 1] < m->indptr[i])
       return comp__error(COMP_ERR_FORMAT, "%s/indptr is not ascending: %lld after %lld at %zu", m->where,
                          (long long)m->indptr[i + 1], (long long)m->indptr[i], i + 1);
-  if (m->values.rows != m->indices.rows || (uint64_t)m->indptr[major] > m->values.rows)
+  if (m->values.rows != m->indices.rows || (uint64_t)m->indptr[major] != m->values.rows)
     return comp__error(COMP_ERR_FORMAT,
                        "%s: indptr ends at %lld, but there are %zu values in data and %zu in indices: the file is "
                        "damaged or not complete",
@@ -182,6 +183,25 @@ static comp_status check_rows(void *arg, size_t begin, size_t end, int thread) {
   return status;
 }
 
+/* Whole numbers from 2^24 on do not all fit a float, doubles can become infinite: that must not go unnoticed. */
+static void note_type(comp_context *context, const comp__tree_matrix *m, comp_matrix *matrix) {
+  const float most = 16777216;
+  size_t n = matrix->kind == COMP_CSR ? (size_t)matrix->indptr[matrix->rows] : matrix->rows * matrix->cols, unfit = 0;
+  matrix->narrowed = m->values.integer || m->values.bytes > 4;
+  if (m->told || !matrix->narrowed || m->values.bytes < 4) return;
+  if (m->values.integer)
+    for (size_t i = 0; i < n; i++) unfit += fabsf(matrix->values[i]) >= most;
+  else
+    for (size_t i = 0; i < n; i++) unfit += isinf(matrix->values[i]) != 0;
+  if (unfit == 0) return;
+  comp__warn(context,
+             m->values.integer
+                 ? "%s: %zu whole numbers are 16,777,216 or more; comp computes with 32-bit floats, which round them"
+                 : "%s: %zu values are infinite, or too large for the 32-bit floats that comp computes with",
+             m->where, unfit);
+  ((comp__tree_matrix *)m)->told = true; /* once */
+}
+
 static comp_status read_sparse(comp_matrix **out, comp_context *context, const comp__tree_matrix *m, size_t begin,
                                size_t end) {
   comp_matrix *matrix = NULL;
@@ -198,6 +218,7 @@ static comp_status read_sparse(comp_matrix **out, comp_context *context, const c
   if (sorted > 0)
     comp__info(context, "%s: the indices of %zu %s were not ascending, and have been sorted", m->where, sorted,
                m->by_column ? "columns" : "rows");
+  note_type(context, m, matrix);
   *out = matrix;
 done:
   if (status != COMP_OK) comp_matrix_free(matrix);
@@ -210,6 +231,7 @@ static comp_status read_by_column(comp_matrix **out, comp_context *context, cons
   comp_status status = read_sparse(&columns, context, m, 0, m->cols);
   if (status != COMP_OK) return status;
   status = comp_matrix_transpose(out, context, columns);
+  if (status == COMP_OK) (*out)->narrowed = columns->narrowed;
   comp_matrix_free(columns);
   return status;
 }
@@ -221,7 +243,10 @@ comp_status comp__tree_matrix_read(comp_matrix **out, comp_context *context, con
   comp_status status = comp__matrix_new_dense_in(out, context, end - begin, m->cols);
   if (status != COMP_OK) return status;
   status = m->values.tree->ops->read(context, &m->values, COMP__AS_F32, begin, end - begin, (*out)->values);
-  if (status == COMP_OK) return COMP_OK;
+  if (status == COMP_OK) {
+    note_type(context, m, *out);
+    return COMP_OK;
+  }
   comp_matrix_free(*out);
   *out = NULL;
   return status;

@@ -11,6 +11,7 @@
 typedef struct comp__tree_matrix {
   char where[128]; /* its path, for messages */
   comp_matrix_kind kind;
+  bool told;      /* that values do not fit floats; set before reading: nothing is said */
   bool by_column; /* CSC: stored column by column; it can be read whole only */
   size_t rows;
   size_t cols;
@@ -32,8 +33,8 @@ comp_status comp__tree_matrix_open_csr(comp__tree_matrix *out, comp_context *con
 void comp__tree_matrix_close(comp__tree_matrix *matrix);
 
 /* Reads rows begin .. end - 1 (of a by_column matrix: all). Indices of a row that are not ascending are sorted, which
- * an info message tells; indices out of range or repeated are an error. Values are not looked at. The matrix should be
- * freed via comp_matrix_free(). */
+ * an info message tells; indices out of range or repeated are an error. Values become
+ * floats; a warning counts those that do not fit, once. The matrix should be freed via comp_matrix_free(). */
 comp_status comp__tree_matrix_read(comp_matrix **out, comp_context *context, const comp__tree_matrix *matrix,
                                    size_t begin, size_t end);
 

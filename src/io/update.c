@@ -70,11 +70,13 @@ done:
 static comp_status rewrite(comp_context *context, const comp_dataset *results, const char *in_path,
                            const char *out_path, const comp__read_options *options, bool carry) {
   comp__write_options write = comp__write_defaults();
+  const comp__read_options whole = {.copy = true};
   comp_dataset *dataset = NULL;
   comp_status status;
-  COMP__TRY(comp__dataset_read(&dataset, context, in_path, carry ? NULL : options));
+  COMP__TRY(comp__dataset_read(&dataset, context, in_path, carry ? &whole : options));
   COMP__TRY(merge(context, dataset, results));
   if (carry) write.carry_from = in_path;
+  write.unchanged = carry;
   COMP__TRY(comp__dataset_write(context, dataset, out_path, &write));
 done:
   comp_dataset_free(dataset);

@@ -1,7 +1,7 @@
 # tap.awk: judges and counts tests that speak TAP. Stricter than meson: a program that crashes, times out, prints no plan or does not
 # fulfil it is a failure, whatever its exit status; so is one that meson should have run and did not.
 #
-#   awk -v mode=meson -v expected=N -v status=S -v counts=FILE -f tap.awk BUILD/meson-logs/testlog.json
+#   awk -v mode=meson -v expected=N -v status=S -v counts=FILE -f tap.awk BUILD/meson-logs/testlog-sh.json
 #   awk -v mode=raw -v name=NAME -v status=S -v stderr=FILE -v counts=FILE -f tap.awk OUTPUT
 #
 # expected: how many programs should have run. status: exit status of meson, or of the program. The output of what failed is printed; FILE gets

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tap_selftest.sh [ROOT]: tap.awk counts right, and nothing that went wrong passes as a success. Speaks TAP.
+# tap_selftest.sh [ROOT]: tap.awk counts right, and nothing that went wrong passes as a success; cpu.sh changes no exit code and measures grandchildren. Speaks TAP.
 set -u
 judge=$(CDPATH='' cd -- "${1:-.}" && pwd)/tests/check/tap.awk
 tree=$(mktemp -d "${TMPDIR:-/tmp}/comp-tap.XXXXXX") || exit 1
@@ -32,7 +32,7 @@ meson() {
   printf '%s\n' "$3" | awk -v mode=meson -v status="$1" -v expected="$2" -v counts="$tree/counts" -f "$judge" >/dev/null
 }
 
-echo 1..16
+echo 1..18
 raw 0 '1..2\nok 1 - a\nok 2 - b\n';               expect 'success' '2 0 0'
 raw 1 '1..2\nok 1 - a\nnot ok 2 - b\n';           expect 'a failing test' '1 1 0'
 raw 0 '1..2\nok 1 - a\nnot ok 2 - b\n';           expect 'a failing test with exit status 0' '1 1 0'
@@ -53,4 +53,11 @@ meson 1 1 '{"name": "c", "stdout": "1..2\nok 1 - a\n", "result": "ERROR", "retur
 expect 'meson: a crash' '1 1 0'
 meson 1 1 '{"name": "t", "stdout": "1..1\nok 1 - a\n", "result": "TIMEOUT", "returncode": -15}'
 expect 'meson: a time-out' '1 1 0'
+
+# Some tenths of a second in a process that the command starts.
+sh "$(dirname "$judge")/cpu.sh" "$tree/cpu" sh -c 'sh -c "i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done"; exit 3' >"$tree/out" 2>&1
+echo "$? $(wc -c <"$tree/out") 0" >"$tree/counts"
+expect 'cpu.sh: exit code 3, and no output of its own' '3 0 0'
+awk -F '\t' '{ print NR, ($1 >= 0.05), ($2 ~ /^sh -c/) }' "$tree/cpu" >"$tree/counts"
+expect 'cpu.sh: a line with the time of a grandchild' '1 1 1'
 exit $status

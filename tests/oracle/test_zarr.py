@@ -18,7 +18,7 @@ import zarr
 
 sys.path.insert(0, os.path.dirname(__file__))
 import zarr3  # noqa: E402
-from h5ad_common import DATA, TMP, dense, each, main, read, run, same, same_matrix, sample, test  # noqa: E402
+from h5ad_common import BUILD, DATA, TMP, Read, dense, each, main, read, run, same, same_matrix, sample, test  # noqa: E402
 
 
 def write_v2(p, a, **options):
@@ -761,6 +761,243 @@ def an_offset_of_a_shard_outside_of_it():
     data = f.read_bytes()
     f.write_bytes(data[:-32] + (2**40).to_bytes(8, "little") + data[-24:])
     refused("obs/f64: chunk", "outside of it")
+
+
+# ---- all values keep their type
+
+COMP = BUILD / "comp"
+
+
+def comp(*args, ok=True):
+    r = subprocess.run([str(COMP), *map(str, args)], capture_output=True, text=True)
+    if ok:
+        assert r.returncode == 0, r.stderr
+    return r
+
+
+def converted(source, to, *args):
+    shutil.rmtree(to, ignore_errors=True)
+    if to.exists():
+        to.unlink()
+    return comp("convert", "-i", source, "-o", to, *args)
+
+
+def wide(form):
+    """A sample whose numbers do not fit 32-bit floats."""
+    a = sample(n=37, g=23, form="dense", rich=False)
+    big = np.arange(37 * 23, dtype="i8").reshape(37, 23) + 16777217
+    x = np.where(np.arange(37 * 23).reshape(37, 23) % 3 == 0, big, 0)
+    a.X = {"dense": big, "f8": np.arange(37 * 23).reshape(37, 23) / 7, "u1": (big % 251).astype("u1"), "bool": big % 2 == 0,
+           "csr": sp.csr_matrix(x), "csc": sp.csc_matrix(x), "csr f8": sp.csr_matrix(x / 7), "csc f8": sp.csc_matrix(x / 7)}[form]
+    a.layers["f8"] = np.full((37, 23), 1e300)
+    a.layers["i8"] = big
+    a.layers["csc"] = sp.csc_matrix(x * 3)
+    a.layers["csr"] = sp.csr_matrix(x / 9)
+    a.layers["f4"] = big.astype("f4")
+    for t in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f8", "?"):
+        a.obsm["d" + t] = big[:, :5].astype(t)
+    a.obsm["list"] = np.arange(37) / 3
+    a.varm["f8"] = np.arange(23 * 2).reshape(23, 2) / 11
+    a.obs["i8"] = np.arange(37) + 2**53 + 1
+    return a
+
+
+def same_values(a, b, by_rows=False):
+    x = a.X.tocsr() if by_rows and sp.issparse(a.X) else a.X
+    same_thing(x, b.X, "X")
+    for part in ("layers", "obsm", "varm"):
+        same_thing(dict(getattr(a, part)), dict(getattr(b, part)), part)
+    pd.testing.assert_frame_equal(a.obs, b.obs)
+
+
+@each("X", ["dense", "f8", "u1", "bool", "csr", "csc", "csr f8", "csc f8"])
+def values_keep_their_type(form):
+    a = wide(form)
+    a.write_h5ad(TMP / "w.h5ad")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a = anndata.read_h5ad(TMP / "w.h5ad")
+        for options in ([], ["--zarr", 3], ["--shards"]):
+            r = converted(TMP / "w.h5ad", TMP / "w.zarr", *options)
+            assert "32-bit" not in r.stderr and "left behind" not in r.stderr, r.stderr
+            if not options:
+                same_values(a, anndata.read_zarr(TMP / "w.zarr"), True)
+            converted(TMP / "w.zarr", TMP / "back.h5ad")
+            same_values(a, anndata.read_h5ad(TMP / "back.h5ad"), True)
+        converted(TMP / "w.h5ad", TMP / "copy.h5ad")
+        same_values(a, anndata.read_h5ad(TMP / "copy.h5ad"), True)
+
+
+@test
+def whole_numbers_above_2_to_63():
+    a = sample()
+    a.obs["large"] = np.arange(37, dtype="u8") + np.uint64(2**64 - 100)
+    a.obsm["large"] = np.full((37, 2), 2**64 - 3, "u8")
+    a.uns["large"] = {"one": np.uint64(2**64 - 1), "cube": np.full((2, 2, 2), 2**64 - 1, "u8")}
+    a.write_h5ad(TMP / "w.h5ad")
+    converted(TMP / "w.h5ad", TMP / "w.zarr", "--zarr", 3)
+    converted(TMP / "w.zarr", TMP / "v.zarr")
+    converted(TMP / "v.zarr", TMP / "back.h5ad")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for b in (anndata.read_zarr(TMP / "v.zarr"), anndata.read_h5ad(TMP / "back.h5ad")):
+            for part, key in ((b.obs, "large"), (b.obsm, "large"), (b.uns["large"], "one"), (b.uns["large"], "cube")):
+                want = {id(b.obs): a.obs, id(b.obsm): a.obsm}.get(id(part), a.uns["large"])[key]
+                same_thing(np.asarray(want), np.asarray(part[key]), key)
+
+
+@test
+def values_keep_their_type_where_names_repeat():
+    a = wide("dense")
+    a.var_names = ["g"] * 2 + [f"g{i}" for i in range(21)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a.write_h5ad(TMP / "w.h5ad")
+        for to, load in ((TMP / "w.zarr", anndata.read_zarr), (TMP / "copy.h5ad", anndata.read_h5ad)):
+            r = converted(TMP / "w.h5ad", to)
+            assert "left behind" not in r.stderr, r.stderr
+            b = load(to)
+            assert list(b.var_names[:2]) == ["g", "g-1"]
+            same_values(a, b)
+
+
+@test
+def values_that_do_not_fit_are_told():
+    wide("dense").write_h5ad(TMP / "w.h5ad")
+    r = run(TMP / "w.h5ad")
+    for what in ("X: 851 whole numbers are 16,777,216 or more", "layers/f8: 851 values are infinite, or too large"):
+        assert what in r.stderr, r.stderr
+    r = converted(TMP / "w.h5ad", TMP / "w.csv")
+    assert "X: 851 whole numbers" in r.stderr, r.stderr
+    assert "layers/f4" not in r.stderr
+
+
+# ---- nothing damaged is copied or left out in silence
+
+def rich_store(version=2):
+    a = sample(form="csr")
+    if version == 2:
+        write_v2(TMP / "bad.zarr", a)
+    else:
+        write_v3(TMP / "bad.zarr", a, chunks=(10,))
+    return TMP / "bad.zarr"
+
+
+def not_copied(*needles, to="no.h5ad"):
+    for name in (to, "no.zarr"):
+        r = subprocess.run([str(COMP), "convert", "-i", str(TMP / "bad.zarr"), "-o", str(TMP / name)], capture_output=True, text=True)
+        assert r.returncode == 1, (name, r.returncode, r.stderr)
+        for needle in needles:
+            assert needle in r.stderr, r.stderr
+        assert not (TMP / name).exists()
+
+
+def without(path, *keys):
+    p = TMP / "bad.zarr" / path
+    m = json.loads(p.read_text())
+    p.write_text(json.dumps({k: v for k, v in m.items() if k not in keys}))
+
+
+HURT = {
+    "a matrix without a shape": (lambda p: without("obsm/pca/.zarray", "shape"), "obsm/pca"),
+    "a matrix of an unknown kind": (lambda p: edit("obsm/pca/.zarray", compressor={"id": "none of them"}, dtype="<M8[s]"), "obsm/pca"),
+    "a matrix without metadata": (lambda p: (p / "obsm/pca/.zarray").unlink(), "obsm/pca cannot be copied"),
+    "a matrix of other rows": (lambda p: edit("obsm/sparse/.zattrs", shape=[36, 4]), "obsm/sparse"),
+    "a sparse matrix without its encoding": (lambda p: (p / "obsm/sparse/.zattrs").unlink(), "obsm/sparse is a group"),
+    "a sparse matrix without indices": (lambda p: shutil.rmtree(p / "obsm/sparse/indices"), "obsm/sparse/indices"),
+    "a table without a column": (lambda p: shutil.rmtree(p / "obsm/frame/a"), "obsm/frame/a is in the list of columns"),
+    "obs without a column": (lambda p: shutil.rmtree(p / "obs/f64"), "obs/f64 is in the list of columns"),
+    "a group without metadata": (lambda p: (p / "layers/.zgroup").unlink(), "layers cannot be copied"),
+    "a graph of other rows": (lambda p: edit("obsp/graph/.zattrs", shape=[36, 36]), "obsp/graph"),
+}
+
+
+@each("damage", HURT)
+def what_is_damaged_is_not_copied(name):
+    damage, needle = HURT[name]
+    p = rich_store()
+    a = anndata.read_zarr(p)
+    a.obsm["pca"] = np.ones((37, 3), "f4")
+    a.obsm["sparse"] = sp.random(37, 4, 0.5, format="csr", random_state=1)
+    a.obsm["frame"] = pd.DataFrame({"a": np.arange(37), "b": "x"}, index=a.obs_names)
+    a.obsp["graph"] = sp.random(37, 37, 0.1, format="csr", random_state=1)
+    write_v2(p, a)
+    converted(p, TMP / "yes.h5ad")
+    damage(p)
+    not_copied(needle)
+
+
+@test
+def what_is_not_read_is_told():
+    p = bad()
+    a = anndata.read_zarr(p)
+    a.obsm["pca"] = np.ones((37, 3), "f4")
+    write_v2(p, a)
+    (p / "obsm/pca/.zarray").unlink()
+    r = comp("info", p)
+    assert "obsm/pca is not read: it has files, but no metadata" in r.stderr, r.stderr
+
+
+@test
+def pointers_that_end_too_early():
+    """An indptr of zeros beside values is not an empty matrix."""
+    for form in ("csr", "csc"):
+        write_v2(TMP / "bad.zarr", sample(form=form))
+        z = zarr.open(str(TMP / "bad.zarr"), mode="r+")["X/indptr"]
+        z[:] = 0
+        refused("X: indptr ends at 0, but there are")
+    sample(form="csr").write_h5ad(TMP / "bad.h5ad")
+    with h5py.File(TMP / "bad.h5ad", "r+") as f:
+        f["X/indptr"][:] = 0
+    r = run(TMP / "bad.h5ad", ok=False)
+    assert r.returncode == 1 and "X: indptr ends at 0" in r.stderr, r.stderr
+
+
+@test
+def damaged_attributes_are_named():
+    p = bad()
+    (p / "X/.zattrs").write_text("{")
+    refused("X/.zattrs is not JSON")
+    p = bad()
+    (p / ".zattrs").write_text("[1")
+    refused(".zattrs is not JSON")
+    p = bad(3)
+    edit("X/zarr.json", node_type="aray")
+    refused("X: its node_type")
+
+
+@test
+def links_that_lead_round_in_circles_are_refused():
+    for target in (".", "..", "../uns"):
+        p = bad()
+        (p / "uns" / "loop").symlink_to(target)
+        not_copied("uns/loop is a symbolic link to a folder that it is in")
+    p = bad()
+    shutil.copytree(p / "obsm", p / "uns" / "one")
+    (p / "uns" / "two").symlink_to("one")  # such a link is fine
+    converted(p, TMP / "yes.h5ad")
+
+
+@test
+def missing_chunks_are_told():
+    p = bad()
+    r = run(p)
+    assert "not in the store" not in r.stderr, r.stderr
+    for path in ("obs/cat/codes/0", "obs/f64/0", "obs/_index/0", "X/0.0"):
+        (p / path).unlink()
+    for command in ("info", "convert"):
+        (TMP / "yes.h5ad").unlink(missing_ok=True)
+        r = comp(*(["info", p] if command == "info" else ["convert", "-i", p, "-o", TMP / "yes.h5ad"]))
+        for needle in ("obs/cat/codes: 1 of 1 chunks are not in the store: their values are 0 (the first category)",
+                       "obs/f64: 1 of 1 chunks are not in the store: their values are 0.", "X: 1 of ", "obs/_index: 1 of 1 chunks are not in the store: their values are empty text"):
+            assert needle in r.stderr, (needle, r.stderr)
+        assert r.stderr.count("obs/cat/codes:") == 1, r.stderr
+    p = bad()
+    edit("obs/cat/codes/.zarray", fill_value=-1)
+    (p / "obs/cat/codes/0").unlink()
+    r = run(p)
+    assert "obs/cat/codes: 1 of 1 chunks are not in the store: their values are -1." in r.stderr, r.stderr
+    assert Read(r.stdout).columns["obs", "cat"][2] == [None] * 37
 
 
 @test

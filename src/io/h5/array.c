@@ -196,6 +196,8 @@ static hid_t native_type(comp__as as) {
     return H5T_NATIVE_INT32;
   case COMP__AS_I64:
     return H5T_NATIVE_INT64;
+  case COMP__AS_U64:
+    return H5T_NATIVE_UINT64;
   case COMP__AS_RAW:
     break;
   }
@@ -222,9 +224,7 @@ static comp_status convert_part(void *arg, size_t begin, size_t end, int thread)
 }
 
 static bool same_type(comp__number number, comp__as as) {
-  bool is_float = as == COMP__AS_F32 || as == COMP__AS_F64;
-  return !number.swap && number.kind == (is_float ? COMP__NUMBER_FLOAT : COMP__NUMBER_INT) &&
-         number.size == comp__as_size(as);
+  return !number.swap && number.kind == comp__as_kind(as) && number.size == comp__as_size(as);
 }
 
 /* Rows a block: enough for BLOCK_BYTES, and whole chunks, since HDF5 decodes a chunk again for every block it is in. */
@@ -266,7 +266,7 @@ done:
 
 comp_status comp__h5_array_read(comp_context *context, const comp__h5_array *array, comp__as as, size_t first,
                                 size_t rows, void *out) {
-  bool to_integer = as == COMP__AS_I32 || as == COMP__AS_I64;
+  bool to_integer = as == COMP__AS_I32 || as == COMP__AS_I64 || as == COMP__AS_U64;
   if (to_integer && !array->integer)
     return comp__error(COMP_ERR_FORMAT, "%s holds floats, where whole numbers are needed", array->where);
   if (rows == 0 || array->cols == 0) return COMP_OK;

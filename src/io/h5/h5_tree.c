@@ -130,6 +130,14 @@ static comp__content content(int *rank, const comp__tree *tree, const char *path
   return holds;
 }
 
+static comp_status get_shape(size_t *out, int *rank, const comp__tree *tree, const char *path) {
+  hid_t dataset = H5I_INVALID_HID;
+  comp_status status = comp__h5_open_dataset(&dataset, comp__h5_tree_file(tree), path);
+  if (status == COMP_OK) status = comp__h5_shape(out, rank, COMP__TREE_MOST_DIMS, dataset);
+  comp__h5_close(&dataset);
+  return status;
+}
+
 static comp_status open_array(comp__tree_array *out, const comp__tree *tree, const char *path) {
   comp__h5_array *array = NULL;
   *out = (comp__tree_array){.tree = tree};
@@ -141,6 +149,7 @@ static comp_status open_array(comp__tree_array *out, const comp__tree *tree, con
   out->rank = array->rank;
   out->rows = array->rows;
   out->cols = array->cols;
+  out->bytes = array->number.size;
   out->integer = array->integer;
   out->boolean = array->boolean;
   return status;
@@ -167,12 +176,13 @@ static comp_status read_texts(comp__strings *out, comp_context *context, const c
 }
 
 /* What HDF5 reads itself: single values, and arrays of more than two dimensions. */
-static comp_status load_by_hdf5(comp__tree_value *out, hid_t dataset, comp__as as, bool boolean, bool is_unsigned) {
+static comp_status load_by_hdf5(comp__tree_value *out, hid_t dataset, comp__as as, bool boolean) {
   hid_t truth = comp__h5_bool_type();
   hid_t types[] = {[COMP__AS_F32] = H5T_NATIVE_FLOAT,
                    [COMP__AS_F64] = H5T_NATIVE_DOUBLE,
                    [COMP__AS_I32] = H5T_NATIVE_INT32,
-                   [COMP__AS_I64] = is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64};
+                   [COMP__AS_I64] = H5T_NATIVE_INT64,
+                   [COMP__AS_U64] = H5T_NATIVE_UINT64};
   comp_status status;
   COMP__TRY(comp__h5_check_data(dataset));
   if (H5Dread(dataset, boolean ? truth : types[as], H5S_ALL, H5S_ALL, H5P_DEFAULT, out->numbers) < 0) {
@@ -193,9 +203,9 @@ static comp_status load_numbers(comp__tree_value *out, comp_context *context, hi
   comp_status status;
   COMP__TRY(comp__h5_array_type(&number, &boolean, dataset));
   out->type = comp__stored_of(&as, number, boolean);
-  COMP__TRY(comp__alloc(&out->numbers, out->count, comp__as_size(as)));
+  COMP__TRY(comp__tree_value_reserve(out, context, comp__as_size(as)));
   if (out->rank == 0 || out->rank > 2) {
-    status = load_by_hdf5(out, dataset, as, boolean, number.kind == COMP__NUMBER_UINT);
+    status = load_by_hdf5(out, dataset, as, boolean);
     goto done;
   }
   COMP__TRY(comp__h5_array_open(&array, dataset, "."));
@@ -297,6 +307,7 @@ static const comp__tree_ops ops = {
     .has = has,
     .get_truth = get_truth,
     .content = content,
+    .shape = get_shape,
     .open = open_array,
     .read = read_array,
     .close = close_array,
@@ -312,7 +323,7 @@ static const comp__tree_ops ops = {
 };
 
 comp__h5_tree comp__h5_tree_of(hid_t file) {
-  return (comp__h5_tree){{&ops}, file, COMP__H5_FILE_INIT};
+  return (comp__h5_tree){{&ops, false}, file, COMP__H5_FILE_INIT};
 }
 
 comp_status comp__h5_tree_open(comp__tree **out, const char *path) {

@@ -1,4 +1,5 @@
 /* h5ad_carry.c: copying what a new .h5ad does not hold itself from the file that it was made of. */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "core/error.h"
 #include "core/table.h"
 #include "io/anndata.h"
+#include "io/carry.h"
+#include "io/h5/h5_tree.h"
 #include "io/h5/h5ad.h"
 #include "io/h5/h5ad_write.h"
 
@@ -18,6 +21,7 @@ typedef struct carrying {
   hid_t to;
   bool same_obs; /* the samples are those of the old file, in order */
   bool same_var;
+  bool unchanged;    /* all is as in the old file, but names that repeat may have become others */
   char dropped[512]; /* what does not fit any more */
 } carrying;
 
@@ -130,8 +134,17 @@ static bool was_set_aside(const carrying *c, const char *path, const char *name)
   return strcmp(path, "layers") == 0 && comp_dataset_matrix(c->dataset, COMP_SLOT_LAYERS, aside);
 }
 
-/* The members of a group that are not in the new file. `fits`: they can be kept at all. */
-static comp_status carry_members(carrying *c, const char *path, bool fits) {
+/* Whether the data set has this matrix, so that it is written in any case. */
+static bool is_held(const carrying *c, const char *path, const char *name) {
+  for (int slot = 0; slot < 2; slot++)
+    if (strcmp(path, comp_slot_name((comp_slot)slot)) == 0)
+      return comp_dataset_matrix(c->dataset, (comp_slot)slot, name) != NULL;
+  return false;
+}
+
+/* The members of a group that are not in the new file. `fits`: they can be kept at all. `rows`, `cols`: what their
+ * shape must be; 0 rows: they are not matrices. */
+static comp_status carry_members(carrying *c, const char *path, bool fits, size_t rows, size_t cols) {
   comp__strings members = {0};
   hid_t group = H5I_INVALID_HID;
   char member[512];
@@ -158,9 +171,11 @@ static comp_status carry_members(carrying *c, const char *path, bool fits) {
       comp__warn(c->context, "%s is a link to something that is not in the file: it is left out", member);
       continue;
     }
+    const comp__h5_tree tree = comp__h5_tree_of(c->from);
+    if (fits && rows > 0) COMP__TRY(comp__anndata_check_member(c->context, &tree.tree, member, rows, cols));
     if (fits)
       COMP__TRY(copy(c, member));
-    else if (!was_set_aside(c, path, name))
+    else if (!is_held(c, path, name) && !was_set_aside(c, path, name))
       drop(c, member);
   }
 done:
@@ -169,19 +184,39 @@ done:
   return status;
 }
 
+static comp_status copy_table(const carrying *c, const char *path, size_t rows) {
+  const comp__h5_tree tree = comp__h5_tree_of(c->from);
+  comp_status status = comp__anndata_check_table(c->context, &tree.tree, path, rows);
+  return status == COMP_OK ? copy(c, path) : status;
+}
+
 static comp_status carry_root_member(carrying *c, const char *name) {
   if (strcmp(name, "X") == 0) return COMP_OK;
-  if (strcmp(name, "obs") == 0) return c->same_obs && comp__table_from_file(c->dataset->obs) ? copy(c, name) : COMP_OK;
-  if (strcmp(name, "var") == 0) return c->same_var && comp__table_from_file(c->dataset->var) ? copy(c, name) : COMP_OK;
+  if (strcmp(name, "obs") == 0)
+    return c->same_obs && comp__table_from_file(c->dataset->obs) ? copy_table(c, name, c->dataset->samples) : COMP_OK;
+  if (strcmp(name, "var") == 0)
+    return c->same_var && comp__table_from_file(c->dataset->var) ? copy_table(c, name, c->dataset->features) : COMP_OK;
   bool group = comp__h5_find(c->from, name) == COMP__H5_GROUP, fits = true;
   if (strcmp(name, "layers") == 0) fits = c->same_obs && c->same_var;
   if (strcmp(name, "obsm") == 0 || strcmp(name, "obsp") == 0 || strncmp(name, "raw", 3) == 0) fits = c->same_obs;
   if (strcmp(name, "varm") == 0 || strcmp(name, "varp") == 0) fits = c->same_var;
   bool mapping = strcmp(name, "layers") == 0 || strcmp(name, "obsm") == 0 || strcmp(name, "obsp") == 0 ||
                  strcmp(name, "varm") == 0 || strcmp(name, "varp") == 0 || strcmp(name, "uns") == 0;
-  if (mapping && group) return carry_members(c, name, fits);
+  if (c->unchanged) fits = true;
+  bool by_sample = strcmp(name, "layers") == 0 || strncmp(name, "obs", 3) == 0;
+  size_t samples = c->dataset->samples, features = c->dataset->features;
+  size_t rows = strcmp(name, "uns") == 0 ? 0 : by_sample ? samples : features;
+  size_t cols = strcmp(name, "layers") == 0 || strcmp(name, "varp") == 0 ? features
+                : strcmp(name, "obsp") == 0                              ? samples
+                                                                         : SIZE_MAX;
+  if (mapping && group) return carry_members(c, name, fits, rows, cols);
   if (mapping) return COMP_OK; /* one compound dataset, before AnnData 0.7: obsm has been read, varm is given up */
   if (comp__h5_find(c->to, name) != COMP__H5_NONE) return COMP_OK;
+  if (fits && group && strcmp(name, "raw") == 0) {
+    const comp__h5_tree tree = comp__h5_tree_of(c->from);
+    comp_status status = comp__anndata_check_raw(c->context, &tree.tree, samples);
+    if (status != COMP_OK) return status;
+  }
   if (fits) return copy(c, name);
   drop(c, name);
   return COMP_OK;
@@ -206,18 +241,21 @@ static comp_status drop_strays(const carrying *c) {
   return status;
 }
 
-comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset) {
+comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
+                             const comp__write_options *options) {
   comp__h5_file from = COMP__H5_FILE_INIT;
   comp__strings members = {0};
   comp_status status;
   COMP__TRY(comp__h5_open(&from, path, false));
   COMP__TRY(comp__h5_check_copy(from.id));
-  carrying c = {context, dataset, from.id, file, false, false, ""};
+  carrying c = {context, dataset, from.id, file, false, false, options->unchanged, ""};
   COMP__TRY(compare_names(&c.same_obs, context, from.id, "obs", &dataset->obs_names));
   COMP__TRY(compare_names(&c.same_var, context, from.id, "var", &dataset->var_names));
   COMP__TRY(comp__h5_members(&members, from.id));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
   COMP__TRY(drop_strays(&c));
+  if (comp__anndata_copies_x(dataset, options->unchanged))
+    COMP__TRY(comp__h5ad_carry_x(context, file, path, options->compression));
   if (comp__h5ad_is_legacy(from.id, "obs") && comp__h5_find(file, "uns") == COMP__H5_GROUP) {
     encode_below(file, "uns");
     if (c.same_obs) move_graphs(file);

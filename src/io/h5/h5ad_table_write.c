@@ -136,9 +136,14 @@ comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char
 }
 
 comp_status comp__h5ad_carry_tree(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
-                                  int compression) {
+                                  const comp__write_options *options) {
+  h5_sink sink = sink_of(context, file, options->compression);
+  return comp__anndata_carry(&sink.sink, path, dataset, options->unchanged);
+}
+
+comp_status comp__h5ad_carry_x(comp_context *context, hid_t file, const char *path, int compression) {
   h5_sink sink = sink_of(context, file, compression);
-  return comp__anndata_carry(&sink.sink, path, dataset);
+  return comp__anndata_carry_x(&sink.sink, path);
 }
 
 /* Takes a column out of a table in the file, with its categories where AnnData 0.7 keeps them. */

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "io/anndata.h"
+#include "io/carry.h"
 #include "io/format.h"
 #include "io/h5/h5_tree.h"
 #include "io/h5/h5ad.h"
@@ -29,15 +30,23 @@ static comp_status write_matrix(comp_context *context, comp__h5ad_writer *writer
   return status == COMP_OK ? comp__h5ad_writer_append(context, writer, number, matrix) : status;
 }
 
+static bool is_there(const comp__h5ad_writer *writer, const char *folder, const char *name) {
+  char path[512];
+  return snprintf(path, sizeof path, "%s%s", folder, name) < (int)sizeof path &&
+         comp__h5_find(comp__h5ad_writer_file(writer), path) != COMP__H5_NONE;
+}
+
 comp_status comp__h5ad_write_matrices(comp_context *context, comp__h5ad_writer *writer, const comp_dataset *dataset,
-                                      bool x, bool carrying) {
+                                      bool x, comp__h5ad_which which) {
   static const char *const folders[2] = {"layers/", "obsm/"};
   comp_status status = COMP_OK;
   if (x) COMP__TRY(write_matrix(context, writer, "", "X", dataset->x));
   for (int slot = 0; slot < 2; slot++)
     for (size_t i = 0; i < dataset->slots[slot].count; i++) {
       const comp__named_matrix *entry = &dataset->slots[slot].entries[i];
-      if (carrying && entry->from_file) continue; /* it will be copied */
+      if (which == COMP__H5AD_NEW && entry->from_file) continue;
+      if (which == COMP__H5AD_FLOATS && entry->from_file && entry->matrix->narrowed) continue;
+      if (which == COMP__H5AD_MISSING && is_there(writer, folders[slot], entry->name)) continue;
       COMP__TRY(write_matrix(context, writer, folders[slot], entry->name, entry->matrix));
     }
 done:
@@ -72,11 +81,20 @@ comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset,
   const comp__format *format = NULL;
   if (from) COMP__TRY(comp__format_of_input(&format, from));
   bool same = format == &comp__format_h5ad; /* HDF5 copies from one file to another */
-  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x != NULL, same));
-  if (from)
-    COMP__TRY(
-        same ? comp__h5ad_carry(context, comp__h5ad_writer_file(writer), from, dataset)
-             : comp__h5ad_carry_tree(context, comp__h5ad_writer_file(writer), from, dataset, options->compression));
+  bool copies_x = from && comp__anndata_copies_x(dataset, options->unchanged);
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, dataset->x && !copies_x,
+                                      same   ? COMP__H5AD_NEW
+                                      : from ? COMP__H5AD_FLOATS
+                                             : COMP__H5AD_ALL));
+  if (from) {
+    hid_t file = comp__h5ad_writer_file(writer);
+    if (same)
+      COMP__TRY(comp__h5ad_carry(context, file, from, dataset, options));
+    else
+      COMP__TRY(comp__h5ad_carry_tree(context, file, from, dataset, options));
+    /* What could not be copied after all. */
+    COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, false, COMP__H5AD_MISSING));
+  }
   COMP__TRY(write_raw(context, writer, dataset->raw, options->compression));
   COMP__TRY(comp__h5ad_writer_finish(context, writer, &tables));
 done:
@@ -151,7 +169,7 @@ comp_status comp__h5ad_update(comp_context *context, const comp_dataset *results
   COMP__TRY(copy_file(out_path, in_path));
   COMP__TRY(comp__h5ad_writer_edit(&writer, out_path, results->samples, features, defaults.compression));
   hid_t file = comp__h5ad_writer_file(writer);
-  COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false, false));
+  COMP__TRY(comp__h5ad_write_matrices(context, writer, results, false, COMP__H5AD_ALL));
   COMP__TRY(comp__h5ad_add_columns(context, file, "obs", results->obs, defaults.compression));
   COMP__TRY(comp__h5ad_write_record(file, results->record));
   COMP__TRY(comp__h5ad_writer_end(context, writer));

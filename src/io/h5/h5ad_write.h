@@ -19,9 +19,17 @@ hid_t comp__h5ad_writer_file(const comp__h5ad_writer *writer);
 /* Completes the matrices and closes the file, without writing tables. */
 comp_status comp__h5ad_writer_end(comp_context *context, comp__h5ad_writer *writer);
 
-/* Writes the layers and obsm of a data set, and X when `x`. */
+/* Which matrices are written. The others are copied from a file. */
+typedef enum comp__h5ad_which {
+  COMP__H5AD_ALL,
+  COMP__H5AD_NEW,    /* those that no file holds */
+  COMP__H5AD_FLOATS, /* those, and those that a file holds as floats, too */
+  COMP__H5AD_MISSING /* those that are not in the new file yet */
+} comp__h5ad_which;
+
+/* Writes layers and obsm of a data set, and X when `x`. */
 comp_status comp__h5ad_write_matrices(comp_context *context, comp__h5ad_writer *writer, const comp_dataset *dataset,
-                                      bool x, bool carrying);
+                                      bool x, comp__h5ad_which which);
 
 /* Replaces uns/comp/record. NULL: nothing. */
 comp_status comp__h5ad_write_record(hid_t file, const char *record);
@@ -39,11 +47,13 @@ comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char
 
 /* Copies into `file` what `path` holds beyond the data set and what still fits it; an info message names what does not
  * (h5ad_carry.c). */
-comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset);
+comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
+                             const comp__write_options *options);
 
-/* The same from any tree, to a file that is written as it is read (h5ad_table_write.c, io/carry.h). */
+/* The same from any tree, to a file that is written as it is read (h5ad_table_write.c, io/carry.h); and X alone. */
 comp_status comp__h5ad_carry_tree(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
-                                  int compression);
+                                  const comp__write_options *options);
+comp_status comp__h5ad_carry_x(comp_context *context, hid_t file, const char *path, int compression);
 
 /* Writes a data set whole: the slot of the format table. */
 comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,

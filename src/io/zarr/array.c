@@ -2,6 +2,7 @@
 #include "io/zarr/array.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -138,9 +139,7 @@ static comp_status place(const reading *r, const part *p, const unsigned char *d
 
 /* Whether numbers are in memory as they are stored. */
 static bool same_type(comp__number number, comp__as as) {
-  bool is_float = as == COMP__AS_F32 || as == COMP__AS_F64;
-  return as != COMP__AS_RAW && !number.swap && number.size == comp__as_size(as) &&
-         number.kind == (is_float ? COMP__NUMBER_FLOAT : COMP__NUMBER_INT);
+  return as != COMP__AS_RAW && !number.swap && number.size == comp__as_size(as) && number.kind == comp__as_kind(as);
 }
 
 /* Where a chunk can be decoded to at once: all of it is asked for, as it is stored. NULL: it has to be placed. */
@@ -197,27 +196,46 @@ static comp_status check_type(const comp__zarr_array *a, comp__as as) {
   bool number = a->meta.type.kind == COMP__ZARR_NUMBER || a->meta.type.kind == COMP__ZARR_BOOL;
   if (as == COMP__AS_RAW && a->meta.type.number.size > 0 && !a->meta.encoding.vlen) return COMP_OK;
   if (!number) return comp__error(COMP_ERR_FORMAT, "%s does not hold numbers", a->path);
-  if ((as == COMP__AS_I32 || as == COMP__AS_I64) && a->meta.type.number.kind == COMP__NUMBER_FLOAT)
+  if ((as == COMP__AS_I32 || as == COMP__AS_I64 || as == COMP__AS_U64) &&
+      a->meta.type.number.kind == COMP__NUMBER_FLOAT)
     return comp__error(COMP_ERR_FORMAT, "%s holds floats, where whole numbers are needed", a->path);
   return COMP_OK;
 }
 
-/* An upload or download that was interrupted leaves chunks out, and zeros in their place mislead. */
-static void tell_missing(comp_context *context, const reading *r) {
-  static const char *const parts[] = {"data", "indices", "indptr"};
-  const char *slash = strrchr(r->array->path, '/'), *name = slash ? slash + 1 : r->array->path;
-  size_t missing = atomic_load(&r->missing);
-  for (size_t i = 0; i < 3 && missing > 0 && !r->array->told; i++) {
-    if (strcmp(name, parts[i]) != 0) continue;
+/* Whether the array is a part of a sparse matrix, whose chunks hold nothing but zeros in rare cases only. */
+static bool is_sparse_part(const char *name) {
+  return strcmp(name, "data") == 0 || strcmp(name, "indices") == 0 || strcmp(name, "indptr") == 0;
+}
+
+void comp__zarr_array_tell_missing(comp_context *context, const comp__zarr_array *array, size_t missing, size_t total,
+                                   const char *fill) {
+  const char *slash = strrchr(array->path, '/'), *name = slash ? slash + 1 : array->path;
+  if (missing == 0 || array->told) return;
+  ((comp__zarr_array *)array)->told = true;
+  if (is_sparse_part(name))
     comp__warn(context, "%s: %zu of %zu chunks are not in the store, and count as zeros: is the copy complete?",
-               r->array->path, missing, r->grid.total);
-    ((comp__zarr_array *)r->array)->told = true;
-  }
+               array->path, missing, total);
+  else
+    comp__log(context, array->meta.type.kind == COMP__ZARR_BOOL ? COMP_LOG_INFO : COMP_LOG_WARNING,
+              "%s: %zu of %zu chunks are not in the store: their values are %s%s. This is right where the program that "
+              "wrote the store leaves out chunks that hold nothing else; otherwise the copy is not complete",
+              array->path, missing, total, fill,
+              strcmp(name, "codes") == 0 && fill[0] == '0' ? " (the first category)" : "");
+}
+
+/* The fill value, for messages. */
+static const char *show_fill(char *text, size_t size, const comp__zarr_meta *meta) {
+  double value = 0;
+  if (meta->type.kind == COMP__ZARR_RECORDS) return "zeros";
+  if (comp__numbers_convert(&value, COMP__AS_F64, meta->fill, meta->type.number, 1) < 1) return "the fill value";
+  snprintf(text, size, "%.9g", value);
+  return text;
 }
 
 comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array *array, comp__as as, size_t first,
                                   size_t rows, void *out) {
   reading r = {.array = array, .as = as, .first = first, .rows = rows, .out = out};
+  char fill[40];
   comp_status status = check_type(array, as);
   if (status != COMP_OK) return status;
   COMP__TRY(comp__zarr_grid_init(&r.grid, context, array, first, rows));
@@ -230,7 +248,8 @@ comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array 
     COMP__TRY(comp__check_interrupt(context));
     COMP__TRY(comp__parallel_try(context, n, 1, read_units, &r));
   }
-  tell_missing(context, &r);
+  comp__zarr_array_tell_missing(context, array, atomic_load(&r.missing), r.grid.total,
+                                show_fill(fill, sizeof fill, &array->meta));
 done:
   comp__zarr_scratches_free(r.scratches, context);
   comp__zarr_grid_release(&r.grid);

@@ -29,7 +29,7 @@ size_t comp__zarr_array_count(const comp__zarr_array *array);
 
 /* Reads rows first .. first + rows - 1 (first dimension; a single value counts as one row) of an array of numbers or
  * bools into `out`, in C order. COMP__AS_RAW: bytes as they are stored, of any type of one length.
- * Chunks that are not there have the fill value; a warning names a part of a sparse matrix that lacks some, once. */
+ * Chunks that are not there have the fill value: see comp__zarr_array_tell_missing(). */
 comp_status comp__zarr_array_read(comp_context *context, const comp__zarr_array *array, comp__as as, size_t first,
                                   size_t rows, void *out);
 
@@ -40,6 +40,12 @@ comp_status comp__zarr_array_read_texts(comp__strings *out, comp_context *contex
 comp_status comp__zarr_records_load(comp__tree_value *out, comp_context *context, const comp__zarr_array *array);
 
 /* ---- for the files of this folder ---- */
+
+/* Says that an array lacks chunks, whose values are `fill`, once. Writers may leave out chunks that hold nothing but
+ * the fill value, and a copy that was interrupted lacks chunks, too: nothing distinguishes the two, so the user must
+ * know. A warning; of bools a message, since masks without any missing value are left out so often. */
+void comp__zarr_array_tell_missing(comp_context *context, const comp__zarr_array *array, size_t missing, size_t total,
+                                   const char *fill);
 
 /* text.c: appends n texts of one length, which are one behind the other; they may be changed there. */
 comp_status comp__zarr_append_fixed(comp__strings *out, comp__zarr_type type, unsigned char *data, size_t n);

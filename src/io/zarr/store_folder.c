@@ -111,6 +111,25 @@ done:
   return status;
 }
 
+/* A symbolic link to a folder that it is in would lead round in circles. */
+static comp_status check_no_circle(const comp__zarr_store *store, const char *key, const struct stat *folder) {
+  char above[4096];
+  struct stat info;
+  if (fstat(store->fd, &info) != 0) return comp__error_errno("cannot open the folder");
+  for (size_t end = 0;; end++) {
+    if (info.st_ino == folder->st_ino && info.st_dev == folder->st_dev)
+      return comp__error(COMP_ERR_FORMAT, "%s is a symbolic link to a folder that it is in: it is not followed", key);
+    end += strcspn(key + end, "/");
+    if (key[end] == '\0' || end >= sizeof above) return COMP_OK;
+    memcpy(above, key, end);
+    above[end] = '\0';
+    int fd;
+    comp_status status = open_key(&fd, &info, store, above);
+    if (status != COMP_OK || fd < 0) return status;
+    close(fd);
+  }
+}
+
 /* A folder below the store; NULL: there is none. */
 static comp_status open_list(DIR **out, const comp__zarr_store *store, const char *key) {
   struct stat info;
@@ -122,9 +141,10 @@ static comp_status open_list(DIR **out, const comp__zarr_store *store, const cha
   } else {
     comp_status status = open_key(&fd, &info, store, key);
     if (status != COMP_OK || fd < 0) return status;
-    if (!S_ISDIR(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) status = check_no_circle(store, key, &info);
+    if (!S_ISDIR(info.st_mode) || status != COMP_OK) {
       close(fd);
-      return COMP_OK;
+      return status;
     }
   }
   *out = fdopendir(fd);

@@ -124,16 +124,20 @@ static comp_status append_unit(comp__strings *out, text_reading *r, size_t i) {
 }
 
 static comp_status read_batches(comp__strings *out, comp_context *context, text_reading *r) {
+  const char *fill = r->array->meta.fill_text;
+  size_t missing = 0;
   comp_status status = COMP_OK;
   for (; r->base < r->grid.total; r->base += BATCH) {
     size_t n = r->grid.total - r->base < BATCH ? r->grid.total - r->base : BATCH;
     COMP__TRY(comp__check_interrupt(context));
     COMP__TRY(comp__parallel_try(context, n, 1, load_units, r));
     for (size_t i = 0; i < n; i++) {
+      missing += !r->found[i];
       status = append_unit(out, r, i);
       if (status != COMP_OK) return comp__error_context(status, "%s", r->array->path);
     }
   }
+  comp__zarr_array_tell_missing(context, r->array, missing, r->grid.total, fill && fill[0] ? fill : "empty text");
 done:
   return status;
 }

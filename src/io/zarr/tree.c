@@ -60,8 +60,8 @@ done:
 }
 
 /* Makes a node of what was read, which it takes over. */
-static comp_status make_node(json_t **out, json_t *metadata, json_t *attributes) {
-  *out = json_pack("{s:o, s:o*}", "metadata", metadata, "attributes", attributes);
+static comp_status make_node(json_t **out, json_t *metadata, json_t *attributes, bool array) {
+  *out = json_pack("{s:o, s:o*, s:b}", "metadata", metadata, "attributes", attributes, "array", (int)array);
   return *out ? COMP_OK : comp__error(COMP_ERR_MEMORY, "out of memory");
 }
 
@@ -69,12 +69,22 @@ static comp_status load_v2(json_t **out, const comp__zarr_store *store, const ch
   json_t *metadata, *attributes = NULL;
   *out = NULL;
   comp_status status = read_json(&metadata, store, path, ".zarray");
+  bool array = metadata != NULL;
   if (status == COMP_OK && !metadata) status = read_json(&metadata, store, path, ".zgroup");
   if (status != COMP_OK || !metadata) return status;
   status = read_json(&attributes, store, path, ".zattrs");
-  if (status == COMP_OK) return make_node(out, metadata, attributes);
+  if (status == COMP_OK) return make_node(out, metadata, attributes, array);
   json_decref(metadata);
   return status;
+}
+
+/* Whether metadata of version 3 is that of an array. */
+static comp_status find_type(bool *array, const json_t *metadata, const char *path) {
+  const char *type = json_string_value(json_object_get(metadata, "node_type"));
+  *array = type && strcmp(type, "array") == 0;
+  if (*array || (type && strcmp(type, "group") == 0)) return COMP_OK;
+  return comp__error(COMP_ERR_FORMAT, "%s: its node_type is neither 'array' nor 'group': the store is damaged",
+                     path[0] ? path : "the root");
 }
 
 static comp_status load_v3(json_t **out, const comp__zarr_store *store, const char *path) {
@@ -82,7 +92,11 @@ static comp_status load_v3(json_t **out, const comp__zarr_store *store, const ch
   *out = NULL;
   comp_status status = read_json(&metadata, store, path, "zarr.json");
   if (status != COMP_OK || !metadata) return status;
-  return make_node(out, metadata, json_incref(json_object_get(metadata, "attributes")));
+  bool array;
+  status = find_type(&array, metadata, path);
+  if (status == COMP_OK) return make_node(out, metadata, json_incref(json_object_get(metadata, "attributes")), array);
+  json_decref(metadata);
+  return status;
 }
 
 json_t *comp__zarr_consolidated_list(const json_t *whole, int version) {
@@ -105,6 +119,7 @@ static comp_status load_consolidated(json_t **out, zarr_tree *t, const char *pat
   comp__strings names = {0};
   json_t *root = NULL, *metadata;
   comp__tree_path key;
+  bool array;
   comp_status status = COMP_OK;
   *out = NULL;
   if (!t->has_consolidated) {
@@ -118,16 +133,18 @@ static comp_status load_consolidated(json_t **out, zarr_tree *t, const char *pat
   } else {
     COMP__TRY(comp__tree_join(&key, path, ".zarray"));
     metadata = json_object_get(t->consolidated, key.text);
+    array = metadata != NULL;
     COMP__TRY(comp__tree_join(&key, path, ".zgroup"));
     if (!metadata) metadata = json_object_get(t->consolidated, key.text);
   }
   if (!json_is_object(metadata)) goto done;
+  if (t->version == 3) COMP__TRY(find_type(&array, metadata, path));
   COMP__TRY(comp__zarr_store_list(&names, t->store, path));
   if (names.count == 0) goto done;
   COMP__TRY(comp__tree_join(&key, path, ".zattrs"));
   json_t *attributes =
       json_object_get(t->version == 3 ? metadata : t->consolidated, t->version == 3 ? "attributes" : key.text);
-  COMP__TRY(make_node(out, json_incref(metadata), json_incref(attributes)));
+  COMP__TRY(make_node(out, json_incref(metadata), json_incref(attributes), array));
 done:
   json_decref(root);
   comp__strings_release(&names);
@@ -175,11 +192,9 @@ const json_t *comp__zarr_tree_attributes(const comp__tree *tree, const char *pat
 /* ---- the functions of a tree ---- */
 
 static comp__node find(const comp__tree *tree, const char *path) {
-  const json_t *metadata = comp__zarr_tree_metadata(tree, path);
-  if (!metadata) return COMP__NODE_NONE;
-  const char *type = json_string_value(json_object_get(metadata, "node_type"));
-  bool array = type ? strcmp(type, "array") == 0 : json_object_get(metadata, "shape") != NULL;
-  return array ? COMP__NODE_ARRAY : COMP__NODE_GROUP;
+  const json_t *node = look(tree, path);
+  if (!node) return COMP__NODE_NONE;
+  return json_is_true(json_object_get(node, "array")) ? COMP__NODE_ARRAY : COMP__NODE_GROUP;
 }
 
 static comp_status members(comp__strings *out, const comp__tree *tree, const char *path) {
@@ -194,6 +209,27 @@ static comp_status members(comp__strings *out, const comp__tree *tree, const cha
     if (find(tree, below.text) != COMP__NODE_NONE) COMP__TRY(comp__strings_append(out, name, strlen(name)));
   }
 done:
+  comp__strings_release(&names);
+  return status;
+}
+
+/* A folder with something in it, but without .zarray, .zgroup or zarr.json. */
+static comp_status lost(comp__strings *out, const comp__tree *tree, const char *path) {
+  comp__strings names = {0}, below = {0};
+  comp__tree_path folder;
+  comp_status status;
+  COMP__TRY(comp__zarr_store_list(&names, of(tree)->store, path));
+  for (size_t i = 0; i < names.count; i++) {
+    const char *name = comp__strings_get(&names, i);
+    if (name[0] == '.' || comp__zarr_key_is_metadata(name) || !comp__utf8_valid(name, strlen(name), NULL)) continue;
+    COMP__TRY(comp__tree_join(&folder, path, name));
+    if (find(tree, folder.text) != COMP__NODE_NONE) continue;
+    comp__strings_release(&below);
+    COMP__TRY(comp__zarr_store_list(&below, of(tree)->store, folder.text));
+    if (below.count > 0) COMP__TRY(comp__strings_append(out, name, strlen(name)));
+  }
+done:
+  comp__strings_release(&below);
   comp__strings_release(&names);
   return status;
 }
@@ -291,7 +327,18 @@ static comp_status open_any(comp__zarr_array *out, const comp__tree *tree, const
   if (kind != COMP__NODE_ARRAY)
     return comp__error(COMP_ERR_FORMAT, kind == COMP__NODE_NONE ? "there is no '%s' in it" : "%s is not an array",
                        path);
-  return comp__zarr_array_open(out, of(tree)->store, path, json_object_get(node, "metadata"));
+  status = comp__zarr_array_open(out, of(tree)->store, path, json_object_get(node, "metadata"));
+  out->told = tree->quiet;
+  return status;
+}
+
+static comp_status get_shape(size_t *out, int *rank, const comp__tree *tree, const char *path) {
+  comp__zarr_array array;
+  comp_status status = open_any(&array, tree, path);
+  *rank = status == COMP_OK ? array.meta.rank : 0;
+  for (int i = 0; i < *rank; i++) out[i] = array.meta.shape[i];
+  comp__zarr_array_close(&array);
+  return status;
 }
 
 static comp_status open_array(comp__tree_array *out, const comp__tree *tree, const char *path) {
@@ -311,6 +358,7 @@ static comp_status open_array(comp__tree_array *out, const comp__tree *tree, con
   out->rank = meta->rank;
   out->rows = meta->shape[0];
   out->cols = meta->rank == 2 ? meta->shape[1] : 1;
+  out->bytes = meta->type.number.size;
   out->integer = meta->type.number.kind != COMP__NUMBER_FLOAT;
   out->boolean = meta->type.kind == COMP__ZARR_BOOL;
   return COMP_OK;
@@ -356,7 +404,7 @@ static comp_status load_numbers(comp__tree_value *out, comp_context *context, co
   comp__as as;
   comp_status status;
   out->type = comp__stored_of(&as, array->meta.type.number, array->meta.type.kind == COMP__ZARR_BOOL);
-  COMP__TRY(comp__alloc(&out->numbers, out->count, comp__as_size(as)));
+  COMP__TRY(comp__tree_value_reserve(out, context, comp__as_size(as)));
   COMP__TRY(comp__zarr_array_read(context, array, as, 0, out->rank > 0 ? out->shape[0] : 1, out->numbers));
   comp__stored_narrow(out->numbers, out->type, as, out->count);
 done:
@@ -444,12 +492,14 @@ comp_status comp__zarr_tree_open(comp__tree **out, const char *path) {
   static const comp__tree_ops ops = {
       .find = find,
       .members = members,
+      .lost = lost,
       .get_text = get_text,
       .get_texts = get_texts,
       .get_pair = get_pair,
       .has = has,
       .get_truth = get_truth,
       .content = content,
+      .shape = get_shape,
       .open = open_array,
       .read = read_array,
       .close = close_array,

@@ -9,10 +9,10 @@
 
 static comp_status check_is_anndata(const comp__tree *tree) {
   char list[512];
-  if (tree->ops->find(tree, "obs") != COMP__NODE_NONE && tree->ops->find(tree, "var") != COMP__NODE_NONE)
-    return COMP_OK;
+  (void)tree->ops->find(tree, ""); /* its attributes are not needed, but damaged ones are a sign of more */
+  bool whole = tree->ops->find(tree, "obs") != COMP__NODE_NONE && tree->ops->find(tree, "var") != COMP__NODE_NONE;
   comp_status status = tree->ops->certain(tree);
-  if (status != COMP_OK) return status;
+  if (whole || status != COMP_OK) return status;
   comp__anndata_list_members(list, sizeof list, tree, "");
   return comp__error(COMP_ERR_FORMAT,
                      "a zarr store, but not of AnnData (which has obs and var); it has: %s. When AnnData is in one of "

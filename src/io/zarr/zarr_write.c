@@ -69,18 +69,27 @@ comp_status comp__zarr_write_matrix(comp__zarr_sink *s, const char *folder, cons
   return comp__zarr_sink_array(s, path.text, COMP__STORED_F32, m->values, m->rows, m->cols, true);
 }
 
-static comp_status put_slots(comp__zarr_sink *s, const comp_dataset *dataset) {
-  static const char *const others[] = {"obsp", "varm", "varp", "uns"};
+static comp_status put_groups(comp__zarr_sink *s) {
+  static const char *const groups[] = {"layers", "obsm", "obsp", "varm", "varp", "uns"};
   comp_status status = COMP_OK;
-  for (int slot = 0; slot < 2; slot++) {
-    const char *folder = comp_slot_name((comp_slot)slot);
-    COMP__TRY(comp__zarr_write_group(s, folder, "dict", "0.1.0"));
-    for (size_t i = 0; i < dataset->slots[slot].count; i++)
-      COMP__TRY(comp__zarr_write_matrix(s, folder, dataset->slots[slot].entries[i].name,
-                                        dataset->slots[slot].entries[i].matrix));
-  }
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    COMP__TRY(comp__zarr_write_group(s, others[i], "dict", "0.1.0"));
+  for (size_t i = 0; i < sizeof groups / sizeof *groups && status == COMP_OK; i++)
+    status = comp__zarr_write_group(s, groups[i], "dict", "0.1.0");
+  return status;
+}
+
+/* Layers and obsm; with `carrying`, not those that will be copied with the type of their values. */
+static comp_status put_slots(comp__zarr_sink *s, const comp_dataset *dataset, bool carrying) {
+  comp__tree_path path;
+  comp_status status = COMP_OK;
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < dataset->slots[slot].count; i++) {
+      const char *folder = comp_slot_name((comp_slot)slot);
+      const comp__named_matrix *entry = &dataset->slots[slot].entries[i];
+      COMP__TRY(comp__zarr_check_matrix_name(entry->name));
+      COMP__TRY(comp__tree_join(&path, folder, entry->name));
+      if ((carrying && entry->from_file && entry->matrix->narrowed) || s->sink.ops->has(&s->sink, path.text)) continue;
+      COMP__TRY(comp__zarr_write_matrix(s, folder, entry->name, entry->matrix));
+    }
 done:
   return status;
 }
@@ -108,9 +117,14 @@ comp_status comp__zarr_write(comp_context *context, const comp_dataset *dataset,
   COMP__TRY(comp__zarr_sink_open(&s, context, path, options->shards ? 3 : options->zarr, options->shards,
                                  options->compression));
   COMP__TRY(comp__zarr_write_group(&s, "", "anndata", "0.1.0"));
-  if (dataset->x) COMP__TRY(comp__zarr_write_matrix(&s, "", "X", dataset->x));
-  COMP__TRY(put_slots(&s, dataset));
-  if (options->carry_from) COMP__TRY(comp__anndata_carry(&s.sink, options->carry_from, dataset));
+  bool copies_x = options->carry_from && comp__anndata_copies_x(dataset, options->unchanged);
+  if (dataset->x && !copies_x) COMP__TRY(comp__zarr_write_matrix(&s, "", "X", dataset->x));
+  COMP__TRY(put_groups(&s));
+  COMP__TRY(put_slots(&s, dataset, options->carry_from != NULL));
+  if (options->carry_from) {
+    COMP__TRY(comp__anndata_carry(&s.sink, options->carry_from, dataset, options->unchanged));
+    COMP__TRY(put_slots(&s, dataset, false)); /* what could not be copied after all */
+  }
   if (!s.sink.ops->has(&s.sink, "obs"))
     COMP__TRY(comp__anndata_write_table(&s.sink, "obs", &dataset->obs_names, dataset->obs));
   if (!s.sink.ops->has(&s.sink, "var"))
