@@ -27,10 +27,9 @@ comp_status comp__ranks_compare_start(comp__training *t, const comp_groups *grou
   COMP__TRY(comp__config_write(&config, t->options));
   if (stream) COMP__TRY(comp__stream_digest(&file, t->context, stream));
   text_of(data, comp__mix(digest, &file, sizeof file));
-  const size_t size = strlen(config) + 64; /* with the windows, which the configuration does not have */
+  const size_t size = strlen(config) + 64; /* with what decides on windows, which the configuration does not have */
   COMP__TRY(comp__alloc(&options, size, 1));
-  snprintf(options, size, "%s %zu %zu", config, stream ? comp__stream_windows(stream) : 0,
-           stream ? comp__stream_window_rows(stream, 0) : 0);
+  snprintf(options, size, "%s %d %zu", config, stream != NULL, t->options->memory);
   const comp__card cards[] = {
       {.other = "other options", .advice = advice, .text = options, .status = COMP_ERR_DATA},
       {.other = "other data", .advice = advice, .text = data, .status = COMP_ERR_DATA},
