@@ -51,7 +51,7 @@ static void numbers_to_text(char *text, size_t size, const comp__training *t) {
 
 static bool numbers_from_text(comp__training *t, const char *text) {
   comp__training_numbers *n = &t->now;
-  int best;
+  int best = 0;
   int found = sscanf(text,
                      "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                      " %d %la %la %la %la %la %la %la %la %la %" SCNu64,
@@ -94,8 +94,11 @@ static json_t *config_of(const char *identity, const char **digest) {
 /* Runs go on in as many shards as they began with, and those of 0.1 as they began altogether: what the recipes of today
  * do otherwise is as it was recorded. */
 static void follow_record(comp__train_options *o, const json_t *config) {
-  const json_t *training = json_object_get(config, "training"), *shards = json_object_get(training, "shards");
-  if (o->shards == 0) o->shards = (size_t)json_integer_value(shards); /* it may have had other ranks */
+  const json_t *training = json_object_get(config, "training");
+  const json_int_t shards = json_integer_value(json_object_get(training, "shards"));
+  /* It may have had other ranks. Of a damaged file, a number that no run has is left to comp__checkpoint_load(). */
+  if (o->shards == 0 && shards > 0 && shards <= COMP__MOST_SHARDS && (shards & (shards - 1)) == 0)
+    o->shards = (size_t)shards;
   const char *select = json_string_value(json_object_get(training, "select"));
   if (!select || json_object_get(config, "bound")) return;
   o->model.bound = 0.0;

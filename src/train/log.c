@@ -43,7 +43,8 @@ static comp_status drop_lines(const char *path, uint64_t epochs) {
   FILE *from = NULL, *to = NULL;
   struct stat info;
   bool dropped;
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return COMP_OK;
+  if (stat(path, &info) != 0) return errno == ENOENT ? COMP_OK : comp__error_errno("cannot read '%s'", path);
+  if (!S_ISREG(info.st_mode)) return COMP_OK;
   from = fopen(path, "r");
   if (!from) COMP__TRY(comp__error_errno("cannot read '%s'", path));
   COMP__TRY(comp__output_begin(&output, path));

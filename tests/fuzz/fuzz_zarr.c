@@ -4,6 +4,7 @@
  * The input is a list of values, "KEY\0", two bytes of length (low first), the bytes; they are put into a zip file, so
  * that the fuzzer need not find checksums and offsets. An input that begins with "PK" is a zip file as it is.
  */
+#include <libdeflate.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,9 +49,10 @@ static void add_number(bytes *to, size_t value, int n) {
 }
 
 /* The part that both headers of an entry share: flags to the length of the extra field. */
-static void add_header(bytes *to, size_t name, size_t size) {
+static void add_header(bytes *to, size_t name, const uint8_t *data, size_t size) {
   add_number(to, 20, 2);
-  add_number(to, 0, 12); /* flags, method, time, checksum */
+  add_number(to, 0, 8); /* flags, method, time */
+  add_number(to, libdeflate_crc32(0, data, size), 4);
   add_number(to, size, 4);
   add_number(to, size, 4);
   add_number(to, name, 2);
@@ -60,12 +62,12 @@ static void add_header(bytes *to, size_t name, size_t size) {
 static void add_entry(zip *z, const char *name, const uint8_t *data, size_t size) {
   size_t offset = z->file.size, length = strlen(name);
   add_number(&z->file, 0x04034b50, 4);
-  add_header(&z->file, length, size);
+  add_header(&z->file, length, data, size);
   add(&z->file, name, length);
   add(&z->file, data, size);
   add_number(&z->list, 0x02014b50, 4);
   add_number(&z->list, 20, 2);
-  add_header(&z->list, length, size);
+  add_header(&z->list, length, data, size);
   add_number(&z->list, 0, 10); /* comment, disk, attributes */
   add_number(&z->list, offset, 4);
   add(&z->list, name, length);

@@ -704,9 +704,9 @@ static void names_in_circles(void **state) {
   unsigned char *heap = memmem(i->bytes, i->size, "HEAP", 4);
   assert_non_null(heap);
   unsigned char *names = i->bytes + number_at(heap + 24);
-  put_number(heap + 16, 0);
-  put_number(names, 0);
-  put_number(names + 8, 16);
+  uint64_t block = number_at(heap + 16);
+  assert_in_range(block, 8, number_at(heap + 8) - 16);
+  put_number(names + block, block);
   assert_damage(i, "a damaged list of names");
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # defects.sh COMP INJECT [PYTHON]: one test a defect that the first campaign found, in TAP. INJECT is the shared object made of inject.c.
 set -u
+DAMAGED=$(cd "$(dirname "$0")/damaged" && pwd)
 . "$(dirname "$0")/tap.sh"
 
 # with RULES COMMAND...: the program with calls that fail.
@@ -54,7 +55,7 @@ every() {
   [ -z "$leftovers" ]
 }
 
-echo "1..18"
+echo "1..20"
 "$COMP" simulate -q -o cells.h5ad --cells 40 --genes 20 --no-truth || exit 1
 "$COMP" prep -q -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p || exit 1
 "$COMP" train -q -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2 --epochs 1 || exit 1
@@ -71,6 +72,27 @@ on=-
 every read EIO convert -q --threads 1 -i ready.h5ad -o out.h5ad
 check "convert: a disk that fails from some read on" $? # HDF5 crashed while it copied
 on=''
+
+# 2, 3: files that HDF5 does not survive are refused with a message, in little memory and time.
+refused() { # NAME...
+  for name; do
+    gunzip -c "$DAMAGED/$name.h5ad.gz" >damaged.h5ad || return 1
+    for command in "info damaged.h5ad" "convert -i damaged.h5ad -o out.h5ad"; do
+      # shellcheck disable=SC2086 # words
+      (ulimit -v 2000000 && ulimit -t 20 && exec "$COMP" $command -q --threads 1 >out 2>err)
+      code=$?
+      if [ "$code" -eq 0 ] && [ "${command%% *}" = info ]; then continue; fi # it does not read all
+      if [ "$code" -ne 1 ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -q "damaged" err || [ -e out.h5ad ]; then
+        echo "# $name, $command: exit code $code, $(head -c 200 err)"
+        return 1
+      fi
+    done
+  done
+}
+refused names-in-circles
+check "a list of names that runs in circles takes no memory" $?
+refused beyond-the-end filters-without-chunks newest-layout shape text text-without-end tree two-groups type
+check "damaged .h5ad files on which HDF5 crashed or did not end" $?
 
 # 4: memory that runs out is freed once.
 "$COMP" embed -q --threads 1 -i ready.h5ad -m model.comp -o good.h5ad --scales || exit 1

@@ -4,9 +4,12 @@ HDF5: single bytes, fields of 2, 4 and 8 bytes, pieces cut, copied or exchanged,
 of HDF5's newest layout get their checksums again. Text: words, separators, lines. Models and checkpoints: without their digest, which would
 refuse them all; their JSON header and its length. What a generator of random numbers gives is always the same."""
 import gzip
+import io
 import json
 import random
+import shutil
 import struct
+import zipfile
 
 MARKS = (b"TREE", b"SNOD", b"HEAP", b"GCOL", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"BTHD", b"BTLF", b"FADB", b"FAHD")
 NUMBERS = (0, 1, 2, 7, 8, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 2**63 - 1, 2**63, 2**64 - 1, 2**64 - 8)
@@ -224,7 +227,7 @@ class Mex:
         return path / damaged
 
 
-# ---- Models and checkpoints ----
+# ---- JSON, zarr, models and checkpoints ----
 
 
 def damage_bytes(rng, data):
@@ -262,7 +265,7 @@ def damage_json(rng, tree):
             inner = json.loads(value)
             damage_json(rng, inner)
             where[key] = json.dumps(inner)
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, RecursionError):
             where[key] = damage_text(rng, value.encode()).decode("utf-8", "replace")
     elif kind < 0.6 and isinstance(value, (int, float)):
         where[key] = value + rng.choice((-1, 1, 4, 2**32, -(2**33), 0.5))
@@ -270,6 +273,58 @@ def damage_json(rng, tree):
         where[rng.choice(list(where))] = value
     else:
         where[key] = rng.choice(VALUES)
+
+
+def damage_document(rng, data):
+    """The bytes of a JSON document: its values, or its text."""
+    if rng.random() < 0.3:
+        return damage_text(rng, data)
+    tree = [json.loads(data)]
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        if list(places(tree)):
+            damage_json(rng, tree)
+    return json.dumps(tree[0] if tree else None).encode()
+
+
+class Json:
+    def __init__(self, path):
+        self.name, self.kind, self.data = path.name, ".json", path.read_bytes()
+
+    def write(self, path, rng):
+        path.write_bytes(damage_document(rng, self.data))
+        return path
+
+
+class Zarr:
+    """A store, as a folder (.zarr) or a zip file (.zip): a value or two are damaged; of a zip file, half of the time, its own bytes."""
+
+    def __init__(self, path, kind):
+        self.name, self.kind = path.name + ("" if kind == ".zarr" else kind), kind
+        self.files = {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+    def write(self, path, rng):
+        files = dict(self.files)
+        whole = self.kind == ".zip" and rng.random() < 0.5
+        for _ in range(0 if whole else rng.choice((1, 1, 2))):
+            key = rng.choice(list(files))
+            if rng.random() < 0.05:
+                del files[key]
+            elif key.endswith((".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json")):
+                files[key] = damage_document(rng, self.files[key])
+            else:
+                files[key] = damage_bytes(rng, files[key]) if files[key] else b"x"
+        if self.kind == ".zarr":
+            shutil.rmtree(path, ignore_errors=True)
+            for key, data in files.items():
+                (path / key).parent.mkdir(parents=True, exist_ok=True)
+                (path / key).write_bytes(data)
+            return next((path / key for key in files if files[key] != self.files[key]), path / next(iter(files)))
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as packed:
+            for key, data in files.items():
+                packed.writestr(zipfile.ZipInfo(key), data)
+        path.write_bytes(damage_bytes(rng, out.getvalue()) if whole else out.getvalue())
+        return path
 
 
 class Safetensors:
@@ -312,4 +367,5 @@ def sources(corpus, inputs, rich):
     csv = b"\n".join((inputs / "cells.csv").read_bytes().split(b"\n")[:9])
     return [hdf5[p] for p in names] + [
         Text("csv", ".csv", csv), Text("tsv", ".tsv", csv.replace(b",", b"\t")), Text("csv.gz", ".gz", csv, packed=True), Mex(), Bytes(inputs / "cells.npy"),
-        Safetensors(inputs / "old.comp", ".comp"), Safetensors(inputs / "old.checkpoint", ".checkpoint")]
+        Safetensors(inputs / "old.comp", ".comp"), Safetensors(inputs / "old.checkpoint", ".checkpoint"),
+        Zarr(inputs / "cells.zarr", ".zarr"), Zarr(inputs / "cells.zarr", ".zip"), Zarr(inputs / "cells3.zarr", ".zarr"), Json(inputs / "scores.json")]

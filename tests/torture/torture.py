@@ -103,6 +103,9 @@ FUZZ = {
     ".gz": ("x.csv.gz", ("info x.csv.gz", "convert -i x.csv.gz -o y.h5ad")),
     ".npy": ("x.npy", ("info x.npy",)),  # only written: refused
     ".mex": ("mex", ("info mex", "convert -i mex -o y.h5ad")),
+    ".zarr": ("x.zarr", ("info x.zarr", "convert -i x.zarr -o y.h5ad")),
+    ".zip": ("x.zarr.zip", ("info x.zarr.zip", "convert -i x.zarr.zip -o y.h5ad")),
+    ".json": ("x.json", ("figure metrics --scores x.json -o y.svg", "report -i done.h5ad --scores x.json -c condition -l label -o y.html")),
     ".comp": ("x.comp", ("info x.comp", "embed -i ready.h5ad -m x.comp -o y.h5ad")),
     ".checkpoint": ("model.comp.checkpoint", (TRAIN + " --epochs 200 --resume",)),
 }
@@ -373,6 +376,9 @@ class Campaign:
         self.make("embed -i ready.h5ad -m old.comp -o done.h5ad", f)
         self.make("convert -i cells.h5ad -o cells.csv", f)
         self.make("convert -i cells.h5ad -o cells.npy", f)
+        self.make("convert -i cells.h5ad -o cells.zarr", f)
+        self.make("convert -i cells.h5ad -o cells3.zarr --shards", f)
+        self.make("score -i done.h5ad -u X_comp -c condition -l label -k 2 --json scores.json", f)
         for folder, files in (("mex", mutate.mex()), ("tumours/celligner", mutate.celligner())):
             (f / folder).mkdir(parents=True)
             for name, text in files.items():
@@ -532,7 +538,7 @@ class Campaign:
             file.write(json.dumps(line) + "\n")
 
     def commands(self):
-        return [c for c in COMMANDS if not self.o.only or self.o.only == c.name]
+        return [c for c in COMMANDS if not self.o.only or c.name in self.o.only.split(",")]
 
 
 # ---- The four campaigns ----
@@ -572,7 +578,7 @@ def io(run):
 
 def kill(run):
     rng = random.Random(run.o.seed + run.state["cases"])
-    commands = [c for c in COMMANDS if c.name in IN_KILL and (not run.o.only or run.o.only == c.name)]
+    commands = [c for c in COMMANDS if c.name in IN_KILL and (not run.o.only or c.name in run.o.only.split(","))]
     calls = {}
     for command in commands:
         calls[command.name] = [(call, n) for call, total in run.totals(command).items() if call != "memory" for n in range(1, total + 1)]
@@ -641,10 +647,14 @@ class Reader:
 def fuzz(run):
     sources = mutate.sources(run.corpus, run.inputs, run.rich)
     if run.o.only:
-        sources = [s for s in sources if run.o.only in (s.name, s.kind)]
+        wanted = set(run.o.only.split(","))
+        sources = [s for s in sources if wanted & {s.name, s.kind, s.kind[1:]}]
+        if not sources:
+            sys.exit(f"torture: no file of the corpus is '{run.o.only}'")
     folder = run.work / "fuzz"
     folder.mkdir()
-    shutil.copy(run.inputs / "ready.h5ad", folder / "ready.h5ad")
+    for name in ("ready.h5ad", "done.h5ad"):
+        shutil.copy(run.inputs / name, folder / name)
     readers, kinds = {}, run.state.setdefault("kinds", {})
     key = f"seed {run.o.seed} {run.o.only or ''}".strip()
     case = first = run.state["done"].get(key, 0)
@@ -688,7 +698,7 @@ def main():
     parser.add_argument("--files", type=int, default=10**12, help="fuzz: end after so many files")
     parser.add_argument("--build", type=Path, default=HERE.parent.parent / "build")
     parser.add_argument("--inject", type=Path, default=None, help="inject.so, when it is not in --build")
-    parser.add_argument("--only", default=None, help="one row of the table of commands, or one file of the corpus")
+    parser.add_argument("--only", default=None, help="rows of the table of commands, or files or kinds of the corpus (h5ad,h5), by commas")
     parser.add_argument("--own", action="store_true", help="oom: only the program's own allocations")
     parser.add_argument("--libraries", action="store_true", help="oom: only the second mode, all allocations of the process")
     parser.add_argument("--per-stack", type=int, default=0,

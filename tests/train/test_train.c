@@ -219,6 +219,32 @@ static void resumed_runs_end_with_the_same_bytes(void **state) {
   check_resumed(COMP_SELECT_AVERAGE);
 }
 
+/* A checkpoint that says that its run had as many shards as none has is refused. It crashed. */
+static void damaged_numbers_of_shards(void **state) {
+  (void)state;
+  static const char *const numbers[] = {"-1", "1099511627776", "2048", "3", "null", "{}"};
+  comp_context *context = test_context(1);
+  comp_dataset *d = make_data(context, (size_t[]){20, 20}, 2, 5, false);
+  comp__train_options o = small_options("comp");
+  o.checkpoint = "run.checkpoint";
+  o.resume = true;
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    char bytes[512] = {0};
+    int size = snprintf(bytes + 8, sizeof bytes - 8,
+                        "{\"__metadata__\":{\"format\":\"comp-checkpoint-2\",\"identity\":"
+                        "\"{\\\"training\\\":{\\\"shards\\\":%s}} 0\"}}",
+                        numbers[i]);
+    bytes[0] = (char)size;
+    write_file("run.checkpoint", bytes, 8 + (size_t)size);
+    comp_model *model;
+    assert_error(comp__train(&model, context, d, &o), COMP_ERR_DATA, "belongs to a run with other data or options");
+    assert_null(model);
+  }
+  remove("run.checkpoint");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 /* Noise that a network learns by heart: on samples held out the loss is lowest while the rate still rises. */
 static comp_dataset *make_noise(size_t n, size_t features) {
   comp_matrix *x;
@@ -701,6 +727,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_bytes_at_any_thread_count),
       cmocka_unit_test(resumed_runs_end_with_the_same_bytes),
+      cmocka_unit_test(damaged_numbers_of_shards),
       cmocka_unit_test(early_stopping_begins_after_the_warmup),
       cmocka_unit_test(recipes_choose_weights),
       cmocka_unit_test(pairs_do_not_run_away),
