@@ -61,11 +61,12 @@ static comp_status read_groups(comp_groups *out, const comp_dataset *d, const ch
   return status == COMP_OK ? comp_table_groups(out, d->obs, c) : status;
 }
 
-static comp_status check_levels(const comp_groups *g, const char *column) {
+/* `what` is what cannot be done with one value only. */
+static comp_status check_levels(const comp_groups *g, const char *column, const char *what) {
   if (g->n_levels == 0) return comp__error(COMP_ERR_DATA, "no sample has a value in column '%s'", column);
   if (g->n_levels == 1)
-    return comp__error(COMP_ERR_DATA, "all samples have '%s' in column '%s': there is nothing to find out",
-                       g->levels[0], column);
+    return comp__error(COMP_ERR_DATA, "all samples have '%s' in column '%s': there is nothing to %s", g->levels[0],
+                       column, what);
   if (g->n_levels > MOST_LEVELS)
     return comp__error(COMP_ERR_DATA,
                        "column '%s' has %zu different values, and at most %d can be audited: make groups "
@@ -82,7 +83,7 @@ static comp_status check_levels(const comp_groups *g, const char *column) {
 
 static comp_status read_attribute(audit *a) {
   comp_status status = read_groups(&a->groups, a->d, a->o->condition);
-  if (status == COMP_OK) status = check_levels(&a->groups, a->o->condition);
+  if (status == COMP_OK) status = check_levels(&a->groups, a->o->condition, "find out");
   if (status == COMP_OK) status = comp__alloc(&a->codes, a->d->samples, sizeof *a->codes);
   if (status != COMP_OK) return status;
   size_t missing = 0;
@@ -100,7 +101,7 @@ static comp_status read_target(audit *a) {
   const comp__audit_options *o = a->o;
   if (!o->target) return COMP_OK;
   comp_status status = read_groups(&a->targets, a->d, o->target);
-  if (status == COMP_OK) status = check_levels(&a->targets, o->target);
+  if (status == COMP_OK) status = check_levels(&a->targets, o->target, "predict: choose another target");
   if (status != COMP_OK) return status;
   for (size_t l = 1; l < a->targets.n_levels; l++)
     if (a->targets.counts[l] < a->targets.counts[a->favoured]) a->favoured = l;
@@ -125,7 +126,11 @@ static comp_status read_unseen(audit *a) {
                  strcmp(value, "TRUE") == 0 || strcmp(value, "yes") == 0;
   }
   comp_groups_release(&g);
-  return COMP_OK;
+  for (size_t i = 0; i < a->d->samples; i++)
+    if (a->held[i]) return COMP_OK;
+  return comp__error(COMP_ERR_DATA,
+                     "unseen: no sample is true (or 1) in column '%s': attackers are tested on those samples alone",
+                     a->o->unseen);
 }
 
 /* held[samples] of a random part, with the same mix of the attribute. */
@@ -273,6 +278,16 @@ static comp_status add_before(audit *a) {
   return status;
 }
 
+static comp_status check_scale(const comp_matrix *scale, const char *name) {
+  for (size_t i = 0; i < scale->rows * scale->cols; i++)
+    if (!isfinite(scale->values[i]) || scale->values[i] < 0.0f)
+      return comp__error(COMP_ERR_DATA,
+                         "'%s' holds %g (sample %zu, column %zu), which is no standard deviation. Write it again with "
+                         "comp embed --scales",
+                         name, (double)scale->values[i], i / scale->cols + 1, i % scale->cols + 1);
+  return COMP_OK;
+}
+
 static comp_status find_sources(audit *a) {
   char name[512];
   comp_status status = find_matrix(&a->z, a->d, a->o->use);
@@ -281,6 +296,8 @@ static comp_status find_sources(audit *a) {
   a->scale = comp_dataset_matrix(a->d, COMP_SLOT_OBSM, name);
   if (a->scale && (a->scale->cols != a->z->cols || a->z->kind != COMP_DENSE || a->scale->kind != COMP_DENSE))
     return comp__error(COMP_ERR_DATA, "'%s' and '%s' are not of one shape", a->o->use, name);
+  if (a->scale) status = check_scale(a->scale, name);
+  if (status != COMP_OK) return status;
   for (size_t r = 0; r < a->o->n_releases; r++)
     if (strcmp(a->o->releases[r], "draws") == 0 && !a->scale)
       return comp__error(COMP_ERR_DATA,

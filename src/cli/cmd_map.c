@@ -67,7 +67,8 @@ static void print_summary(const char *text) {
   const json_t *features = json_object_get(report, "features"), *conditions = json_object_get(report, "conditions");
   for (size_t i = 0; i < json_array_size(conditions); i++) {
     const json_t *one = json_array_get(conditions, i);
-    printf("%s: %ld samples, ", json_string_value(json_object_get(one, "name")), whole(one, "samples"));
+    printf("%s: %ld sample%s, ", json_string_value(json_object_get(one, "name")), whole(one, "samples"),
+           whole(one, "samples") == 1 ? "" : "s");
     if (json_is_true(json_object_get(one, "new")))
       printf("a new condition (%s)\n", json_string_value(json_object_get(one, "method")));
     else

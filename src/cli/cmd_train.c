@@ -166,15 +166,17 @@ static bool can_stream(const char *path) {
   return false;
 }
 
-/* With --memory X is read from the file while training. 0, or an exit code. */
-static int stream_input(cli_session *session, const train_options *o) {
+/* With --memory X is read from the file while training; and over ranks, where each reads its part. 0, or an exit code.
+ */
+static int stream_input(cli_session *session, const train_options *o, bool windows) {
   if (!can_stream(o->input))
     return cli_usage_error(
         session, "--memory trains from a file whose name ends in .h5ad or .zarr, not %s; make one with comp convert",
         o->input);
   int64_t memory;
-  comp_status status = comp_options_get_int(&memory, session->common.context, "memory");
-  if (status == COMP_OK) status = comp_options_set_int(o->train, "memory", memory);
+  comp_status status = COMP_OK;
+  if (windows) status = comp_options_get_int(&memory, session->common.context, "memory");
+  if (windows && status == COMP_OK) status = comp_options_set_int(o->train, "memory", memory);
   if (status == COMP_OK) status = comp_options_set(o->train, "stream", o->input);
   if (status == COMP_OK)
     status = comp_options_set(o->train, "stream-layer", comp_options_get(o->read, "layer", NULL, 0));
@@ -208,10 +210,12 @@ static int read_ranks(cli_session *session, const train_options *o) {
 static int run(cli_session *session, const void *values) {
   const train_options *o = values;
   train_job job;
-  const bool stream = comp_options_given(session->common.context, "memory");
+  const bool windows = comp_options_given(session->common.context, "memory");
+  const bool parts = comp_rank_count() > 1 && can_stream(o->input) && !comp_options_given(o->read, "raw");
+  const bool stream = windows || parts;
   int code = read_ranks(session, o);
   if (code == 0) code = read_job(&job, session, o);
-  if (code == 0 && stream) code = stream_input(session, o);
+  if (code == 0 && stream) code = stream_input(session, o, windows);
   if (code == 0) code = check_all(session, &job);
   if (code != 0) return code;
   comp_dataset *dataset;

@@ -15,7 +15,7 @@ struct comp__comm {
   void *state;
   size_t rank, ranks;
   size_t bytes[2][COMP__MOST_RANKS + 1];
-  double received, seconds; /* so far */
+  comp__traffic traffic; /* so far */
 };
 
 static comp_status find_self(const comp__transport **out) {
@@ -105,7 +105,9 @@ comp_status comp_context_join_ranks(comp_context *context, const char *work) {
         "%zu processes were started together, but each finds itself alone: the launcher is of another MPI "
         "than comp's module 'mpi'",
         comp_rank_count());
-  return comp__cards_compare(comm, context, work);
+  const comp__card card = {
+      .other = "other options", .advice = "give all ranks the same command", .text = work, .status = COMP_ERR_DATA};
+  return comp__cards_compare(comm, context, &card, work ? 1 : 0);
 }
 
 bool comp_context_tell_ranks(comp_context *context, const char *message) {
@@ -153,9 +155,16 @@ static comp_status end_call(const comp__comm *comm, comp_context *context, const
                      comm->transport->name, problem);
 }
 
-void comp__comm_traffic(double *bytes, double *seconds, const comp__comm *comm) {
-  *bytes = comm ? comm->received : 0.0;
-  *seconds = comm ? comm->seconds : 0.0;
+comp__traffic comp__comm_traffic(const comp__comm *comm) {
+  return comm ? comm->traffic : (comp__traffic){0};
+}
+
+/* A call is over that began at `began` and got bytes `begin` [ranks + 1] of all ranks. */
+static void count_call(comp__comm *comm, const size_t *begin, double began) {
+  /* its own are not from others */
+  comm->traffic.bytes += (double)(begin[comm->ranks] - begin[0]) - (double)(begin[comm->rank + 1] - begin[comm->rank]);
+  comm->traffic.seconds += comp__seconds() - began;
+  comm->traffic.calls++;
 }
 
 /* Items as bytes, in half `half` of comm->bytes. */
@@ -165,17 +174,11 @@ static size_t *to_bytes(comp__comm *comm, const size_t *begin, size_t size, size
   return bytes;
 }
 
-/* Bytes that come from others when each rank r has those from begin[r] on. */
-static double from_others(const comp__comm *comm, const size_t *begin) {
-  return (double)(begin[comm->ranks] - begin[0]) - (double)(begin[comm->rank + 1] - begin[comm->rank]);
-}
-
 static comp_status gather(comp__comm *comm, comp_context *context, void *all) {
   const comp__giving_up giving_up = {is_interrupted, context};
   const double began = comp__seconds();
   const char *problem = comm->transport->gather(comm->state, all, comm->bytes[0], &giving_up);
-  comm->received += from_others(comm, comm->bytes[0]);
-  comm->seconds += comp__seconds() - began;
+  count_call(comm, comm->bytes[0], began);
   return end_call(comm, context, problem);
 }
 
@@ -202,8 +205,7 @@ comp_status comp__comm_exchange(comp__comm *comm, comp_context *context, const v
   const double began = comp__seconds();
   const size_t *sent = to_bytes(comm, send_begin, size, 0), *wanted = to_bytes(comm, receive_begin, size, 1);
   const char *problem = comm->transport->exchange(comm->state, send, sent, received, wanted, &giving_up);
-  comm->received += from_others(comm, wanted);
-  comm->seconds += comp__seconds() - began;
+  count_call(comm, wanted, began);
   return end_call(comm, context, problem);
 }
 

@@ -52,8 +52,12 @@ void comp__comm_tell(comp__comm *comm, const char *text);
 size_t comp__comm_rank(const comp__comm *comm);
 size_t comp__comm_ranks(const comp__comm *comm);
 
-/* What this rank received from others so far, in bytes, and how long its calls took, in seconds. */
-void comp__comm_traffic(double *bytes, double *seconds, const comp__comm *comm);
+/* What this rank received from others so far. */
+typedef struct comp__traffic {
+  double bytes, seconds; /* how long its calls took */
+  size_t calls;
+} comp__traffic;
+comp__traffic comp__comm_traffic(const comp__comm *comm);
 
 /* Items begin[r] .. begin[r + 1] - 1 of `all`, each of `size` bytes, are rank r's, and are there on all ranks
  * afterwards. With comm NULL these three do what one rank does. */

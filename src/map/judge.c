@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/matrix.h"
+#include "map/counterparts.h"
 #include "neighbors/options.h"
 
 /* Parts that the reference is divided into. */
@@ -19,13 +20,16 @@ enum { SMOOTH = 15 };
 
 /* What 95 % of a reference do not exceed is taken to be at least this: a reference of two equal halves has next to no
  * differences between its conditions, and a new condition always has some. */
-static const double LEAST_UNIT[] = {0.1, 0.05, 0.1};
+static const double LEAST_UNIT[] = {0.1, 0.05, 0.1, 0.1};
 
 /* Neither a residual alone makes a sample new (conditions differ in noise, too) nor a doubtful label. */
 static const double MOST = 3.0;
 
-/* A population that is e times as common in the query may well be in the reference. */
-static const double SLACK = 1.0;
+/* What a ratio of shares counts, beyond what is noise (as in counterparts.c). */
+static const double RATIO_COUNTS = 2.0, SLACK = 0.5;
+
+/* A query that shifts more than the reference: its unit is so many times what lies between its median and 75 %. */
+static const double SPREAD = 2.0;
 
 /* No probability is taken for less than this where the power is chosen. */
 static const double LEAST_PROBABILITY = 1e-3;
@@ -331,8 +335,9 @@ static double log_ratio(double value, double usual) {
   return log((value + 1e-12) / (usual + 1e-12));
 }
 
-/* What is measured of samples: logs of distance and residual, doubt. */
-enum { DISTANCE, RESIDUAL, DOUBT, KINDS };
+/* What is measured of samples: logs of distance and residual, doubt, the log of the shift. The first three are
+ * smoothed; a shift is a mean over neighbours already. */
+enum { DISTANCE, RESIDUAL, DOUBT, SHIFT, KINDS, SMOOTHED = SHIFT };
 
 typedef struct evidence {
   double *of[KINDS]; /* [n] each */
@@ -354,11 +359,73 @@ typedef struct usual {
   double *residual; /* [n] */
 } usual;
 
+/* ---- Shifts: populations that lie elsewhere in the data than those that they are next to in z ---- */
+
+/* out [dims] = a sample's components less the mean at its neighbours, whose rows are as in mean_at(). */
+static void step_from(float *out, const float *own, const comp_matrix *points, const comp_neighbors *found, size_t i,
+                      const size_t *rows) {
+  const size_t k = comp_neighbors_k(found), dims = points->cols;
+  memcpy(out, own, dims * sizeof *out);
+  for (size_t j = 0; j < k; j++) {
+    const size_t at = (size_t)comp_neighbors_indices(found)[i * k + j];
+    const float *other = points->values + (rows ? rows[at] : at) * dims;
+    for (size_t d = 0; d < dims; d++) out[d] -= other[d] / (float)k;
+  }
+}
+
+/* Subtracts the mean of each condition from steps [n, dims]; samples without a counterpart count little (ratio NULL:
+ * all count 1). */
+static comp_status centre_steps(float *steps, size_t n, size_t dims, const int32_t *conditions, size_t n_conditions,
+                                const float *ratio) {
+  const size_t groups = conditions ? n_conditions : 1;
+  double *mean = NULL, *total = NULL;
+  comp_status status;
+  COMP__TRY(comp__calloc(&mean, groups * dims, sizeof *mean));
+  COMP__TRY(comp__calloc(&total, groups, sizeof *total));
+  for (size_t i = 0; i < n; i++) {
+    const size_t c = conditions ? (size_t)conditions[i] : 0;
+    const double weight = ratio ? (double)comp__counterpart_share(ratio[i]) : 1.0;
+    total[c] += weight;
+    for (size_t d = 0; d < dims; d++) mean[c * dims + d] += weight * (double)steps[i * dims + d];
+  }
+  for (size_t i = 0; i < n; i++) {
+    const size_t c = conditions ? (size_t)conditions[i] : 0;
+    for (size_t d = 0; d < dims; d++) steps[i * dims + d] -= (float)(mean[c * dims + d] / fmax(total[c], 1e-30));
+  }
+done:
+  comp__free(mean);
+  comp__free(total);
+  return status;
+}
+
+/* out [n]: the log of the length of the mean step over each sample and its neighbours in the data. */
+static comp_status measure_shifts(double *out, comp_context *context, const float *steps, const comp_matrix *data) {
+  const size_t dims = data->cols;
+  comp_neighbors *found = NULL;
+  comp_status status = search(&found, context, data, NULL, SMOOTH);
+  if (status != COMP_OK) return status;
+  const size_t k = comp_neighbors_k(found);
+  for (size_t i = 0; i < data->rows; i++) {
+    double square = 0.0;
+    for (size_t d = 0; d < dims; d++) {
+      double sum = (double)steps[i * dims + d];
+      for (size_t j = 0; j < k; j++) sum += (double)steps[(size_t)comp_neighbors_indices(found)[i * k + j] * dims + d];
+      square += sum * sum;
+    }
+    out[i] = 0.5 * log(square + 1e-12) - log((double)k + 1.0);
+  }
+  comp_neighbors_free(found);
+  return COMP_OK;
+}
+
 static comp_status measure_reference(usual *u, evidence *e, comp_context *context, const comp__yardstick *r) {
   const size_t parts = part_count(r);
   part p[PARTS] = {{0}};
   comp_neighbors *found[PARTS] = {NULL};
-  comp_status status = COMP_OK;
+  const size_t dims = r->data ? r->data->cols : 0;
+  float *steps = NULL;
+  comp_status status;
+  COMP__TRY(comp__calloc(&steps, r->z->rows * dims, sizeof *steps));
   for (size_t i = 0; i < r->z->rows; i++) u->residual[i] = (double)r->residual[i];
   for (size_t i = 0; i < parts; i++) {
     COMP__TRY(take_part(&p[i], context, r, i));
@@ -371,8 +438,13 @@ static comp_status measure_reference(usual *u, evidence *e, comp_context *contex
       const size_t at = p[i].inside[j];
       e->of[DISTANCE][at] = log_ratio(u->distance[at], mean_at(found[i], j, u->distance, p[i].outside));
       e->of[RESIDUAL][at] = log_ratio(u->residual[at], mean_at(found[i], j, u->residual, p[i].outside));
+      if (r->data) step_from(steps + at * dims, r->data->values + at * dims, r->data, found[i], j, p[i].outside);
     }
+  if (!r->data) goto done;
+  COMP__TRY(centre_steps(steps, r->z->rows, dims, r->conditions, r->n_conditions, NULL));
+  COMP__TRY(measure_shifts(e->of[SHIFT], context, steps, r->data));
 done:
+  comp__free(steps);
   for (size_t i = 0; i < parts; i++) {
     release_part(&p[i]);
     comp_neighbors_free(found[i]);
@@ -395,7 +467,7 @@ static comp_status smooth(evidence *e, comp_context *context, const comp_matrix 
   COMP__TRY(search(&found, context, z, NULL, SMOOTH));
   COMP__TRY(comp__alloc(&kept, z->rows, sizeof *kept));
   const size_t k = comp_neighbors_k(found);
-  for (int l = 0; l < KINDS; l++) {
+  for (int l = 0; l < SMOOTHED; l++) {
     memcpy(kept, e->of[l], z->rows * sizeof *kept);
     for (size_t i = 0; i < z->rows; i++) {
       around[0] = kept[i];
@@ -445,10 +517,10 @@ typedef struct scale {
 } scale;
 
 static double score_of(const scale *s, const evidence *e, size_t i, double ratio) {
-  double sum = fmax(0.0, ratio - SLACK);
+  double sum = RATIO_COUNTS * fmax(0.0, ratio - SLACK);
   for (int l = 0; l < KINDS; l++) {
     const double value = (e->of[l][i] - s->middle[l]) / s->unit[l];
-    sum += l == DISTANCE ? value : fmax(-1.0, fmin(MOST, value));
+    sum += l == DISTANCE ? fmax(0.0, value) : l == SHIFT ? fmax(-MOST, value) : fmax(-1.0, fmin(MOST, value));
   }
   return sum;
 }
@@ -497,22 +569,42 @@ done:
   return status;
 }
 
+/* Where a query shifts more than the reference, it is measured by itself. */
+static comp_status widen(scale *s, const evidence *e, size_t n) {
+  double *spare = NULL;
+  const comp_status status = comp__alloc(&spare, n, sizeof *spare);
+  if (status != COMP_OK) return status;
+  const double middle = quantile(spare, e->of[SHIFT], n, 0.5), upper = quantile(spare, e->of[SHIFT], n, 0.75);
+  s->middle[SHIFT] = fmax(s->middle[SHIFT], middle);
+  s->unit[SHIFT] = fmax(s->unit[SHIFT], SPREAD * (upper - middle));
+  comp__free(spare);
+  return COMP_OK;
+}
+
 static comp_status measure_query(evidence *e, double *distance, comp_context *context, const usual *u,
                                  const comp__yardstick *reference, const comp__mapped *query) {
   const size_t n = query->z->rows;
+  const size_t dims = reference->data ? reference->data->cols : 0;
   comp_neighbors *found = NULL;
+  float *steps = NULL;
   comp_status status;
+  COMP__TRY(comp__calloc(&steps, n * dims, sizeof *steps));
   COMP__TRY(search(&found, context, reference->z, query->z, reference->k));
   for (size_t i = 0; i < n; i++) {
     e->of[DISTANCE][i] = log_ratio(mean_distance(found, i), mean_at(found, i, u->distance, NULL));
     e->of[RESIDUAL][i] = log_ratio((double)query->residual[i], mean_at(found, i, u->residual, NULL));
     distance[i] = exp(e->of[DISTANCE][i]);
+    if (dims) step_from(steps + i * dims, query->data->values + i * dims, reference->data, found, i, NULL);
   }
   if (query->doubt) memcpy(e->of[DOUBT], query->doubt, n * sizeof *query->doubt);
   COMP__TRY(subtract_medians(e->of[RESIDUAL], query->conditions, query->n_conditions, n));
   COMP__TRY(smooth(e, context, query->z));
+  if (!dims) goto done;
+  COMP__TRY(centre_steps(steps, n, dims, query->conditions, query->n_conditions, query->ratio));
+  COMP__TRY(measure_shifts(e->of[SHIFT], context, steps, query->data));
 done:
   comp_neighbors_free(found);
+  comp__free(steps);
   return status;
 }
 
@@ -527,6 +619,7 @@ comp_status comp__judge_novelty(double *distance, double *novelty, comp_context 
   COMP__TRY(make_scale(&s, &u, context, reference));
   COMP__TRY(new_evidence(&e, query->z->rows));
   COMP__TRY(measure_query(&e, distance, context, &u, reference, query));
+  COMP__TRY(widen(&s, &e, query->z->rows));
   for (size_t i = 0; i < query->z->rows; i++) novelty[i] = place_in(&s, score_of(&s, &e, i, (double)query->ratio[i]));
 done:
   free_evidence(&e);

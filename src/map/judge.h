@@ -15,9 +15,10 @@ typedef struct comp__yardstick {
   const comp_matrix *z;      /* [n, latent] */
   const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
   size_t n_conditions;
-  const float *residual; /* [n]: residual.h */
-  const double *doubt;   /* [n]: of comp__judge_labels(); NULL: there are no labels */
-  size_t k;              /* neighbours */
+  const float *residual;   /* [n]: residual.h */
+  const double *doubt;     /* [n]: of comp__judge_labels(); NULL: there are no labels */
+  const comp_matrix *data; /* [n, components]: components.h; NULL: they are not looked at, of either side */
+  size_t k;                /* neighbours */
 } comp__yardstick;
 
 /* Samples of the query. */
@@ -25,9 +26,10 @@ typedef struct comp__mapped {
   const comp_matrix *z;      /* [n, latent] */
   const int32_t *conditions; /* [n], none below 0; NULL: all are of one */
   size_t n_conditions;
-  const float *residual; /* [n]: residual.h */
-  const double *doubt;   /* [n]: of comp__judge_labels(); NULL: there are no labels */
-  const float *ratio;    /* [n]: counterparts.h */
+  const float *residual;   /* [n]: residual.h */
+  const double *doubt;     /* [n]: of comp__judge_labels(); NULL: there are no labels */
+  const comp_matrix *data; /* [n, components]: components.h */
+  const float *ratio;      /* [n]: counterparts.h */
 } comp__mapped;
 
 /* The nearest row of `points` for each row of `queries`. */
@@ -57,12 +59,17 @@ void comp__labels_release(comp__labels *labels);
  * reference, over the mean of what these have themselves to samples of other conditions. novelty [n], 0 .. 1: where a
  * score stands among those of the reference's samples, each part of it taken for a query. The score is the sum of
  *
- *   the log of the distance,
+ *   the log of the distance, where it is above the median,
  *   the log of the residual over the mean of those of the k nearest samples, less its median over the condition,
  *   the doubt about the label, where there are labels,
  *   each as the mean of its own value and of the median over the sample and its neighbours in the query, less the
- *   median of the reference, in units of what 95 % of the reference do not exceed; the last two within -1 .. 3; and
- *   the ratio of shares, beyond what is noise (0 for samples of the reference)
+ *   median of the reference, in units of what 95 % of the reference do not exceed; the last two within -1 .. 3;
+ *   the log of the shift: in principal components of the data, a sample less the mean of its k nearest samples of the
+ *   reference in z, less the mean of that over the condition; averaged over the sample and those that are its
+ *   neighbours in the data, which leaves what a population has in common. In the same units, or, where the query has
+ *   larger shifts than the reference, less the median of the query, in units of twice what lies between that and
+ *   what 75 % of it do not exceed: most populations of a query are known, and may have responded; and
+ *   twice the ratio of shares, beyond what is noise (0 for samples of the reference)
  *
  * Beyond the 95 % the tail of the reference's scores is taken as exponential.
  */

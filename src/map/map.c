@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/matrix.h"
+#include "map/components.h"
 #include "map/counterparts.h"
 #include "map/extend.h"
 #include "map/field.h"
@@ -466,6 +467,7 @@ static comp_status judge(comp_mapping *out, job *m) {
                         .ratio = m->ratio};
   json_t *report = json_object();
   comp_table *obs = NULL;
+  comp_matrix *components_reference = NULL, *components = NULL;
   comp__labels labels = {0};
   comp_status status;
   if (!report) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
@@ -476,6 +478,9 @@ static comp_status judge(comp_mapping *out, job *m) {
   COMP__TRY(add_labels(&labels, m, obs, &reference, &query, report));
   reference.doubt = labels.doubt_reference;
   query.doubt = labels.doubt;
+  COMP__TRY(comp__components(&components_reference, &components, m->context, &m->reference, &m->query));
+  reference.data = components_reference;
+  query.data = components;
   COMP__TRY(add_columns(m, obs, &reference, &query, report));
   COMP__TRY(add_condition(m, obs));
   char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
@@ -484,6 +489,8 @@ static comp_status judge(comp_mapping *out, job *m) {
   out->obs = obs;
   obs = NULL;
 done:
+  comp_matrix_free(components_reference);
+  comp_matrix_free(components);
   json_decref(report);
   comp__labels_release(&labels);
   comp_table_free(obs);

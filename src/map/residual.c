@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "map/sampled.h"
 #include "task/coder.h"
 
 typedef struct measuring {
@@ -17,15 +18,6 @@ typedef struct measuring {
   float *row;         /* [threads, features] */
   float *out;
 } measuring;
-
-static void make_dense(float *out, const comp_matrix *x, size_t row) {
-  if (x->kind == COMP_DENSE) {
-    memcpy(out, x->values + row * x->cols, x->cols * sizeof *out);
-    return;
-  }
-  memset(out, 0, x->cols * sizeof *out);
-  for (int64_t k = x->indptr[row]; k < x->indptr[row + 1]; k++) out[x->indices[k]] = x->values[k];
-}
 
 static float mean_square(const measuring *m, const float *input, const float *expected, float factor) {
   const size_t features = m->aligned->model->network.features;
@@ -51,7 +43,7 @@ static comp_status measure_rows(void *arg, size_t begin, size_t end, int thread)
   COMP__TRY(comp__block_encode(m->context, m->coder, b, thread));
   COMP__TRY(comp__block_decode(m->context, m->coder, expected, b->mean, b->start, b->library, b->rows, thread));
   for (size_t i = 0; i < b->rows; i++) {
-    make_dense(row, &b->input, i);
+    comp__dense_row(row, &b->input, i);
     m->out[b->order[i]] =
         mean_square(m, row, expected + i * features, counts ? model->library_target / b->library[i] : 0);
   }

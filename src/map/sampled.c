@@ -23,7 +23,7 @@ typedef struct reading {
   const int8_t *only;
 } reading;
 
-static void make_dense(float *out, const comp_matrix *x, size_t row) {
+void comp__dense_row(float *out, const comp_matrix *x, size_t row) {
   if (x->kind == COMP_DENSE) {
     memcpy(out, x->values + row * x->cols, x->cols * sizeof *out);
     return;
@@ -39,8 +39,8 @@ static comp_status read_rows(void *arg, size_t begin, size_t end, int thread) {
   comp_status status = comp__block_read(&b, r->coder, r->aligned, begin, end, r->only, thread);
   for (size_t i = 0; status == COMP_OK && i < b->rows; i++) {
     const size_t at = (size_t)r->place[b->order[i]];
-    make_dense(to->x + at * to->features, &b->x, i);
-    if (to->input != to->x) make_dense(to->input + at * to->features, &b->input, i);
+    comp__dense_row(to->x + at * to->features, &b->x, i);
+    if (to->input != to->x) comp__dense_row(to->input + at * to->features, &b->input, i);
     if (to->library) to->library[at] = b->library[i];
   }
   return status;

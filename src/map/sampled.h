@@ -29,4 +29,7 @@ comp_status comp__sampled_read(comp__sampled *out, comp_context *context, const 
                                size_t last, size_t most);
 void comp__sampled_release(comp__sampled *sampled);
 
+/* A row of dense or CSR data: out [columns]. */
+void comp__dense_row(float *out, const comp_matrix *x, size_t row);
+
 #endif

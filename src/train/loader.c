@@ -24,6 +24,7 @@ struct comp__loader {
   size_t *validation_ids;
   const comp_matrix *x; /* the current window */
   const size_t *ids;    /* its rows in the file; NULL: as they are */
+  size_t *places;       /* [largest batch] 0, 1, 2 ..: rows of a batch that came from other ranks; NULL: none do */
   size_t windows, window, batches_a_window, batches;
   uint64_t epoch;
   size_t training_samples;
@@ -94,7 +95,7 @@ done:
 /* The training samples of the current window, by condition. */
 static void list_window(comp__loader *l) {
   const comp__loader_options *o = &l->options;
-  size_t at = 0, rows = comp_matrix_rows(l->x);
+  size_t at = 0, rows = o->stream ? comp__stream_rows_now(o->stream) : comp_matrix_rows(l->x);
   for (size_t k = 0; k < o->conditions; k++) {
     l->training.start[k] = at;
     for (size_t i = 0; i < rows; i++) {
@@ -147,7 +148,7 @@ static size_t piece_of(const sample_set *set, size_t k, size_t b, size_t *first)
 static void count_batches(comp__loader *l) {
   const comp__loader_options *o = &l->options;
   l->windows = o->stream ? comp__stream_windows(o->stream) : 1;
-  if (!o->stream) {
+  if (!o->stream || comp__stream_is_kept(o->stream)) {
     l->batches = l->batches_a_window = pieces(l->training_samples, o->batch);
     return;
   }
@@ -215,6 +216,10 @@ comp_status comp__loader_new(comp__loader **out, comp_context *context, const co
     l->largest = options->samples + options->conditions * LEAST_OF_CONDITION;
   COMP__TRY(comp__alloc(&l->batch_rows, l->largest, sizeof *l->batch_rows));
   COMP__TRY(comp__alloc(&l->batch_start, options->conditions + 1, sizeof *l->batch_start));
+  if (options->stream && comp__stream_is_shared(options->stream)) {
+    COMP__TRY(comp__alloc(&l->places, l->largest, sizeof *l->places));
+    for (size_t i = 0; i < l->largest; i++) l->places[i] = i;
+  }
   l->x = options->x;
   if (l->x) list_window(l);
   comp__loader_begin_epoch(l, 0);
@@ -236,6 +241,7 @@ void comp__loader_free(comp__loader *l) {
   comp__free(l->order);
   comp__free(l->batch_rows);
   comp__free(l->batch_start);
+  comp__free(l->places);
   comp__gather_release(&l->gather);
   for (size_t i = 0; l->cut.gather && i < l->cut.count; i++) comp__gather_release(&l->cut.gather[i]);
   comp__free(l->cut.gather);
@@ -280,12 +286,12 @@ static size_t choose_rows(comp__loader *l, const sample_set *set, const size_t *
   return l->batch_start[l->options.conditions] = at;
 }
 
+/* The rows that were chosen, n of them, as a batch. x has them at `places`; ids [rows of the window]: what they are in
+ * the file. */
 static comp_status make_batch(comp__batch *out, comp_context *context, comp__loader *l, const comp_matrix *x,
-                              const size_t *ids, const sample_set *set, const size_t *order, size_t index,
-                              bool training) {
-  const size_t at = choose_rows(l, set, order, index);
-  comp_status status = comp__gather_rows(out, context, &l->gather, x, l->batch_rows, at, l->batch_start, training);
-  for (size_t i = 0; status == COMP_OK && ids && i < at; i++) l->gather.ids[i] = ids[l->batch_rows[i]];
+                              const size_t *places, const size_t *ids, size_t n, bool training) {
+  comp_status status = comp__gather_rows(out, context, &l->gather, x, places, n, l->batch_start, training);
+  for (size_t i = 0; status == COMP_OK && ids && i < n; i++) l->gather.ids[i] = ids[l->batch_rows[i]];
   return status;
 }
 
@@ -299,7 +305,13 @@ static comp_status seek_batch(comp__loader *l, comp_context *context, size_t *in
 comp_status comp__loader_batch(comp__batch *out, comp_context *context, comp__loader *l, size_t index) {
   comp_status status = seek_batch(l, context, &index);
   if (status != COMP_OK) return status;
-  return make_batch(out, context, l, l->x, l->ids, &l->training, l->order, index, true);
+  const size_t n = choose_rows(l, &l->training, l->order, index);
+  if (!l->places) return make_batch(out, context, l, l->x, l->batch_rows, l->ids, n, true);
+  size_t from[COMP__MOST_RANKS] = {0}, to[COMP__MOST_RANKS];
+  const comp_matrix *x;
+  for (size_t r = 0; r < COMP__MOST_RANKS; r++) to[r] = n; /* each rank gets all of it */
+  status = comp__stream_take(&x, context, l->options.stream, l->batch_rows, from, to);
+  return status == COMP_OK ? make_batch(out, context, l, x, l->places, l->ids, n, true) : status;
 }
 
 comp_status comp__loader_cut(comp__loader *l, size_t total, size_t first, size_t count) {
@@ -322,17 +334,31 @@ static size_t between(size_t value, size_t low, size_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* Gathers the i-th of the wanted shards. */
-static comp_status make_shard(comp__loader *l, comp_context *context, size_t rows, size_t i) {
+/* Gathers the i-th of the wanted shards: rows of x, at `places`, of which the first is that of row `first` of the
+ * batch.
+ */
+static comp_status make_shard(comp__loader *l, comp_context *context, const comp_matrix *x, const size_t *places,
+                              size_t first, size_t rows, size_t i) {
   const size_t conditions = l->options.conditions, s = l->cut.first + i;
   const size_t begin = comp__shard_begin(rows, s, l->cut.total), end = comp__shard_begin(rows, s + 1, l->cut.total);
   size_t *start = l->cut.start + i * (conditions + 1);
   for (size_t k = 0; k <= conditions; k++) start[k] = between(l->batch_start[k], begin, end) - begin;
   comp__gather *gather = &l->cut.gather[i];
   comp_status status =
-      comp__gather_rows(&l->cut.batch[i], context, gather, l->x, l->batch_rows + begin, end - begin, start, true);
+      comp__gather_rows(&l->cut.batch[i], context, gather, x, places + (begin - first), end - begin, start, true);
   for (size_t r = begin; status == COMP_OK && l->ids && r < end; r++) gather->ids[r - begin] = l->ids[l->batch_rows[r]];
   return status;
+}
+
+/* Each rank gets the rows of its shards, which are as many on each: *x. */
+static comp_status take_shards(const comp_matrix **x, comp_context *context, comp__loader *l, size_t rows) {
+  const size_t ranks = l->cut.total / l->cut.count;
+  size_t from[COMP__MOST_RANKS], to[COMP__MOST_RANKS];
+  for (size_t r = 0; r < ranks; r++) {
+    from[r] = comp__shard_begin(rows, r * l->cut.count, l->cut.total);
+    to[r] = comp__shard_begin(rows, (r + 1) * l->cut.count, l->cut.total);
+  }
+  return comp__stream_take(x, context, l->options.stream, l->batch_rows, from, to);
 }
 
 comp_status comp__loader_shards(comp__batch *all, const comp__batch **out, comp_context *context, comp__loader *l,
@@ -349,11 +375,21 @@ comp_status comp__loader_shards(comp__batch *all, const comp__batch **out, comp_
   for (size_t i = 0; i < rows; i++) l->cut.ids[i] = l->ids ? l->ids[l->batch_rows[i]] : l->batch_rows[i];
   *all = (comp__batch){.rows = rows, .start = l->batch_start, .ids = l->cut.ids};
   *out = l->cut.batch;
-  for (size_t i = 0; i < l->cut.count && status == COMP_OK; i++) status = make_shard(l, context, rows, i);
+  const comp_matrix *x = l->x;
+  const size_t *places = l->batch_rows;
+  size_t first = 0;
+  if (l->places) {
+    status = take_shards(&x, context, l, rows);
+    places = l->places;
+    first = comp__shard_begin(rows, l->cut.first, l->cut.total);
+  }
+  for (size_t i = 0; i < l->cut.count && status == COMP_OK; i++)
+    status = make_shard(l, context, x, places, first, rows, i);
   return status;
 }
 
 comp_status comp__loader_validation_batch(comp__batch *out, comp_context *context, comp__loader *l, size_t index) {
   const comp_matrix *x = l->validation_x ? l->validation_x : l->options.x;
-  return make_batch(out, context, l, x, l->validation_ids, &l->validation, l->validation.rows, index, false);
+  const size_t n = choose_rows(l, &l->validation, l->validation.rows, index);
+  return make_batch(out, context, l, x, l->batch_rows, l->validation_ids, n, false);
 }

@@ -234,7 +234,7 @@ static comp_status run_steps(comp__training *t) {
 }
 
 /* Where the time went, for those who asked for details. */
-static void tell_phases(const comp__training *t) {
+static void tell_phases(const comp__training *t, const comp__traffic *before, uint64_t first) {
   const double *seconds = comp__work_seconds(t->work);
   double total = 0;
   for (int p = 0; p < COMP__PHASES; p++) total += seconds[p];
@@ -242,11 +242,12 @@ static void tell_phases(const comp__training *t) {
     comp__debug(t->context, "  %-18s %8.3f s  %4.1f %%", comp__phase_name((comp__phase)p), seconds[p],
                 total > 0 ? 100 * seconds[p] / total : 0);
   if (t->now.step > 0) comp__debug(t->context, "  %.3f ms a step", 1e3 * total / (double)t->now.step);
-  double bytes;
-  comp__comm_traffic(&bytes, &total, t->comm);
-  if (t->comm && t->now.step > 0)
-    comp__debug(t->context, "  %.6g MB a step from other ranks; %.3f s in exchanges", bytes / 1e6 / (double)t->now.step,
-                total);
+  const comp__traffic all = comp__comm_traffic(t->comm);
+  const double steps = (double)(t->now.step - first);
+  if (t->comm && steps > 0)
+    comp__debug(t->context, "  %.6g MB in %.4g calls a step from other ranks; %.3f s in exchanges",
+                (all.bytes - before->bytes) / 1e6 / steps, (double)(all.calls - before->calls) / steps,
+                all.seconds - before->seconds);
 }
 
 /* The averaged weights become the model's, with running statistics that are means over an epoch's batches: those of the
@@ -305,9 +306,11 @@ comp_status comp__training_finish(comp__training *t) {
   snprintf(task, sizeof task, "training %s", t->options->model_name);
   comp__progress_begin(t->context, task, "steps", t->total_steps);
   comp__progress_update(t->context, t->now.step, NULL);
+  const comp__traffic before = comp__comm_traffic(t->comm);
+  const uint64_t first = t->now.step;
   comp_status status = run_steps(t);
   comp__progress_end(t->context);
-  tell_phases(t);
+  tell_phases(t, &before, first);
   if (status == COMP_ERR_IO && t->options->stream && t->now.step > 0 && t->options->checkpoint) keep_state(t);
   if (status == COMP_ERR_INTERRUPTED && t->options->checkpoint) {
     char reason[1024];

@@ -25,7 +25,8 @@ static const comp_option rows[] = {
              "SIZE (2G)",
      .library_only = "--memory of the program is for all commands"},
     {"stream", .type = COMP_OPTION_FILE, FIELD(stream), .metavar = "FILE", .group = "Files",
-     .help = "the .h5ad or .zarr to read X from while training; needs memory, and data that was read without X",
+     .help = "the .h5ad or .zarr to read X from while training; needs data that was read without X, and memory. With "
+             "over-ranks and no memory each process holds its share of X",
      .library_only = "with --memory the program streams its input"},
     {"stream-layer", .type = COMP_OPTION_TEXT, FIELD(stream_layer), .metavar = "NAME", .group = "Files",
      .help = "with stream: the layer to read in place of X", .library_only = "the program takes it from --layer"},
@@ -184,7 +185,9 @@ static comp_status check(const void *values) {
     return comp__error(COMP_ERR_ARGUMENT, "kl-target: the model %s has no penalty to adjust", o->model_name);
   if ((o->blur_from > 0) != (o->blur_to > 0))
     return comp__error(COMP_ERR_ARGUMENT, "blur: %g and %g; both are above 0, or both are 0", o->blur_from, o->blur_to);
-  if (o->stream && o->memory < ((size_t)16 << 20))
+  if (o->stream && o->memory == 0 && !o->over_ranks)
+    return comp__error(COMP_ERR_ARGUMENT, "stream: memory says how much of the file is held at once, and is not given");
+  if (o->stream && o->memory > 0 && o->memory < ((size_t)16 << 20))
     return comp__error(COMP_ERR_ARGUMENT, "memory: %zu bytes is too little to stream with: at least 16M", o->memory);
   if (o->resume && !o->checkpoint) return comp__error(COMP_ERR_ARGUMENT, "resume: no checkpoint file is named");
   if (o->shards & (o->shards - 1))

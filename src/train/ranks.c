@@ -5,65 +5,61 @@
 #include <string.h>
 
 #include "comp/dist.h"
-#include "comp/version.h"
 #include "core/context.h"
 #include "core/digest.h"
 #include "core/error.h"
+#include "dist/cards.h"
 #include "nn/kernels.h"
+#include "train/config.h"
 
-/* What must be the same on all ranks: every one of them computes the same weights from the same gradients. */
-typedef struct rank_card {
-  char version[32], kernel[64];
-  uint64_t config, data, step;
-} rank_card;
+static const char advice[] = "give all ranks the same command and the same files";
 
-static uint64_t digest_of_text(const char *text) {
-  comp__digest digest;
-  comp__digest_init(&digest);
-  comp__digest_add(&digest, text, strlen(text));
-  return comp__digest_end(&digest);
+/* Digests as texts, which is what cards have. */
+static void text_of(char out[17], uint64_t digest) {
+  snprintf(out, 17, "%016llx", (unsigned long long)digest);
 }
 
-static comp_status compare_cards(const rank_card *first, const rank_card *other, size_t rank) {
-  const char *advice = "give all ranks the same command and the same files";
-  if (strcmp(first->version, other->version) != 0)
-    return comp__error(COMP_ERR_UNAVAILABLE,
-                       "rank 0 runs comp %s, rank %zu runs comp %s: install the same version on all machines",
-                       first->version, rank, other->version);
-  if (strcmp(first->kernel, other->kernel) != 0)
-    return comp__error(
-        COMP_ERR_UNAVAILABLE,
-        "rank 0 computes with the kernels %s, rank %zu with %s: use machines with the same kind of CPU, or "
-        "set COMP_CPU to the kind that all have (avx2, say)",
-        first->kernel, rank, other->kernel);
-  if (first->data != other->data)
-    return comp__error(COMP_ERR_DATA, "rank %zu has other data than rank 0: %s", rank, advice);
-  if (first->config != other->config)
-    return comp__error(COMP_ERR_DATA, "rank %zu has other options than rank 0: %s", rank, advice);
-  if (first->step != other->step)
-    return comp__error(
-        COMP_ERR_DATA,
-        "rank 0 goes on after %llu steps, rank %zu after %llu: all ranks must see the same checkpoint file",
-        (unsigned long long)first->step, rank, (unsigned long long)other->step);
-  return COMP_OK;
+comp_status comp__ranks_compare_start(comp__training *t, const comp_groups *groups, comp__stream *stream) {
+  char *config = NULL, *options = NULL, data[17];
+  uint64_t digest = comp__mix(groups->n_levels, groups->codes, groups->rows * sizeof *groups->codes), file = 0;
+  comp_status status = COMP_OK;
+  if (comp__comm_ranks(t->comm) == 1) return COMP_OK;
+  COMP__TRY(comp__config_write(&config, t->options));
+  if (stream) COMP__TRY(comp__stream_digest(&file, t->context, stream));
+  text_of(data, comp__mix(digest, &file, sizeof file));
+  const size_t size = strlen(config) + 64; /* with what decides on windows, which the configuration does not have */
+  COMP__TRY(comp__alloc(&options, size, 1));
+  snprintf(options, size, "%s %d %zu", config, stream != NULL, t->options->memory);
+  const comp__card cards[] = {
+      {.other = "other options", .advice = advice, .text = options, .status = COMP_ERR_DATA},
+      {.other = "other data", .advice = advice, .text = data, .status = COMP_ERR_DATA},
+  };
+  COMP__TRY(comp__cards_compare(t->comm, t->context, cards, sizeof cards / sizeof *cards));
+  if (stream) COMP__TRY(comp__stream_share(stream, t->comm));
+done:
+  comp__free(config);
+  comp__free(options);
+  return status;
 }
 
 comp_status comp__ranks_compare(comp__training *t, uint64_t digest) {
-  const size_t ranks = comp__comm_ranks(t->comm);
-  rank_card *cards;
-  if (ranks == 1) return COMP_OK;
-  comp_status status = comp__calloc(&cards, ranks, sizeof *cards);
-  if (status != COMP_OK) return status;
-  rank_card *own = &cards[comp__comm_rank(t->comm)];
-  snprintf(own->version, sizeof own->version, "%s", COMP_VERSION);
-  snprintf(own->kernel, sizeof own->kernel, "%s, %s", t->model->kernel, comp__kernels_get()->name);
-  own->config = digest_of_text(t->model->config);
-  own->data = digest;
-  own->step = t->now.step;
-  status = comp__comm_gather_even(t->comm, t->context, cards, 1, sizeof *cards);
-  for (size_t r = 1; r < ranks && status == COMP_OK; r++) status = compare_cards(&cards[0], &cards[r], r);
-  comp__free(cards);
-  return status;
+  char kernels[64], data[17], step[32];
+  text_of(data, digest);
+  snprintf(kernels, sizeof kernels, "%s, %s", t->model->kernel, comp__kernels_get()->name);
+  snprintf(step, sizeof step, "%llu", (unsigned long long)t->now.step);
+  const comp__card cards[] = {
+      {.shown = "computes with the kernels",
+       .advice = "use machines with the same CPUs and libraries",
+       .text = kernels,
+       .status = COMP_ERR_UNAVAILABLE},
+      {.other = "other data", .advice = advice, .text = data, .status = COMP_ERR_DATA},
+      {.other = "other options", .advice = advice, .text = t->model->config, .status = COMP_ERR_DATA},
+      {.shown = "goes on after step",
+       .advice = "all ranks must see the same checkpoint file",
+       .text = step,
+       .status = COMP_ERR_DATA},
+  };
+  return comp__cards_compare(t->comm, t->context, cards, sizeof cards / sizeof *cards);
 }
 
 /* Shards by default: as many as can be shared out in the usual ways. */

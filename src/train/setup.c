@@ -225,25 +225,54 @@ static bool keep_model(const comp__training *t, comp_status status) {
 typedef struct source {
   const comp_matrix *x;
   comp__stream *stream;
+  comp_dataset *read; /* that has x; NULL: it is the caller's */
   size_t samples, features;
 } source;
 
+/* A file that cannot be read in parts is read whole by each rank. */
+static comp_status read_whole(source *out, comp_context *context, const comp__train_options *o) {
+  comp_options *read = NULL;
+  comp_status status;
+  COMP__TRY(comp_options_new(&read, "read"));
+  COMP__TRY(comp_options_set(read, "layer", o->stream_layer));
+  COMP__TRY(comp_options_set(read, "skip-slots", "true"));
+  COMP__TRY(comp_dataset_read(&out->read, context, o->stream, read));
+  out->x = comp_dataset_x(out->read);
+done:
+  comp_options_free(read);
+  return status;
+}
+
+static comp_status open_stream(source *out, comp_context *context, const comp__train_options *o) {
+  comp__read_options read = {0};
+  read.layer = o->stream_layer;
+  const bool kept = o->memory == 0;
+  comp_status status = comp__stream_open(&out->stream, context, o->stream, &read, o->memory, o->seed);
+  if (status == COMP_ERR_UNAVAILABLE && kept) return read_whole(out, context, o);
+  return status;
+}
+
 static comp_status open_source(source *out, comp_context *context, const comp_dataset *dataset,
                                const comp__train_options *o) {
-  *out =
-      (source){comp_dataset_x(dataset), NULL, comp_dataset_sample_count(dataset), comp_dataset_feature_count(dataset)};
+  size_t rows, cols;
+  *out = (source){.x = comp_dataset_x(dataset),
+                  .samples = comp_dataset_sample_count(dataset),
+                  .features = comp_dataset_feature_count(dataset)};
   if (out->samples < 2 || out->features < 1 || (!out->x && !o->stream))
     return comp__error(COMP_ERR_DATA, "the data has %zu samples and %zu features: nothing to train on", out->samples,
                        out->features);
   if (out->x) return COMP_OK;
-  comp__read_options read = {0};
-  read.layer = o->stream_layer;
-  comp_status status = comp__stream_open(&out->stream, context, o->stream, &read, o->memory, o->seed);
+  comp_status status = open_stream(out, context, o);
   if (status != COMP_OK) return status;
-  if (comp__stream_rows(out->stream) == out->samples && comp__stream_cols(out->stream) == out->features) return COMP_OK;
-  comp__stream_close(out->stream);
-  out->stream = NULL;
+  rows = out->stream ? comp__stream_rows(out->stream) : comp_matrix_rows(out->x);
+  cols = out->stream ? comp__stream_cols(out->stream) : comp_matrix_cols(out->x);
+  if (rows == out->samples && cols == out->features) return COMP_OK;
   return comp__error(COMP_ERR_DATA, "'%s' is not the file of this data set", o->stream);
+}
+
+static void close_source(source *s) {
+  comp__stream_close(s->stream);
+  comp_dataset_free(s->read);
 }
 
 /* A failed run's model is handed out when it is worth keeping; the failure is still reported. */
@@ -297,6 +326,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   COMP__TRY(open_source(&data, context, dataset, asked));
   comp__checkpoint_recipe(&options);
   COMP__TRY(comp__ranks_join(&t, &options));
+  COMP__TRY(comp__ranks_compare_start(&t, groups, data.stream));
   COMP__TRY(comp__model_new(&t.model, &options.model, data.features, groups->n_levels));
   comp__layout_initialise(&t.model->network.params, t.model->params, options.seed);
   comp__layout_initialise(&t.model->network.buffers, t.model->buffers, options.seed);
@@ -332,7 +362,7 @@ done:
   comp__counterparts_release(&counterparts);
   comp_model_free(t.model);
   release_run(&t);
-  comp__stream_close(data.stream);
+  close_source(&data);
   return status;
 }
 

@@ -202,10 +202,16 @@ void comp__rule_target(comp__judge *j) {
   if (before) earlier = comp__classified_find(&e->scores, column, before);
   if (!isnan(earlier.accuracy)) snprintf(text, sizeof text, "; before: %.3f", earlier.accuracy);
   /* Within two standard errors of the most common value nothing is predicted. */
-  const bool useful = now.accuracy > now.majority + 1 / sqrt((double)(now.samples ? now.samples : 1));
-  comp__find(j, useful ? COMP_FINDING_OK : COMP_FINDING_CAUTION, useful ? "" : "Use a smaller --gamma.",
+  const double least = now.majority + 1 / sqrt((double)(now.samples ? now.samples : 1));
+  const bool useful = now.accuracy > least, never = earlier.accuracy <= least;
+  comp__find(j, useful ? COMP_FINDING_OK : COMP_FINDING_CAUTION,
+             useful  ? ""
+             : never ? "No --gamma helps where the data does not predict it: choose another target, or add features."
+                     : "Use a smaller --gamma.",
              "'%s' %s from z: best accuracy %.3f (%s), chance %.3f%s.", column,
-             useful ? "can still be predicted" : "can no longer be predicted better than by its most common value",
+             useful  ? "can still be predicted"
+             : never ? "cannot be predicted better than by its most common value, neither from the data nor"
+                     : "can no longer be predicted better than by its most common value",
              now.accuracy, comp__classifier_words(now.classifier), now.majority, text);
   comp__find_number(j, "accuracy", now.accuracy);
   comp__find_number(j, "chance", now.majority);
@@ -271,12 +277,15 @@ void comp__rule_fairness(comp__judge *j) {
       (less_even && parity - parity_before < error_of(gaps)) || (less_odds && odds - odds_before < error_of(gaps));
   /* Who always predicts the most common value treats all groups alike, and is of no use. */
   const double accuracy = comp__member_number(gaps, "accuracy"), majority = comp__member_number(gaps, "majority");
-  const bool worthless = accuracy <= majority + 1 / sqrt(tested(gaps));
+  const double least = majority + 1 / sqrt(tested(gaps));
+  const bool worthless = accuracy <= least, never = comp__member_number(earlier, "accuracy") <= least;
   char text[96] = "";
   if (earlier) snprintf(text, sizeof text, " Before: %.1f and %.1f points.", 100 * parity_before, 100 * odds_before);
   comp__find(j, less_even || less_odds || worthless ? COMP_FINDING_CAUTION : COMP_FINDING_NOTE,
-             worthless ? "Small gaps are worth nothing here. Use a smaller --gamma, and compare gaps of models that "
-                         "predict the target."
+             worthless && never ? "Small gaps are worth nothing here, and the data does not predict the target either: "
+                                  "choose another target, or add features."
+             : worthless ? "Small gaps are worth nothing here. Use a smaller --gamma, and compare gaps of models that "
+                           "predict the target."
              : less_even || less_odds
                  ? "A hidden attribute does not make predictions fair. Compare runs with other --gamma, and check the "
                    "rates of each group before you use predictions."

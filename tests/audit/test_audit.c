@@ -10,6 +10,7 @@
 #include "audit/utility.h"
 #include "comp/audit.h"
 #include "comp/comp.h"
+#include "core/matrix.h"
 #include "core/rng.h"
 
 enum { N = 600 };
@@ -299,6 +300,7 @@ static void errors(void **state) {
       {"condition", "sox", COMP_ERR_DATA, "sex"},
       {"use", "X_cmp", COMP_ERR_DATA, "X_comp"},
       {"target", "sex", COMP_ERR_ARGUMENT, "must be hidden"},
+      {"target", "one", COMP_ERR_DATA, "nothing to predict"},
       {"known", "sex", COMP_ERR_ARGUMENT, "attribute itself"},
       {"release", "means", COMP_ERR_ARGUMENT, "nothing can be proved"},
       {"release", "cells:1", COMP_ERR_ARGUMENT, "2 to 4096"},
@@ -306,7 +308,7 @@ static void errors(void **state) {
       {"release", "cells:4000", COMP_ERR_DATA, "samples to fit cells on"},
       {"attackers", "svm", COMP_ERR_ARGUMENT, "there are logistic"},
       {"favoured", "high", COMP_ERR_ARGUMENT, "goes with target"},
-      {"unseen", "one", COMP_ERR_DATA, "held out"},
+      {"unseen", "one", COMP_ERR_DATA, "no sample is true (or 1) in column 'one'"},
       {"gammas", "1,x", COMP_ERR_ARGUMENT, "'x' is not a number"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -320,6 +322,21 @@ static void errors(void **state) {
   assert_ok(comp_options_set(o, "release", "draws"));
   assert_ok(comp_options_set(o, "use", "X"));
   assert_error(comp_audit_run(&audit, context, d, o), COMP_ERR_DATA, "standard deviations");
+  /* Standard deviations that are none. */
+  const float wrong[] = {NAN, -1.0f};
+  assert_ok(comp_options_set(o, "use", "X_bad"));
+  for (size_t k = 0; k < 2; k++) {
+    comp_matrix *z, *scale;
+    assert_ok(comp_matrix_new_dense(&z, N, 1));
+    assert_ok(comp_matrix_new_dense(&scale, N, 1));
+    for (size_t i = 0; i < N; i++) {
+      z->values[i] = (float)i;
+      scale->values[i] = i == 3 ? wrong[k] : 1.0f;
+    }
+    assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_bad", z));
+    assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_bad_scale", scale));
+    assert_error(comp_audit_run(&audit, context, d, o), COMP_ERR_DATA, "(sample 4, column 1), which is no standard");
+  }
   /* So few samples that no bound is below 1; the message says how many it takes. */
   size_t rows[60];
   comp_dataset *few;

@@ -1,4 +1,4 @@
-"""ranks.py COMP: `comp train` and other commands over the ranks of mpirun: the bytes of one process, a rank that is killed, and what ranks that do not fit say. Speaks TAP."""
+"""ranks.py COMP [TEST ...]: `comp train` and other commands over the ranks of mpirun: the bytes of one process, a rank that is killed, and what ranks that do not fit say. Speaks TAP."""
 import os
 import shutil
 import signal
@@ -103,6 +103,78 @@ def test_bytes():
     check(again.returncode == 0 and same("counts1.comp", "counts4.comp"), "counts, learned scales: the same bytes from disk with 4 ranks", done.stderr)
 
 
+def read_bytes(ranks, *arguments):
+    """What each process read (rchar of Linux), in a command over ranks: the shell counts what its children did."""
+    script = '"$@" >&2; code=$?; while read name value; do [ "$name" = rchar: ] && echo "$value"; done < /proc/$$/io; exit $code'
+    command = ["sh", "-c", script, "sh", COMP, *arguments]
+    done = run(*command) if ranks == 1 else run(*MPIRUN, "-n", str(ranks), *command)
+    return [int(line) for line in done.stdout.split()], done
+
+
+def test_disk():
+    """Several windows: ranks read parts of them."""
+    wide = ["train", "-i", "wide.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "2000", "--epochs", "2", "--shards", "8",
+            "--align", "all", "--no-centre"]
+    windows = [*wide, "--memory", "16M"]
+    one_reads, one = read_bytes(1, *windows, "-o", "disk.comp", "--threads", "1")
+    check(one.returncode == 0 and "streaming: 2 windows" in one.stderr, "from disk, in two windows", one.stderr)
+    two = comp(*windows, "-o", "disk_threads.comp", "--threads", "2")
+    check(same("disk.comp", "disk_threads.comp"), "from disk: the same bytes with 2 threads", two.stderr)
+    for ranks in (2, 4, 8):
+        reads, done = read_bytes(ranks, *windows, "-o", f"disk{ranks}.comp", "--threads", "1")
+        check(same("disk.comp", f"disk{ranks}.comp"), f"from disk: the same bytes with {ranks} ranks", done.stderr)
+        check(len(reads) == ranks and one_reads and max(reads) < 0.8 * one_reads[0], f"each of {ranks} ranks reads a part",
+              f"{reads} of {one_reads}")
+    done = comp(*windows, "-o", "disk_launched.comp", "--ranks", "2")
+    check(done.returncode == 0 and same("disk.comp", "disk_launched.comp"), "from disk: the same bytes with --ranks 2", done.stderr)
+    one_reads, one = read_bytes(1, *wide, "-o", "held.comp", "--threads", "1", "--select", "average")
+    reads, done = read_bytes(4, *wide, "-o", "held4.comp", "--threads", "1", "--select", "average")
+    check(same("held.comp", "held4.comp") and not same("held.comp", "disk.comp"), "X in memory, averaged weights: the same bytes with 4 ranks",
+          one.stderr + done.stderr)
+    check(len(reads) == 4 and one_reads and max(reads) < 0.8 * one_reads[0], "without --memory, too, each of 4 ranks reads a part", f"{reads} of {one_reads}")
+    one = comp(*train("by_rows.comp", "--epochs", "2", "--shards", "8", "--threads", "1"))
+    columns = run(sys.executable, "-c", "import anndata; d = anndata.read_h5ad('ready.h5ad'); d.X = d.X.tocsc(); d.write_h5ad('columns.h5ad')")
+    if columns.returncode == 0:
+        done = over(2, "train", "-i", "columns.h5ad", *NETWORK[2:], "-o", "columns.comp", "--epochs", "2", "--threads", "1")
+        check(same("by_rows.comp", "columns.comp"), "a file by columns, which each rank reads whole: the same bytes", done.stderr)
+
+
+def change_while_training(ranks, command):
+    """Appends to the data after the first epoch. What was said."""
+    log, data = os.path.join(folder.name, "changed.log"), os.path.join(folder.name, "changed.h5ad")
+    launcher = subprocess.Popen([*MPIRUN, "-n", str(ranks), COMP, *command, "--log", "changed.log"], cwd=folder.name, env=PATIENT,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
+    while launcher.poll() is None and not (os.path.exists(log) and os.path.getsize(log) > 0):
+        time.sleep(0.002)
+    with open(data, "ab") as file:
+        file.write(b"more")
+    said, _ = launcher.communicate(timeout=240)
+    return launcher.returncode, said
+
+
+def test_bad_files():
+    wide = ["train", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "2000", "--shards", "4", "--threads", "1", "--align", "all",
+            "--validation", "0", "--no-centre", "--memory", "16M"]
+    shutil.copy(os.path.join(folder.name, "wide.h5ad"), os.path.join(folder.name, "changed.h5ad"))
+    steady = comp(*wide, "-i", "wide.h5ad", "--epochs", "30", "-o", "steady.comp")
+    check(steady.returncode == 0, "30 epochs from disk, unbroken", steady.stderr)
+    code, said = change_while_training(2, [*wide, "-i", "changed.h5ad", "--epochs", "30", "-o", "changed.comp"])
+    kept = os.path.join(folder.name, "changed.comp.checkpoint")
+    check(code != 0 and "changed.h5ad: it was changed while it was being read" in said and os.path.exists(kept),
+          "a file that changes ends the run; rank 0 saves its state", said)
+    shutil.copy(os.path.join(folder.name, "wide.h5ad"), os.path.join(folder.name, "changed.h5ad"))
+    done = over(4, *wide, "-i", "changed.h5ad", "--epochs", "30", "-o", "changed.comp", "--resume")
+    check("going on after" in done.stderr and same("steady.comp", "changed.comp"), "resumed from disk with 4 ranks: the bytes of an unbroken run", done.stderr)
+    data = bytearray(content("wide.h5ad"))
+    middle = len(data) // 2
+    data[middle:middle + 20000] = b"\x5a" * 20000
+    with open(os.path.join(folder.name, "damaged.h5ad"), "wb") as file:
+        file.write(data)
+    for more in ([], ["--memory", "16M"]):
+        refuses(over(2, *wide[:-2], "-i", "damaged.h5ad", "--epochs", "1", "-o", "no.comp", *more), "damaged.h5ad: ",
+                f"a block that cannot be read{', from disk' if more else ''}")
+
+
 def test_killed():
     options = ["--epochs", "200", "--shards", "4", "--threads", "1"]
     whole = comp(*train("whole.comp", *options))
@@ -168,8 +240,14 @@ def test_refused():
     refuses(split([COMP, *train("no.comp", "--epochs", "1")],
                   [COMP, "train", "-i", "other.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "64", "-o", "no.comp", "--epochs", "1"]),
             "rank 1 has other data than rank 0", "ranks with other data")
+    refuses(split([COMP, *train("no.comp", "--epochs", "1", "--memory", "16M")], [COMP, *train("no.comp", "--epochs", "1")]),
+            "rank 1 has other options than rank 0", "ranks of which one trains from disk")
+    refuses(split([COMP, *train("no.comp", "--epochs", "1", "--align", "all")], [COMP, *train("no.comp", "--epochs", "1")]),
+            "rank 1 has other options than rank 0", "ranks that would look at the data a different number of times")
+    refuses(over(8, "train", "-i", "few.h5ad", "-c", "group", "-o", "no.comp", "--hidden", "4", "--latent", "2", "--validation", "0"),
+            "a batch of 6 samples cannot be cut into 8 shards", "fewer samples than ranks, some of which have none")
     refuses(split([COMP, *train("no.comp", "--epochs", "1")], ["env", "COMP_CPU=baseline", COMP, *train("no.comp", "--epochs", "1")]),
-            "rank 1 with ", "ranks with other kernels")
+            "rank 1 computes with the kernels baseline", "ranks with other kernels")
     check(not os.path.exists(os.path.join(folder.name, "no.comp")) and not os.path.exists(os.path.join(folder.name, "no.h5ad")), "nothing was written")
 
 
@@ -190,6 +268,12 @@ def make_inputs():
         sys.exit(1)
     with open(os.path.join(folder.name, "few.csv"), "w") as file:
         print("name,group,x,y", *[f"c{i},{'ab'[i % 2]},{i},{i * i % 7}" for i in range(6)], sep="\n", file=file)
+    for command in (("convert", "-i", "few.csv", "-o", "few.h5ad"), ("simulate", "-o", "wide_counts.h5ad", "--cells", "6000", "--genes", "2000", "--no-truth"),
+                    ("prep", "-i", "wide_counts.h5ad", "-o", "wide.h5ad", "--normalize-total", "median", "--log1p")):
+        done = comp(*command)
+        if done.returncode != 0:
+            print("Bail out!", done.stderr)
+            sys.exit(1)
 
 
 folder = tempfile.TemporaryDirectory()
@@ -201,9 +285,8 @@ if not os.path.exists(os.path.join(os.environ.get("COMP_MODULES", "."), "mpi.so"
     print("1..0 # SKIP comp was built without the module mpi")
     sys.exit(0)
 make_inputs()
-test_bytes()
-test_tasks()
-test_killed()
-test_refused()
+for test in (test_bytes, test_disk, test_bad_files, test_tasks, test_killed, test_refused):
+    if test.__name__ in (sys.argv[2:] or [test.__name__]):
+        test()
 print(f"1..{count}")
 sys.exit(1 if failed else 0)

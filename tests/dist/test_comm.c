@@ -4,6 +4,7 @@
 #include "comp/dist.h"
 #include "core/alloc.h"
 #include "core/rng.h"
+#include "dist/cards.h"
 #include "dist/comm_threads.h"
 #include "dist/tree.h"
 
@@ -122,6 +123,52 @@ static void test_collect(void **state) {
   collect(NULL, NULL);
 }
 
+/* The first card that differs is an error on all ranks, with both texts where they are shown. */
+static void compare_cards(void *arg, comp__comm *comm) {
+  (void)arg;
+  comp_context *context = test_context(1);
+  const size_t rank = comp__comm_rank(comm);
+  char step[16];
+  snprintf(step, sizeof step, "%zu", rank < 2 ? (size_t)7 : rank);
+  char large[200] = "";
+  memset(large, 'x', sizeof large - 1); /* longer than what is sent of a text */
+  comp__card cards[] = {
+      {.other = "other options", .advice = "do this", .text = "same", .status = COMP_ERR_DATA},
+      {.shown = "goes on after step", .advice = "do that", .text = step, .status = COMP_ERR_UNAVAILABLE},
+      {.other = "other data", .advice = "do this", .text = large, .status = COMP_ERR_DATA},
+  };
+  assert_ok(comp__cards_compare(comm, context, NULL, 0));
+  assert_int_equal(comp__cards_compare(comm, context, cards, 3), COMP_ERR_UNAVAILABLE);
+  assert_string_equal(comp_error_message(), "rank 0 goes on after step 7, rank 2 goes on after step 2: do that");
+  cards[1].text = "7";
+  assert_ok(comp__cards_compare(comm, context, cards, 3));
+  if (rank == 2) large[150] = 'y';
+  assert_int_equal(comp__cards_compare(comm, context, cards, 3), COMP_ERR_DATA);
+  assert_string_equal(comp_error_message(), "rank 2 has other data than rank 0: do this");
+  comp_context_free(context);
+}
+
+static void test_cards(void **state) {
+  (void)state;
+  run_ranks(3, compare_cards, NULL);
+}
+
+/* Bytes that come from others, and calls. */
+static void count_traffic(void *arg, comp__comm *comm) {
+  (void)arg;
+  comp_context *context = test_context(1);
+  char all[40] = {0};
+  for (int i = 0; i < 3; i++) assert_ok(comp__comm_gather_even(comm, context, all, 10, 1));
+  const comp__traffic traffic = comp__comm_traffic(comm);
+  assert_true(traffic.bytes == 90.0 && traffic.calls == 3 && traffic.seconds > 0);
+  comp_context_free(context);
+}
+
+static void test_traffic(void **state) {
+  (void)state;
+  run_ranks(4, count_traffic, NULL);
+}
+
 /* Rank 1 never comes: rank 0 stops waiting when it is interrupted. */
 static void wait_in_vain(void *arg, comp__comm *comm) {
   comp_context *context = test_context(1);
@@ -182,8 +229,9 @@ static void test_launchers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tell),        cmocka_unit_test(test_tree), cmocka_unit_test(test_collect),
-      cmocka_unit_test(test_interrupted), cmocka_unit_test(test_cut),  cmocka_unit_test(test_launchers),
+      cmocka_unit_test(test_tell), cmocka_unit_test(test_cards),     cmocka_unit_test(test_traffic),
+      cmocka_unit_test(test_tree), cmocka_unit_test(test_collect),   cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_cut),  cmocka_unit_test(test_launchers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

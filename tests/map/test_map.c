@@ -9,6 +9,7 @@
 #include "comp/io.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "map/components.h"
 #include "map/extend.h"
 #include "map/field.h"
 #include "map/fit.h"
@@ -466,7 +467,25 @@ static void bad_input(void **state) {
   o.label = "nothing";
   assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA,
                "the reference: there is no column 'nothing'");
+  /* Labels of which there is only one, or none. */
+  const char *values[60];
+  for (size_t k = 0; k < 2; k++) {
+    for (size_t i = 0; i < 60; i++) values[i] = k ? NULL : "same";
+    assert_ok(comp_table_add_strings(comp_dataset_obs(old), k ? "empty" : "flat", values));
+    o.label = k ? "empty" : "flat";
+    assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_DATA,
+                 k ? "has no values" : "has only one value");
+  }
+  /* A sample of the query without a condition. */
   o = defaults();
+  comp_dataset *gap;
+  for (size_t i = 0; i < 30; i++) values[i] = i == 4 ? NULL : "n";
+  assert_ok(comp_dataset_select(&gap, context, query, NULL, 0, NULL, 0));
+  comp_table_remove(comp_dataset_obs(gap), comp_table_find(comp_dataset_obs(gap), "c"));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(gap), "c", values));
+  assert_error(comp__map(&m, context, model, old, gap, &o), COMP_ERR_DATA,
+               "1 of 30 samples of the query have no value");
+  comp_dataset_free(gap);
   o.as = "a";
   assert_error(comp__map(&m, context, model, old, query, &o), COMP_ERR_ARGUMENT, "knows a condition 'a' already");
   o.as = "";
@@ -601,6 +620,89 @@ static void far_labels_are_certain(void **state) {
   comp_context_free(context);
 }
 
+/* As many components as features: only turned, so that distances within a condition are those in the data. */
+static void components_keep_distances(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *old = make_data(OLD, 2, 0, 120, 3, false), *all = make_data(NEW, 1, 2, 90, 3, false), *query;
+  comp_model *model = make_model(context, old, (variant){.centred = true}, 2);
+  comp__aligned a = {0}, b = {0};
+  comp_matrix *reference, *mapped, *x;
+  size_t cols[FEATURES - 4];
+  for (size_t g = 0; g < FEATURES - 4; g++) cols[g] = FEATURES - 1 - g; /* the first four are missing */
+  assert_ok(comp_dataset_select(&query, context, all, NULL, 0, cols, FEATURES - 4));
+  assert_ok(comp__align(&a, context, model, old, COMP__CONDITIONS_ALL));
+  assert_ok(comp__align(&b, context, model, query, COMP__CONDITIONS_NONE));
+  assert_ok(comp__components(&reference, &mapped, context, &a, &b));
+  for (int side = 0; side < 2; side++) {
+    const comp_matrix *found = side ? mapped : reference;
+    assert_int_equal(found->cols, FEATURES - 4);
+    assert_ok(comp_matrix_to_dense(&x, context, comp_dataset_x(side ? all : old)));
+    for (size_t i = 2; i < found->rows; i += 2) { /* conditions of the reference alternate */
+      double truth = 0.0, got = 0.0;
+      for (size_t g = 4; g < FEATURES; g++) truth += pow((double)x->values[i * FEATURES + g] - (double)x->values[g], 2);
+      for (size_t d = 0; d < found->cols; d++)
+        got += pow((double)found->values[i * found->cols + d] - (double)found->values[d], 2);
+      assert_near(got, truth, 1e-3 * (1.0 + truth));
+    }
+    comp_matrix_free(x);
+  }
+  comp_matrix_free(reference);
+  comp_matrix_free(mapped);
+  comp__aligned_release(&a);
+  comp__aligned_release(&b);
+  comp_dataset_free(old);
+  comp_dataset_free(all);
+  comp_dataset_free(query);
+  comp_model_free(model);
+  comp_context_free(context);
+}
+
+/* A population that lies in the middle of others in z, and elsewhere in the data. */
+static void a_shift_in_the_data_is_new(void **state) {
+  (void)state;
+  enum { REF = 200, QUERY = 120, MOVED = 30, DIMS = 3 };
+  comp_context *context = test_context(1);
+  comp_matrix *z, *zq, *data, *dataq;
+  int32_t conditions[REF];
+  float residual[REF], ratio[QUERY] = {0};
+  double distance[QUERY], novelty[QUERY];
+  assert_ok(comp_matrix_new_dense(&z, REF, 2));
+  assert_ok(comp_matrix_new_dense(&zq, QUERY, 2));
+  assert_ok(comp_matrix_new_dense(&data, REF, DIMS));
+  assert_ok(comp_matrix_new_dense(&dataq, QUERY, DIMS));
+  for (size_t i = 0; i < REF; i++) {
+    conditions[i] = (int32_t)(i % 2);
+    residual[i] = 1.0f;
+    for (size_t d = 0; d < 2; d++) z->values[2 * i + d] = (float)normal(7000 + i, d);
+    for (size_t d = 0; d < DIMS; d++) data->values[DIMS * i + d] = (float)normal(8000 + i, d);
+  }
+  for (size_t i = 0; i < QUERY; i++) {
+    for (size_t d = 0; d < 2; d++) zq->values[2 * i + d] = (float)normal(9000 + i, d);
+    for (size_t d = 0; d < DIMS; d++)
+      dataq->values[DIMS * i + d] = (float)(normal(9500 + i, d) + (i < MOVED && d == 1 ? 8.0 : 0.0));
+  }
+  comp__yardstick y = {.z = z, .conditions = conditions, .n_conditions = 2, .residual = residual, .k = 15};
+  comp__mapped mapped = {.z = zq, .residual = residual, .ratio = ratio};
+  for (int with = 0; with < 2; with++) {
+    double order = 0.0, flagged = 0.0;
+    y.data = with ? data : NULL;
+    mapped.data = with ? dataq : NULL;
+    assert_ok(comp__judge_novelty(distance, novelty, context, &y, &mapped));
+    for (size_t i = 0; i < MOVED; i++)
+      for (size_t j = MOVED; j < QUERY; j++) order += novelty[i] > novelty[j];
+    for (size_t j = MOVED; j < QUERY; j++) flagged += novelty[j] > 0.95;
+    order /= (double)(MOVED * (QUERY - MOVED));
+    if (with ? order < 0.99 : order > 0.7) fail_msg("AUROC %.3f %s the data", order, with ? "with" : "without");
+    if (flagged > 0.2 * (QUERY - MOVED)) fail_msg("%g of %d known samples are new", flagged, QUERY - MOVED);
+  }
+  comp_matrix_free(z);
+  comp_matrix_free(zq);
+  comp_matrix_free(data);
+  comp_matrix_free(dataq);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_are_slopes),
@@ -612,6 +714,8 @@ int main(void) {
       cmocka_unit_test(bad_input),
       cmocka_unit_test(both_in_one_file),
       cmocka_unit_test(far_labels_are_certain),
+      cmocka_unit_test(components_keep_distances),
+      cmocka_unit_test(a_shift_in_the_data_is_new),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/dataset.h"
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "dist/comm_threads.h"
 #include "io/options.h"
 #include "io/rows.h"
 #include "model/trained.h"
@@ -43,6 +45,8 @@ static int enter(void **state) {
     assert_ok(comp_dataset_new(&d, sparse ? csr : dense, NULL, NULL));
     assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "c", codes, levels, 2));
     assert_ok(comp__dataset_write(context, d, sparse ? "sparse.h5ad" : "dense.h5ad", &write));
+    /* For ranks that are threads: HDF5 knows one at a time. */
+    assert_ok(comp__dataset_write(context, d, sparse ? "sparse.zarr.zip" : "dense.zarr.zip", &write));
     comp_dataset_free(d);
   }
   comp_context_free(context);
@@ -51,7 +55,8 @@ static int enter(void **state) {
 
 static int leave(void **state) {
   (void)state;
-  const char *names[] = {"sparse.h5ad", "dense.h5ad", "a.comp", "b.comp", "run.checkpoint"};
+  const char *names[] = {"sparse.h5ad", "dense.h5ad", "sparse.zarr.zip", "dense.zarr.zip",
+                         "a.comp",      "b.comp",     "run.checkpoint"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove(names[i]);
   return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
@@ -88,6 +93,174 @@ static void windows_hold_every_row_once(void **state) {
     assert_memory_not_equal(order[0], order[1], sizeof order[0]);
     comp__stream_close(stream);
   }
+  comp_context_free(context);
+}
+
+/* ---- Over ranks: what each gets is what one process has ---- */
+
+enum { SHARDS = 8 };
+
+typedef struct shared_job {
+  const char *path;
+  size_t memory;
+  int32_t codes[ROWS];
+} shared_job;
+
+static comp__loader *open_loader(comp__stream **stream, comp_context *context, const shared_job *job,
+                                 comp__comm *comm) {
+  const size_t ranks = comp__comm_ranks(comm), count = SHARDS / ranks;
+  comp__read_options read = {0};
+  comp__loader *loader;
+  assert_ok(comp__stream_open(stream, context, job->path, &read, job->memory, 5));
+  assert_ok(comp__stream_share(*stream, comm));
+  assert_true(comp__stream_is_shared(*stream) == (ranks > 1));
+  comp__loader_options options = {
+      .stream = *stream, .samples = ROWS, .codes = job->codes, .conditions = 3, .batch = 50, .validation = 0.1};
+  assert_ok(comp__loader_new(&loader, context, &options));
+  assert_ok(comp__loader_cut(loader, SHARDS, comp__comm_rank(comm) * count, count));
+  return loader;
+}
+
+static void same_batch(const comp__batch *a, const comp__batch *b, bool transposed) {
+  assert_int_equal(a->rows, b->rows);
+  assert_memory_equal(a->ids, b->ids, a->rows * sizeof *a->ids);
+  assert_memory_equal(a->start, b->start, 4 * sizeof *a->start);
+  for (size_t i = 0; i < a->rows; i++) {
+    const size_t p = a->take ? a->take[i] : i, q = b->take ? b->take[i] : i;
+    const size_t x = comp__matrix_row_begin(a->x, p), y = comp__matrix_row_begin(b->x, q);
+    const size_t n = comp__matrix_row_begin(a->x, p + 1) - x;
+    assert_int_equal(n, comp__matrix_row_begin(b->x, q + 1) - y);
+    assert_memory_equal(a->x->values + x, b->x->values + y, n * sizeof(float));
+    if (a->x->kind == COMP_CSR) assert_memory_equal(a->x->indices + x, b->x->indices + y, n * sizeof(int32_t));
+  }
+  assert_true(!transposed || (a->input_t != NULL) == (b->input_t != NULL));
+}
+
+static void read_rank(void *arg, comp__comm *comm) {
+  const shared_job *job = arg;
+  comp_context *context = test_context(1), *other = test_context(1);
+  const size_t ranks = comp__comm_ranks(comm), first = comp__comm_rank(comm) * (SHARDS / ranks);
+  comp__stream *stream, *whole;
+  comp__loader *loader = open_loader(&stream, context, job, comm), *alone = open_loader(&whole, other, job, NULL);
+  comp__batch all, all_alone, batch, batch_alone;
+  assert_int_equal(comp__loader_batches(loader), comp__loader_batches(alone));
+  for (uint64_t epoch = 0; epoch < 2; epoch++) {
+    comp__loader_begin_epoch(loader, epoch);
+    comp__loader_begin_epoch(alone, epoch);
+    for (size_t b = 0; b < comp__loader_batches(loader); b++) {
+      const comp__batch *shards, *wanted;
+      assert_ok(comp__loader_shards(&all, &shards, context, loader, b));
+      assert_ok(comp__loader_shards(&all_alone, &wanted, other, alone, b));
+      assert_memory_equal(all.ids, all_alone.ids, all.rows * sizeof *all.ids);
+      for (size_t i = 0; i < SHARDS / ranks; i++) same_batch(&shards[i], &wanted[first + i], true);
+      if (b % 5 > 0) continue; /* whole batches, which all ranks get */
+      assert_ok(comp__loader_batch(&batch, context, loader, b));
+      assert_ok(comp__loader_batch(&batch_alone, other, alone, b));
+      same_batch(&batch, &batch_alone, true);
+    }
+  }
+  for (size_t b = 0; b < comp__loader_validation_batches(loader); b++) {
+    assert_ok(comp__loader_validation_batch(&batch, context, loader, b));
+    assert_ok(comp__loader_validation_batch(&batch_alone, other, alone, b));
+    same_batch(&batch, &batch_alone, false);
+  }
+  comp__loader_free(loader);
+  comp__loader_free(alone);
+  comp__stream_close(stream);
+  comp__stream_close(whole);
+  comp_context_free(context);
+  comp_context_free(other);
+}
+
+/* A condition of three samples is in several batches, and so with several ranks. */
+static void ranks_get_their_rows(void **state) {
+  (void)state;
+  static shared_job job;
+  for (size_t i = 0; i < ROWS; i++) job.codes[i] = i % 400 == 7 ? 2 : (int32_t)(i % 3 == 0);
+  for (int sparse = 0; sparse < 2; sparse++) {
+    job.path = sparse ? "sparse.zarr.zip" : "dense.zarr.zip";
+    for (int kept = 0; kept < 2; kept++) {
+      job.memory = kept ? COMP__STREAM_KEPT : 20000;
+      for (size_t ranks = 2; ranks <= SHARDS; ranks *= 2) run_ranks(ranks, read_rank, &job);
+    }
+  }
+}
+
+typedef struct pass {
+  size_t rows;
+} pass;
+
+static comp_status pass_block(void *arg, const comp_matrix *block, size_t first) {
+  pass *p = arg;
+  assert_int_equal(first, p->rows);
+  for (size_t i = 0; i < comp_matrix_rows(block); i++) assert_true(first_value(block, i) == (float)(first + i + 1));
+  p->rows += comp_matrix_rows(block);
+  return COMP_OK;
+}
+
+typedef struct part_job {
+  const char *path;
+  size_t memory;
+} part_job;
+
+/* Each rank has its part of a window alone, and sees all rows in a pass over the file. */
+static void read_part(void *arg, comp__comm *comm) {
+  comp_context *context = test_context(1);
+  const size_t ranks = comp__comm_ranks(comm), *ids;
+  size_t total = 0;
+  comp__read_options read = {0};
+  comp__stream *stream;
+  const comp_matrix *x;
+  pass p = {0};
+  const part_job *job = arg;
+  assert_ok(comp__stream_open(&stream, context, job->path, &read, job->memory, 5));
+  assert_ok(comp__stream_share(stream, comm));
+  for (size_t w = 0; w < comp__stream_windows(stream); w++) {
+    assert_ok(comp__stream_window(&x, &ids, context, stream, 0, w));
+    const size_t rows = comp__stream_rows_now(stream), begin = comp__comm_cut(rows, comp__comm_rank(comm), ranks);
+    assert_true(comp_matrix_rows(x) <= rows / ranks + 1);
+    for (size_t i = 0; i < comp_matrix_rows(x); i++) assert_true(first_value(x, i) == (float)(ids[begin + i] + 1));
+    total += rows;
+  }
+  assert_int_equal(total, ROWS);
+  assert_ok(comp__stream_scan(context, stream, pass_block, &p));
+  assert_int_equal(p.rows, ROWS);
+  comp__stream_close(stream);
+  comp_context_free(context);
+}
+
+static void ranks_share_the_reading(void **state) {
+  (void)state;
+  static const size_t memory[] = {20000, COMP__STREAM_KEPT};
+  for (size_t ranks = 1; ranks <= 5; ranks++)
+    for (size_t m = 0; m < 2; m++)
+      for (int sparse = 0; sparse < 2; sparse++) {
+        part_job job = {sparse ? "sparse.zarr.zip" : "dense.zarr.zip", memory[m]};
+        run_ranks(ranks, read_part, &job);
+      }
+}
+
+/* What ranks compare before they share a file: its shape, the lengths of rows, and the first rows. */
+static void digests_tell_files_apart(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp__read_options read = {0};
+  uint64_t digest[3];
+  for (int i = 0; i < 3; i++) {
+    comp_dataset *d;
+    comp__stream *stream;
+    comp__write_options write = comp__write_defaults();
+    assert_ok(comp__dataset_read(&d, context, "sparse.h5ad", &read));
+    if (i == 2) d->x->values[3] += 1.0f;
+    assert_ok(comp__dataset_write(context, d, "a.comp.h5ad", &write));
+    assert_ok(comp__stream_open(&stream, context, "a.comp.h5ad", &read, i == 1 ? 20000 : COMP__STREAM_KEPT, 5));
+    assert_ok(comp__stream_digest(&digest[i], context, stream));
+    comp__stream_close(stream);
+    comp_dataset_free(d);
+  }
+  remove("a.comp.h5ad");
+  assert_true(digest[0] == digest[1]);
+  assert_true(digest[0] != digest[2]);
   comp_context_free(context);
 }
 
@@ -364,10 +537,17 @@ static void as_many_steps_as_are_needed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(windows_hold_every_row_once), cmocka_unit_test(windows_are_the_blocks_of_the_order),
-      cmocka_unit_test(a_file_that_changes),         cmocka_unit_test(an_unreadable_block),
-      cmocka_unit_test(waiting_can_be_interrupted),  cmocka_unit_test(batches_hold_every_training_row_once),
-      cmocka_unit_test(a_model_from_disk),           cmocka_unit_test(as_many_steps_as_are_needed),
+      cmocka_unit_test(windows_hold_every_row_once),
+      cmocka_unit_test(ranks_share_the_reading),
+      cmocka_unit_test(ranks_get_their_rows),
+      cmocka_unit_test(digests_tell_files_apart),
+      cmocka_unit_test(windows_are_the_blocks_of_the_order),
+      cmocka_unit_test(a_file_that_changes),
+      cmocka_unit_test(an_unreadable_block),
+      cmocka_unit_test(waiting_can_be_interrupted),
+      cmocka_unit_test(batches_hold_every_training_row_once),
+      cmocka_unit_test(a_model_from_disk),
+      cmocka_unit_test(as_many_steps_as_are_needed),
   };
   return cmocka_run_group_tests_name("train/stream", tests, enter, leave);
 }

@@ -17,6 +17,8 @@ QUICK = ["--epochs", "100", "--hidden", "64", "--latent", "8", "--batch", "128",
 
 TABLE = ["--epochs", "100", "--hidden", "64", "--latent", "4", "--gamma", "3", "--batch", "256", "--lr", "0.003", "--no-umap", "--no-diagnose"]
 
+SMALL = ["--epochs", "30", "--hidden", "32", "--latent", "4", "--batch", "128", "--lr", "0.005", "--no-umap", "--no-diagnose"]
+
 
 def poisson(rng, mean):
     limit, product, n = math.exp(-mean), rng.random(), 0
@@ -67,6 +69,18 @@ def people(name, rows):
     return path
 
 
+def categories(name, rows):
+    """A table of categories that have nothing to do with sex or with luck. Many rows are the same but for sex, so that an encoder that sees sex gives them away."""
+    rng = random.Random(5)
+    path = os.path.join(folder.name, name + ".csv")
+    with open(path, "w") as file:
+        print("job,town,car,sex,luck", file=file)
+        for _ in range(rows):
+            man = rng.random() < 0.55
+            print(rng.choice("abcd"), rng.choice("pqrs"), rng.choice("xyz"), "man" if man else "woman", "yes" if rng.random() < 0.35 else "no", sep=",", file=file)
+    return path
+
+
 def even(conditions, labels, n):
     return {(c, l): n for c in conditions for l in labels}
 
@@ -84,8 +98,8 @@ def as_omics(label="label"):
     return ["--as", "omics", "-c", "condition", *(["-l", label] if label else [])]
 
 
-def judge(name, path, options, levels=(), words=(), absent=(), said=(), alone=0):
-    """levels: {id: level}; words: {id: words of its text}; absent: ids; said: words on stderr; alone: predicted changes that the page cannot compare."""
+def judge(name, path, options, levels=(), words=(), absent=(), said=(), alone=0, advice=(), scored=()):
+    """levels: {id: level}; words: {id: words of its text}; absent: ids; said: words on stderr; alone: predicted changes that the page cannot compare; advice: {id: words of it}; scored: ids that scores.json has, too."""
     out, done = run(name, path, *options)
     if done.returncode:
         return [done.stderr]
@@ -106,6 +120,11 @@ def judge(name, path, options, levels=(), words=(), absent=(), said=(), alone=0)
     if page_data(out)["effects"]["alone"] != alone:
         problems.append(f"the page says that {page_data(out)['effects']['alone']} predicted changes cannot be compared, not {alone}")
     scores = json.load(open(os.path.join(out, "scores.json")))
+    problems += [f"advice of {key}: '{found[key]['advice'] if key in found else None}' lacks '{text}'" for key, text in dict(advice).items() if key not in found or text not in found[key]["advice"]]
+    same = {f["id"]: (f["level"], f["text"], f["advice"]) for f in scores["findings"]}
+    for key in scored:
+        if key not in found or same.get(key) != tuple(found[key][k] for k in ("level", "text", "advice")):
+            problems.append(f"{key}: {same.get(key)} in scores.json, {found.get(key)} on the page")
     for embedding in scores.get("embeddings", []):
         for metric, score in embedding["scores"].items():
             if score["low"] is not None and not score["low"] <= score["value"] <= score["high"]:
@@ -170,6 +189,10 @@ cases = [
     ("three conditions", lambda: judge("three", cells("three", even(["control", "drug1", "drug2"], LABELS, 70)), as_omics(), {**GOOD, "predictions": "ok"}, {"predictions": "6 changes of condition"}, absent=["confounded", "predictions-some"])),
     ("a table with --protect", lambda: judge("people", people("people", 1500), [*TABLE, "-c", "sex", "--protect", "--target", "income"], {"hidden": "ok|caution", "target": "ok", "fairness": "caution"}, {"fairness": "Errors differ more between groups than before"},
                                              absent=["labels-lost", "confounded", "predictions", "silhouette", "not-named"])),
+    ("means that reveal more than the data", lambda: judge("reveals", categories("reveals", 800), [*SMALL, "-c", "sex", "--protect", "--target", "luck", "--preset", "default"], {"hidden": "problem", "reveals-more": "problem", "target": "caution", "fairness": "caution"},
+                                                           {"reveals-more": "z reveals 'sex' more than the data itself", "target": "neither from the data nor from z", "fairness": "it predicts no better than the most common value does"},
+                                                           advice={"reveals-more": "Do not release it", "target": "choose another target", "fairness": "Small gaps are worth nothing here, and the data does not"}, scored=["reveals-more", "target", "fairness"])),
+    ("the same with the preset for it", lambda: judge("reveals-not", categories("reveals", 800), [*SMALL, "-c", "sex", "--protect", "--target", "luck"], {"hidden": "ok", "target": "caution"}, absent=["reveals-more"], scored=["hidden", "target"])),
     ("counts", lambda: judge("counts", cells("counts", even(TWO, LABELS, 100), counts=True), as_omics(), {"mixing": "ok", "hidden": "ok", "labels-lost": "ok"}, said=["values below 0 become 0"])),
     ("logged data", lambda: judge("logged", cells("logged", even(TWO, LABELS, 100), effect=0.5), as_omics(), GOOD, said=["logarithms: taken as they are"])),
 ]

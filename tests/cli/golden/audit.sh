@@ -10,7 +10,7 @@ grep -o -e '^problem  attack ' -e '^caution  unseen' -e '^ok       target' table
 grep -o -e '"release":"cells:4"' -e '"worst":"problem"' out.json
 head -n 81 people.csv >few.csv
 for wrong in "people.csv -c one --use X" "people.csv -c sex" "people.csv -c sex --use X --release means" "people.csv -c sex --use X --release draws" "people.csv -c sex --use X --figure f.svg" \
-  "people.csv -c sex --use X --attackers svm" "people.csv -c a --use X" "few.csv -c sex --use X --attackers logistic --release cells:2 --delta 0.001" "people.csv -c sex --gammas 1"; do
+  "people.csv -c sex --use X --attackers svm" "people.csv -c a --use X" "few.csv -c sex --use X --attackers logistic --release cells:2 --delta 0.001" "people.csv -c sex --gammas 1" "people.csv -c sex --use X --target one" "people.csv -c sex --use X --unseen one"; do
   # shellcheck disable=SC2086  # a list of words
   "$COMP" audit -q -i $wrong 2>&1 | sed 's/ (see .*//'
 done
