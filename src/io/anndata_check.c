@@ -65,11 +65,31 @@ static comp_status check_array(const comp__tree *tree, const char *path, size_t 
   return status == COMP_OK ? check_size(path, shape, rank, rows, cols) : status;
 }
 
+/* Programs that trust them read beyond their memory. */
+static comp_status check_indices(comp_context *context, const comp__tree *tree, const char *path,
+                                 const comp__tree_matrix *m) {
+  enum { BLOCK = 1 << 18 };
+  const size_t n = m->values.rows, limit = m->by_column ? m->rows : m->cols;
+  int32_t *block = NULL;
+  comp_status status = comp__alloc(&block, n < BLOCK ? n + 1 : BLOCK, sizeof *block);
+  for (size_t begin = 0; status == COMP_OK && begin < n; begin += BLOCK) {
+    const size_t end = begin + BLOCK < n ? begin + BLOCK : n;
+    status = tree->ops->read(context, &m->indices, COMP__AS_I32, begin, end - begin, block);
+    for (size_t i = 0; status == COMP_OK && i < end - begin; i++)
+      if (block[i] < 0 || (size_t)block[i] >= limit)
+        status = comp__error(COMP_ERR_FORMAT, "%s/indices holds %d at %zu, outside of 0 .. %zu: it is damaged", path,
+                             block[i], begin + i, limit - 1);
+  }
+  comp__free(block);
+  return status;
+}
+
 static comp_status check_sparse(comp_context *context, const comp__tree *tree, const char *path, size_t rows,
                                 size_t cols) {
   comp__tree_matrix m = {0};
   comp_status status = comp__tree_matrix_open(&m, context, tree, path);
   if (status == COMP_OK) status = check_size(path, (const size_t[]){m.rows, m.cols}, 2, rows, cols);
+  if (status == COMP_OK) status = check_indices(context, tree, path, &m);
   comp__tree_matrix_close(&m);
   return status;
 }
@@ -83,6 +103,8 @@ static comp_status check_column(const comp__tree *tree, const char *path, size_t
   if (node == COMP__NODE_NONE)
     COMP__FAIL(COMP_ERR_FORMAT, "%s is in the list of columns, but not in the file: it is damaged", path);
   if (node == COMP__NODE_ARRAY) return check_array(tree, path, rows, SIZE_MAX);
+  if (node == COMP__NODE_GROUP && !tree->ops->has(tree, path, "encoding-type"))
+    COMP__FAIL(COMP_ERR_FORMAT, "%s is a group that does not say what it is (encoding-type): it is damaged", path);
   for (int i = 0; node == COMP__NODE_GROUP && i < 2; i++) {
     COMP__TRY(comp__tree_join(&part, path, parts[i]));
     if (tree->ops->find(tree, part.text) == COMP__NODE_ARRAY) COMP__TRY(check_array(tree, part.text, rows, SIZE_MAX));

@@ -14,8 +14,9 @@
 #include "io/anndata.h"
 #include "io/format.h"
 
-/* Groups in groups; and characters of a list of names in a message. */
-enum { DEEPEST = 32, LIST = 512 };
+/* Groups in groups; characters of a list of names in a message; groups and arrays of a file, far more than any sound
+ * one has: links that lead round in circles, or fan out, make endlessly many. */
+enum { DEEPEST = 32, LIST = 512, MOST_NODES = 50000 };
 
 typedef struct carrying {
   comp__tree_sink *to;
@@ -23,6 +24,7 @@ typedef struct carrying {
   const comp_dataset *dataset;
   bool same_obs; /* the samples are those of the old file, in order */
   bool same_var;
+  size_t nodes;       /* that have been counted */
   bool unchanged;     /* all is as in the old file, but names that repeat may have become others */
   char unfit[LIST];   /* what does not fit any more */
   char unknown[LIST]; /* what cannot be read or written */
@@ -448,6 +450,27 @@ bool comp__anndata_copies_x(const comp_dataset *dataset, bool unchanged) {
   return unchanged && dataset->x && dataset->x->narrowed;
 }
 
+/* Before anything is written: that there is an end to it. */
+static comp_status count_nodes(carrying *c, const char *path, int depth) {
+  comp__strings members = {0};
+  comp__tree_path below;
+  comp_status status = COMP_OK;
+  if (++c->nodes > MOST_NODES)
+    COMP__FAIL(COMP_ERR_FORMAT,
+               "%.100s: the file has more than %d groups and arrays, or links that lead round in circles: remove such "
+               "links",
+               path, MOST_NODES);
+  if (depth == DEEPEST || c->from->ops->find(c->from, path) != COMP__NODE_GROUP) goto done;
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; i < members.count; i++) {
+    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
+    COMP__TRY(count_nodes(c, below.text, depth + 1));
+  }
+done:
+  comp__strings_release(&members);
+  return status;
+}
+
 comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset, bool unchanged) {
   carrying c = {.to = sink, .dataset = dataset, .unchanged = unchanged};
   const comp__format *format;
@@ -461,6 +484,7 @@ comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const c
   COMP__TRY(compare_names(&c.same_var, sink->context, tree, "var", &dataset->var_names));
   (void)tree->ops->find(tree, "");
   COMP__TRY(comp__anndata_check_lost(tree, ""));
+  COMP__TRY(count_nodes(&c, "", 0));
   COMP__TRY(tree->ops->members(&members, tree, ""));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
   COMP__TRY(tree->ops->certain(tree));

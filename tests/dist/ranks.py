@@ -160,7 +160,7 @@ def test_bad_files():
     check(steady.returncode == 0, "30 epochs from disk, unbroken", steady.stderr)
     code, said = change_while_training(2, [*wide, "-i", "changed.h5ad", "--epochs", "30", "-o", "changed.comp"])
     kept = os.path.join(folder.name, "changed.comp.checkpoint")
-    check(code != 0 and "changed.h5ad: it was changed while it was being read" in said and os.path.exists(kept),
+    check(code != 0 and "changed.h5ad: " in said and "was changed while it was being read" in said and os.path.exists(kept),
           "a file that changes ends the run; rank 0 saves its state", said)
     shutil.copy(os.path.join(folder.name, "wide.h5ad"), os.path.join(folder.name, "changed.h5ad"))
     done = over(4, *wide, "-i", "changed.h5ad", "--epochs", "30", "-o", "changed.comp", "--resume")

@@ -898,6 +898,10 @@ def without(path, *keys):
     p.write_text(json.dumps({k: v for k, v in m.items() if k not in keys}))
 
 
+def set_first(path, value):
+    zarr.open(str(path), mode="r+")[0] = value
+
+
 HURT = {
     "a matrix without a shape": (lambda p: without("obsm/pca/.zarray", "shape"), "obsm/pca"),
     "a matrix of an unknown kind": (lambda p: edit("obsm/pca/.zarray", compressor={"id": "none of them"}, dtype="<M8[s]"), "obsm/pca"),
@@ -908,6 +912,9 @@ HURT = {
     "a table without a column": (lambda p: shutil.rmtree(p / "obsm/frame/a"), "obsm/frame/a is in the list of columns"),
     "obs without a column": (lambda p: shutil.rmtree(p / "obs/f64"), "obs/f64 is in the list of columns"),
     "a group without metadata": (lambda p: (p / "layers/.zgroup").unlink(), "layers cannot be copied"),
+    "a column that does not say what it is": (lambda p: (p / "obs/cat/.zattrs").unlink(), "obs/cat is a group that does not say what it is"),
+    "an index beyond the columns": (lambda p: set_first(p / "obsm/sparse/indices", 9999), "obsm/sparse/indices holds 9999 at 0"),
+    "an index below 0": (lambda p: set_first(p / "obsp/graph/indices", -3), "obsp/graph/indices holds -3 at 0"),
     "a graph of other rows": (lambda p: edit("obsp/graph/.zattrs", shape=[36, 36]), "obsp/graph"),
 }
 
@@ -925,6 +932,18 @@ def what_is_damaged_is_not_copied(name):
     converted(p, TMP / "yes.h5ad")
     damage(p)
     not_copied(needle)
+
+
+@test
+def links_round_in_circles_in_h5ad():
+    """Two links to the group that they are in: 2^32 paths."""
+    sample(form="csr").write_h5ad(TMP / "bad.h5ad")
+    with h5py.File(TMP / "bad.h5ad", "r+") as f:
+        f["uns/a"] = h5py.SoftLink("/uns")
+        f["uns/b"] = h5py.SoftLink("/uns")
+    r = subprocess.run([str(COMP), "convert", "-i", str(TMP / "bad.h5ad"), "-o", str(TMP / "no.zarr")], capture_output=True, text=True)
+    assert r.returncode == 1 and "links that lead round in circles" in r.stderr, r.stderr
+    assert not (TMP / "no.zarr").exists()
 
 
 @test

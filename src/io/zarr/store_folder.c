@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "io/zarr/store.h"
 
-enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK, DEEPEST = 32 };
+enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK, DEEPEST = 32, MOST_TRIES = 100000 };
 
 /* Where the kernel cannot resolve below a folder: part by part, and no symbolic link at all. */
 static int open_parts(int root, const char *key) {
@@ -41,7 +41,10 @@ static int open_parts(int root, const char *key) {
 
 static int open_below(int root, const char *key) {
   struct open_how how = {.flags = FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-  long fd = syscall(SYS_openat2, root, key, &how, sizeof how);
+  long fd = -1;
+  errno = EAGAIN; /* the kernel's answer when something was renamed anywhere meanwhile: it is to be asked again */
+  for (int tries = 0; fd < 0 && errno == EAGAIN && tries < MOST_TRIES; tries++)
+    fd = syscall(SYS_openat2, root, key, &how, sizeof how);
   if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL)) return open_parts(root, key);
   return (int)fd;
 }
