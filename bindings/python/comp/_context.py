@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from . import _lib
-from ._errors import INTERRUPTED
+from ._errors import INTERRUPTED, Interrupted
 from ._lib import check, decode, lib
 from ._words import in_python
 
@@ -151,7 +151,10 @@ class Relay:
     def wait(self, thread):
         """Serves callbacks until the thread has ended."""
         while True:
-            item = self.jobs.get()
+            try:
+                item = self.jobs.get(timeout=0.1)  # a signal that another thread got wakes nobody, but is noticed between two waits
+            except queue.Empty:
+                continue
             if item is None:
                 break
             job, box, done = item
@@ -222,8 +225,10 @@ class Context:
             raise raised
         if status:
             raise _lib.error(status, "interrupted; the data is as it was" if status == INTERRUPTED else message)
-        if stopped:  # Ctrl-C came when the work was done
-            raise KeyboardInterrupt
+        if stopped:
+            error = Interrupted("interrupted when the work was done")
+            error.done = True
+            raise error
 
     def _run(self, function, arguments):
         if threading.current_thread() is not threading.main_thread():

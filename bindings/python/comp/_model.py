@@ -251,13 +251,21 @@ class CoMP:
             try:
                 handle = fit_dataset(context, dataset, {**values, "condition": self.condition_key})
             except Interrupted as error:
-                error.args = ("training was interrupted; " + ("fit(resume=True) goes on from there" if own_checkpoint else
-                                                              "resume=True with the same checkpoint goes on from there"),)
+                if error.done:
+                    self._finish(error.model._handle, None if own_checkpoint else values["checkpoint"])
+                    error.args = ("interrupted when training was done: the model is fitted",)
+                else:
+                    error.args = ("training was interrupted; " + ("fit(resume=True) goes on from there" if own_checkpoint else
+                                                                  "resume=True with the same checkpoint goes on from there"),)
                 raise
-        self._handle, self._scratch = handle, None
-        if not own_checkpoint and lib.comp_model_finished(handle.pointer) and os.path.exists(values["checkpoint"]):
-            os.unlink(values["checkpoint"])
+        self._finish(handle, None if own_checkpoint else values["checkpoint"])
         return self
+
+    def _finish(self, handle, checkpoint):
+        """Takes a fitted model; a checkpoint that the user named goes when training came to its end."""
+        self._handle, self._scratch = handle, None
+        if checkpoint is not None and lib.comp_model_finished(handle.pointer) and os.path.exists(checkpoint):
+            os.unlink(checkpoint)
 
     # ---- what is known of it
 

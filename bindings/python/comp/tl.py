@@ -62,7 +62,9 @@ def train(adata: Any, condition_key: str, *, key_added: str = "X_comp", layer: O
     try:
         model.fit(on_epoch=on_epoch, threads=threads, progress=progress)
     except Interrupted as error:
-        if options.get("checkpoint") is None:
+        if error.done:
+            error.args = ("interrupted when training was done: the model is that of the error (comp.Interrupted.model)",)
+        elif options.get("checkpoint") is None:
             error.args = ("training was interrupted; with checkpoint=FILE its state is kept, and resume=True goes on from there",)
         raise
     target.obsm[key_added] = model.embed(threads=threads, progress=progress)
