@@ -14,7 +14,7 @@ from . import _lib
 from ._anndata import check_type, dataset_of, require_column
 from ._context import Context, EpochNumbers
 from ._data import frame_of, take_matrix, wrap
-from ._errors import DataError, Interrupted, NumericError
+from ._errors import CompError, DataError, Interrupted, NumericError
 from ._lib import check, decode, encode, lib
 from ._options import Options, PathLike, check_names, with_options
 
@@ -208,6 +208,7 @@ class CoMP:
         self.adata, self.condition_key, self.layer, self.options = adata, condition_key, layer, options
         self._handle = None
         self._scratch = None  # the folder of the checkpoint, after an interruption
+        self._stopped = {}  # the options of the fit() that was interrupted
 
     # ---- making
 
@@ -222,7 +223,8 @@ class CoMP:
             **options: Any) -> "CoMP":
         """Fits the model and returns it.
 
-        Ctrl-C raises comp.Interrupted; fit(resume=True) then goes on where it stopped, to the same bytes.
+        Ctrl-C raises comp.Interrupted; fit(resume=True) then goes on where it stopped, with the options of the fit() that was
+        interrupted, to the same bytes.
 
         Parameters
         ----------
@@ -235,7 +237,10 @@ class CoMP:
         {options}
         """
         check_names(CoMP.fit, options)
-        values = {**self.options, **options}
+        given = {**self.options, **options}
+        if given.get("resume") and options.get("checkpoint") in (None, self._stopped.get("checkpoint")):
+            given = {**self.options, **self._stopped, **options}
+        values = given
         if self.adata is None:
             raise ValueError("there is no data to fit to: CoMP(adata, condition_key=...)")
         require_column(self.adata, self.condition_key, "condition_key")
@@ -257,13 +262,19 @@ class CoMP:
                 else:
                     error.args = ("training was interrupted; " + ("fit(resume=True) goes on from there" if own_checkpoint else
                                                                   "resume=True with the same checkpoint goes on from there"),)
+                    self._stopped = given
+                raise
+            except CompError:
+                raise
+            except BaseException:  # of a callback
+                self._stopped = given
                 raise
         self._finish(handle, None if own_checkpoint else values["checkpoint"])
         return self
 
     def _finish(self, handle, checkpoint):
         """Takes a fitted model; a checkpoint that the user named goes when training came to its end."""
-        self._handle, self._scratch = handle, None
+        self._handle, self._scratch, self._stopped = handle, None, {}
         if checkpoint is not None and lib.comp_model_finished(handle.pointer) and os.path.exists(checkpoint):
             os.unlink(checkpoint)
 
@@ -414,7 +425,7 @@ class CoMP:
                 "model": self._handle.to_bytes() if self._handle else None}
 
     def __setstate__(self, state):
-        self.adata, self._scratch = None, None
+        self.adata, self._scratch, self._stopped = None, None, {}
         self.condition_key, self.layer, self.options = state["condition_key"], state["layer"], state["options"]
         self._handle = Handle.from_bytes(state["model"]) if state["model"] is not None else None
 
