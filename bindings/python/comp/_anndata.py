@@ -11,6 +11,7 @@
 import numpy as np
 from scipy import sparse
 
+from ._context import logger
 from ._data import LAYERS, OBSM, Dataset, add_column
 from ._errors import DataError
 from ._lib import hint
@@ -95,6 +96,17 @@ def require_column(adata, key, what, whose="adata"):
         raise TypeError(f"{what} is the name of one column of {whose}.obs, not a {type(key).__name__}")
     if key not in adata.obs:
         raise DataError(f"{whose}.obs has no column '{key}'{hint(key, adata.obs.columns)}")
+
+
+def tell_left_out(adata, count):
+    logger.warning("%d of %d samples were left out: their embeddings are NaN", count, adata.n_obs)
+
+
+def with_gaps(adata, rows, values):
+    """Values of these samples as values of all, NaN for the others."""
+    whole = np.full((adata.n_obs, values.shape[1]), np.nan, values.dtype)
+    whole[rows] = values
+    return whole
 
 
 def dataset_of(context, adata, layer=None, columns=None, obsm=(), layers=(), with_x=True, names=True):

@@ -25,7 +25,8 @@ def train(adata: Any, condition_key: str, *, key_added: str = "X_comp", layer: O
     """Fits a model and embeds the samples.
 
     Adds obsm[key_added], the embedding, and uns["comp"]["model"], the bytes of the model file, which the other functions use.
-    comp.model(adata) makes an object of it.
+    comp.model(adata) makes an object of it. Samples without a condition are left out of training; where the encoder reads the
+    condition their embeddings are NaN.
 
     Ctrl-C raises comp.Interrupted, whose `model` is the model so far. With checkpoint=FILE the same call with resume=True goes on
     from there, to the same bytes.
@@ -67,8 +68,14 @@ def train(adata: Any, condition_key: str, *, key_added: str = "X_comp", layer: O
         elif options.get("checkpoint") is None:
             error.args = ("training was interrupted; with checkpoint=FILE its state is kept, and resume=True goes on from there",)
         raise
-    target.obsm[key_added] = model.embed(threads=threads, progress=progress)
-    remember(target, model=np.frombuffer(model.to_bytes(), np.uint8))
+    remember(target, model=np.frombuffer(model.to_bytes(), np.uint8))  # first: it is there whatever happens to the embedding
+    known = target.obs[condition_key].notna().to_numpy()
+    if known.all() or not model.config["encoder_sees_condition"]:
+        z = model.embed(threads=threads, progress=progress)
+    else:
+        _anndata.tell_left_out(target, int((~known).sum()))
+        z = _anndata.with_gaps(target, known, model.embed(target[known], threads=threads, progress=progress))
+    target.obsm[key_added] = z
     return target if copy else None
 
 

@@ -70,6 +70,26 @@ def test_run_with_missing_conditions(cells, caplog):
     assert "1 of 500 samples were left out: their embeddings are NaN" in caplog.text
 
 
+def test_train_with_missing_conditions(ready, caplog, tmp_path):
+    for kind in (object, "category"):
+        condition = ready.obs["condition"].astype(object).where(~np.isin(np.arange(ready.n_obs), [3, 9]))
+        ready.obs["condition"] = condition.astype(kind)
+        del ready.uns["comp"]["model"], ready.obsm["X_comp"]
+        caplog.clear()
+        comp.tl.train(ready, "condition", **SMALL)
+        z = ready.obsm["X_comp"]
+        assert np.isnan(z[[3, 9]]).all() and np.isfinite(np.delete(z, [3, 9], 0)).all()
+        assert "2 of 500 samples were left out: their embeddings are NaN" in caplog.text
+        part = ready[ready.obs["condition"].notna()].copy()
+        assert comp.model(ready).embed(part).tobytes() == np.delete(z, [3, 9], 0).tobytes()
+    comp.tl.train(ready, "condition", encoder_without_condition=True, **SMALL)
+    assert np.isfinite(ready.obsm["X_comp"]).all()  # such an encoder needs no condition
+    ready.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    comp.tl.train(backed, "condition", **SMALL)
+    assert backed.obsm["X_comp"].tobytes() == z.tobytes()
+
+
 def test_nan_is_named():
     for make in (lambda x: x, sparse.csr_matrix):
         adata = small()
@@ -134,8 +154,10 @@ def test_missing_conditions():
     condition[5] = np.nan
     for values in (condition, pd.Categorical(condition), pd.array(condition, "string")):
         adata = small(condition=values)
-        with pytest.raises(comp.DataError, match="2 of 60|2 samples"):
-            comp.tl.train(adata, "c", **TINY)
+        comp.tl.train(adata, "c", **TINY)
+        assert list(np.flatnonzero(np.isnan(adata.obsm["X_comp"]).any(1))) == [4, 5]
+        with pytest.raises(comp.DataError, match="2 of 60 samples have no value in column 'c'"):
+            comp.tl.embed(adata)
 
 
 def test_unknown_condition_in_new_data(ready):
