@@ -13,17 +13,17 @@ from scipy import sparse
 
 from ._context import logger
 from ._data import LAYERS, OBSM, Dataset, add_column
-from ._errors import DataError
+from ._errors import ArgumentError, DataError
 from ._lib import hint
 
 UNS = "comp"
 
 
 def own(adata):
-    """Makes an AnnData of its own of a view, as scanpy does before it writes to one."""
+    """Makes an AnnData of its own of a view, as scanpy does before it writes to one; of a view of a file, in memory."""
     check_type(adata)
     if adata.is_view:
-        adata._init_as_actual(adata.copy())
+        adata._init_as_actual(adata.to_memory() if adata.isbacked else adata.copy())
     return adata
 
 
@@ -33,6 +33,31 @@ def start(adata, copy):
     if copy:
         return adata.to_memory() if adata.isbacked else adata.copy()
     return own(adata)
+
+
+def check_key(value, what):
+    """The name of an entry to add."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a name, a str, not {value!r}")
+    if not value:
+        raise ArgumentError(f"{what} is empty: give a name")
+
+
+def check_layer_added(adata, layer, name):
+    """Predictions never take the place of what they are made from."""
+    known = state(adata).get("layer")
+    read = known if layer is None and known in adata.layers else layer
+    if name == "X":
+        why = "stands for adata.X"
+    elif name == read:
+        why = "would overwrite the layer that is read"
+    elif name == known:
+        why = "would overwrite the layer that comp.pp.prepare() made"
+    elif name == "counts" and name in adata.layers:
+        why = "would overwrite the counts"
+    else:
+        return
+    raise ArgumentError(f"layer_added='{name}' {why}: give another name")
 
 
 def check_type(adata):

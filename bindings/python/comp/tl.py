@@ -57,6 +57,7 @@ def train(adata: Any, condition_key: str, *, key_added: str = "X_comp", layer: O
     """
     check_names(train, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     require_column(adata, condition_key, "condition_key")
     target = start(adata, copy)
     model = CoMP(target, condition_key, layer=layer, **options)
@@ -106,6 +107,7 @@ def embed(adata: Any, model: Model = None, *, key_added: str = "X_comp", layer: 
     """
     check_names(embed, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     handle = model_of(model, adata)
     target = start(adata, copy)
     with Context(threads, progress) as context, dataset_of(context, target, layer, [handle.condition], names=False) as dataset:
@@ -147,6 +149,7 @@ def map(adata: Any, reference: Any, model: Model = None, *, key_added: str = "X_
     """
     check_names(map, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     _anndata.check_type(reference)
     handle = model_of(model, reference)
     if options.get("label") is not None:
@@ -165,6 +168,9 @@ def map(adata: Any, reference: Any, model: Model = None, *, key_added: str = "X_
 def add_predictions(adata, model, layer, layer_added, copy, threads, progress, values):
     """What counterfactual() and correct() share."""
     _anndata.check_type(adata)
+    _anndata.check_key(layer_added, "layer_added")
+    for ending in ("", "_sd", "_lower", "_upper") if values.get("samples") else ("",):
+        _anndata.check_layer_added(adata, layer, layer_added + ending)
     handle = model_of(model, adata)
     check_features(handle, adata)
     target = start(adata, copy)
@@ -206,7 +212,7 @@ def counterfactual(adata: Any, to: str, model: Model = None, *, layer_added: Opt
     None, or an AnnData with copy=True.
     """
     check_names(counterfactual, options)
-    return add_predictions(adata, model, layer, layer_added or layer_name(to), copy, threads, progress, {**options, "to": to})
+    return add_predictions(adata, model, layer, layer_name(to) if layer_added is None else layer_added, copy, threads, progress, {**options, "to": to})
 
 
 @with_options("counterfactual", only=("residual", "clip", "precision"))
@@ -259,6 +265,7 @@ def umap(adata: Any, use: str = "X_comp", *, key_added: str = "X_umap", copy: bo
     """
     check_names(umap, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     require_obsm(adata, use)
     target = start(adata, copy)
     found, info = ctypes.c_void_p(), UmapInfo()

@@ -90,6 +90,58 @@ def test_train_with_missing_conditions(ready, caplog, tmp_path):
     assert backed.obsm["X_comp"].tobytes() == z.tobytes()
 
 
+def test_names_of_results():
+    adata = small()
+    comp.tl.train(adata, "c", **TINY)
+    calls = {"key_added": [lambda k: comp.tl.train(adata, "c", key_added=k, **TINY), lambda k: comp.tl.embed(adata, key_added=k),
+                           lambda k: comp.tl.umap(adata, key_added=k), lambda k: comp.tl.map(adata, adata, key_added=k)],
+             "layer_added": [lambda k: comp.tl.correct(adata, "a", layer_added=k), lambda k: comp.pp.prepare(adata, layer_added=k, log1p=True),
+                             lambda k: comp.tl.counterfactual(adata, "a", layer_added=0 if k is None else k)]}
+    before = (dict(adata.obsm), dict(adata.layers))
+    for what, functions in calls.items():
+        for call in functions:
+            for wrong in (None, 3, ("a", "b"), b"x"):
+                with pytest.raises(TypeError, match=f"{what} is a name"):
+                    call(wrong)
+            with pytest.raises(ValueError, match=f"{what} is empty"):
+                call("")
+    assert (list(adata.obsm), list(adata.layers)) == (list(before[0]), list(before[1]))
+
+
+def test_predictions_overwrite_no_input(ready):
+    ready.layers["counts"], ready.layers["other"], ready.layers["p_sd"] = ready.X.copy(), ready.layers["comp"].copy(), ready.layers["comp"].copy()
+    before = {name: values.copy() for name, values in ready.layers.items()}
+    for predict in (comp.tl.correct, comp.tl.counterfactual):
+        for name, layer in (("comp", None), ("comp", "other"), ("other", "other"), ("counts", None), ("X", None)):
+            for copy in (False, True):
+                with pytest.raises(comp.ArgumentError, match=f"layer_added='{name}'"):
+                    predict(ready, "control", layer_added=name, layer=layer, copy=copy)
+    with pytest.raises(comp.ArgumentError, match="layer_added='p_sd' would overwrite the layer that is read"):
+        comp.tl.counterfactual(ready, "control", layer_added="p", layer="p_sd", samples=2)
+    with pytest.raises(comp.ArgumentError, match="layer_added='counts' would overwrite the layer that is read"):
+        comp.pp.prepare(ready, layer="counts", layer_added="counts", log1p=True)
+    assert list(ready.layers) == list(before) and all((ready.layers[n] != v).sum() == 0 for n, v in before.items())
+    for _ in range(2):  # a result may be made anew
+        comp.tl.correct(ready, "control", layer_added="p")
+    comp.pp.prepare(ready, layer="comp", normalize_total="median", force=True)  # what is prepared can be prepared further
+
+
+def test_view_of_a_backed_file(ready, tmp_path):
+    ready.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    expected = ready[:300].copy()
+    comp.tl.train(expected, "condition", **SMALL)
+    calls = [lambda a: comp.tl.train(a, "condition", **SMALL), lambda a: comp.tl.embed(a), lambda a: comp.tl.correct(a, "control"),
+             lambda a: comp.tl.umap(a, epochs=2), lambda a: comp.tl.score(a, "condition", use="X_comp", k=5), lambda a: comp.pp.prepare(a, log1p=True)]
+    for call in calls:
+        view = backed[:300]
+        call(view)
+        assert not view.is_view and not view.isbacked and view.n_obs == 300 and (view.X != ready[:300].X).sum() == 0
+    view = backed[:300]
+    assert comp.tl.train(view, "condition", copy=True, **SMALL).obsm["X_comp"].tobytes() == expected.obsm["X_comp"].tobytes()
+    assert view.is_view and backed.isbacked and backed.n_obs == 500
+
+
 def test_nan_is_named():
     for make in (lambda x: x, sparse.csr_matrix):
         adata = small()
