@@ -11,7 +11,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._context import logger
+from ._context import check_bool, logger
 from ._data import LAYERS, OBSM, Dataset, add_column
 from ._errors import ArgumentError, DataError
 from ._lib import hint
@@ -30,6 +30,7 @@ def own(adata):
 def start(adata, copy):
     """What is written to: the data itself, or a copy."""
     check_type(adata)
+    check_bool(copy, "copy")
     if copy:
         return adata.to_memory() if adata.isbacked else adata.copy()
     return own(adata)
@@ -121,6 +122,14 @@ def require_column(adata, key, what, whose="adata"):
         raise TypeError(f"{what} is the name of one column of {whose}.obs, not a {type(key).__name__}")
     if key not in adata.obs:
         raise DataError(f"{whose}.obs has no column '{key}'{hint(key, adata.obs.columns)}")
+    check_once(adata, [key], whose)
+
+
+def check_once(adata, columns, whose="adata"):
+    """A name that several columns have says nothing."""
+    for name in adata.obs.columns[adata.obs.columns.duplicated()]:
+        if name in columns:
+            raise DataError(f"{whose}.obs has more than one column '{name}': remove or rename all but one")
 
 
 def tell_left_out(adata, count):
@@ -135,14 +144,18 @@ def with_gaps(adata, rows, values):
 
 
 def dataset_of(context, adata, layer=None, columns=None, obsm=(), layers=(), with_x=True, names=True):
-    """A comp_dataset of an AnnData. `columns` of obs: None takes all."""
+    """A comp_dataset of an AnnData. `columns` of obs: None takes all. When one is lacking all are taken, too: the library's message lists them."""
     check_type(adata)
     x, what, record = source(adata, layer) if with_x else (None, "X", text_or_none(state(adata).get("record")))
     obs_names = adata.obs_names if names else None
     made = Dataset.new(context, x, obs_names, adata.var_names, adata.shape, what)
     try:
         made.set_record(record)
-        wanted = adata.obs.columns if columns is None else [c for c in dict.fromkeys(columns) if c is not None and c in adata.obs]
+        if columns is not None:
+            columns = [c for c in dict.fromkeys(columns) if c is not None]
+            columns = columns if all(c in adata.obs for c in columns) else None
+        wanted = adata.obs.columns if columns is None else columns
+        check_once(adata, wanted)
         for name in wanted:
             if not add_column(made.obs, name, adata.obs[name]) and columns is not None:
                 raise DataError(f"adata.obs['{name}'] is of type {adata.obs[name].dtype}, which comp cannot use")

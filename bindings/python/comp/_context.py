@@ -17,6 +17,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Optional
 
+import numpy as np
+
 from . import _lib
 from ._errors import INTERRUPTED, Interrupted
 from ._lib import check, decode, lib
@@ -34,6 +36,18 @@ class Settings:
     """Number of threads; 0: all CPUs that this process may use. Results do not depend on it."""
     progress: Optional[bool] = None
     """Show progress bars (with tqdm). None: on a terminal and in notebooks."""
+
+    def __setattr__(self, name, value):
+        if name not in self.__dataclass_fields__:
+            raise AttributeError(f"comp.settings has no '{name}'{_lib.hint(name, self.__dataclass_fields__)}")
+        if name == "progress" and value is not None:
+            check_bool(value, "comp.settings.progress")
+        super().__setattr__(name, value)
+
+
+def check_bool(value, what):
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{what} is True or False, not {value!r}")
 
 
 settings = Settings()
@@ -56,6 +70,8 @@ def in_notebook():
 
 
 def wants_progress(progress):
+    if progress is not None:
+        check_bool(progress, "progress")
     progress = settings.progress if progress is None else progress
     if progress is None:
         return in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())

@@ -205,6 +205,8 @@ class CoMP:
         check_names(type(self).__init__, options)
         if adata is not None:
             check_type(adata)
+            if condition_key is not None:
+                require_column(adata, condition_key, "condition_key")
         self.adata, self.condition_key, self.layer, self.options = adata, condition_key, layer, options
         self._handle = None
         self._scratch = None  # the folder of the checkpoint, after an interruption
@@ -214,8 +216,10 @@ class CoMP:
 
     @classmethod
     def _of(cls, handle, adata=None):
-        made = cls(adata, handle.condition)
-        made._handle = handle
+        if adata is not None:
+            check_type(adata)
+        made = cls(None, handle.condition)
+        made.adata, made._handle = adata, handle  # which need not have the column
         return made
 
     @with_options("train", without=NOT_TRAIN)
@@ -430,8 +434,8 @@ class CoMP:
         self._handle = Handle.from_bytes(state["model"]) if state["model"] is not None else None
 
     def __copy__(self):
-        made = type(self)(self.adata, self.condition_key, layer=self.layer, **self.options)
-        made._handle = self._handle
+        made = type(self)(None, self.condition_key, layer=self.layer, **self.options)
+        made.adata, made._handle = self.adata, self._handle
         return made
 
     def __repr__(self):

@@ -142,6 +142,39 @@ def test_view_of_a_backed_file(ready, tmp_path):
     assert view.is_view and backed.isbacked and backed.n_obs == 500
 
 
+def test_columns_that_are_lacking_or_twice(ready):
+    with pytest.raises(comp.DataError, match="did you mean 'condition'"):
+        comp.CoMP(ready, condition_key="conditoin")
+    model = comp.model(ready)
+    blind = comp.CoMP(ready, "condition", encoder_without_condition=True, **SMALL).fit()
+    other = ready.copy()
+    del other.obs["condition"]
+    for call in (lambda: model.embed(other), lambda: comp.tl.embed(other), lambda: comp.tl.correct(other, "control")):
+        with pytest.raises(comp.DataError, match="'condition'.*label") as raised:
+            call()
+        assert "none at all" not in str(raised.value)
+    assert blind.embed(other).tobytes() == blind.embed(ready).tobytes()
+    loaded = comp._model.CoMP._of(model._handle, other)  # data that is embedded by a model need not be what it was fitted to
+    assert loaded.__copy__().adata is other
+    twice = ready.copy()
+    twice.obs = pd.concat([twice.obs, twice.obs[["condition"]]], axis=1)
+    for call in (lambda: comp.tl.train(twice, "condition", **SMALL), lambda: comp.tl.embed(twice), lambda: comp.CoMP(twice, "condition"),
+                 lambda: comp.tl.score(twice, "label", use="X_comp"), lambda: comp.run(twice, "condition", **SMALL)):
+        with pytest.raises(comp.DataError, match="adata.obs has more than one column 'condition'"):
+            call()
+
+
+def test_switches(ready):
+    for call in (comp.tl.embed, comp.tl.umap, lambda a, **more: comp.tl.correct(a, "control", **more), lambda a, **more: comp.pp.prepare(a, layer="X", **more)):
+        for name, value in (("copy", "no"), ("copy", None), ("copy", 1), ("progress", "no"), ("progress", 2)):
+            with pytest.raises(TypeError, match=f"{name} is True or False, not {value!r}"):
+                call(ready, **{name: value})
+    with pytest.raises(AttributeError, match="comp.settings has no 'thread'; did you mean 'threads'"):
+        comp.settings.thread = 2
+    with pytest.raises(TypeError, match="comp.settings.progress is True or False"):
+        comp.settings.progress = "no"
+
+
 def test_nan_is_named():
     for make in (lambda x: x, sparse.csr_matrix):
         adata = small()
