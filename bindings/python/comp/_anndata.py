@@ -11,27 +11,54 @@
 import numpy as np
 from scipy import sparse
 
+from ._context import check_bool, logger
 from ._data import LAYERS, OBSM, Dataset, add_column
-from ._errors import DataError
+from ._errors import ArgumentError, DataError
 from ._lib import hint
 
 UNS = "comp"
 
 
 def own(adata):
-    """Makes an AnnData of its own of a view, as scanpy does before it writes to one."""
+    """Makes an AnnData of its own of a view, as scanpy does before it writes to one; of a view of a file, in memory."""
     check_type(adata)
     if adata.is_view:
-        adata._init_as_actual(adata.copy())
+        adata._init_as_actual(adata.to_memory() if adata.isbacked else adata.copy())
     return adata
 
 
 def start(adata, copy):
     """What is written to: the data itself, or a copy."""
     check_type(adata)
+    check_bool(copy, "copy")
     if copy:
         return adata.to_memory() if adata.isbacked else adata.copy()
     return own(adata)
+
+
+def check_key(value, what):
+    """The name of an entry to add."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a name, a str, not {value!r}")
+    if not value:
+        raise ArgumentError(f"{what} is empty: give a name")
+
+
+def check_layer_added(adata, layer, name):
+    """Predictions never take the place of what they are made from."""
+    known = state(adata).get("layer")
+    read = known if layer is None and known in adata.layers else layer
+    if name == "X":
+        why = "stands for adata.X"
+    elif name == read:
+        why = "would overwrite the layer that is read"
+    elif name == known:
+        why = "would overwrite the layer that comp.pp.prepare() made"
+    elif name == "counts" and name in adata.layers:
+        why = "would overwrite the counts"
+    else:
+        return
+    raise ArgumentError(f"layer_added='{name}' {why}: give another name")
 
 
 def check_type(adata):
@@ -95,17 +122,40 @@ def require_column(adata, key, what, whose="adata"):
         raise TypeError(f"{what} is the name of one column of {whose}.obs, not a {type(key).__name__}")
     if key not in adata.obs:
         raise DataError(f"{whose}.obs has no column '{key}'{hint(key, adata.obs.columns)}")
+    check_once(adata, [key], whose)
+
+
+def check_once(adata, columns, whose="adata"):
+    """A name that several columns have says nothing."""
+    for name in adata.obs.columns[adata.obs.columns.duplicated()]:
+        if name in columns:
+            raise DataError(f"{whose}.obs has more than one column '{name}': remove or rename all but one")
+
+
+def tell_left_out(adata, count):
+    logger.warning("%d of %d samples were left out: their embeddings are NaN", count, adata.n_obs)
+
+
+def with_gaps(adata, rows, values):
+    """Values of these samples as values of all, NaN for the others."""
+    whole = np.full((adata.n_obs, values.shape[1]), np.nan, values.dtype)
+    whole[rows] = values
+    return whole
 
 
 def dataset_of(context, adata, layer=None, columns=None, obsm=(), layers=(), with_x=True, names=True):
-    """A comp_dataset of an AnnData. `columns` of obs: None takes all."""
+    """A comp_dataset of an AnnData. `columns` of obs: None takes all. When one is lacking all are taken, too: the library's message lists them."""
     check_type(adata)
     x, what, record = source(adata, layer) if with_x else (None, "X", text_or_none(state(adata).get("record")))
     obs_names = adata.obs_names if names else None
     made = Dataset.new(context, x, obs_names, adata.var_names, adata.shape, what)
     try:
         made.set_record(record)
-        wanted = adata.obs.columns if columns is None else [c for c in dict.fromkeys(columns) if c is not None and c in adata.obs]
+        if columns is not None:
+            columns = [c for c in dict.fromkeys(columns) if c is not None]
+            columns = columns if all(c in adata.obs for c in columns) else None
+        wanted = adata.obs.columns if columns is None else columns
+        check_once(adata, wanted)
         for name in wanted:
             if not add_column(made.obs, name, adata.obs[name]) and columns is not None:
                 raise DataError(f"adata.obs['{name}'] is of type {adata.obs[name].dtype}, which comp cannot use")

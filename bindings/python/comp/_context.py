@@ -17,8 +17,10 @@ import warnings
 from dataclasses import dataclass
 from typing import Optional
 
+import numpy as np
+
 from . import _lib
-from ._errors import INTERRUPTED
+from ._errors import INTERRUPTED, Interrupted
 from ._lib import check, decode, lib
 from ._words import in_python
 
@@ -34,6 +36,18 @@ class Settings:
     """Number of threads; 0: all CPUs that this process may use. Results do not depend on it."""
     progress: Optional[bool] = None
     """Show progress bars (with tqdm). None: on a terminal and in notebooks."""
+
+    def __setattr__(self, name, value):
+        if name not in self.__dataclass_fields__:
+            raise AttributeError(f"comp.settings has no '{name}'{_lib.hint(name, self.__dataclass_fields__)}")
+        if name == "progress" and value is not None:
+            check_bool(value, "comp.settings.progress")
+        super().__setattr__(name, value)
+
+
+def check_bool(value, what):
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{what} is True or False, not {value!r}")
 
 
 settings = Settings()
@@ -56,6 +70,8 @@ def in_notebook():
 
 
 def wants_progress(progress):
+    if progress is not None:
+        check_bool(progress, "progress")
     progress = settings.progress if progress is None else progress
     if progress is None:
         return in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())
@@ -151,7 +167,10 @@ class Relay:
     def wait(self, thread):
         """Serves callbacks until the thread has ended."""
         while True:
-            item = self.jobs.get()
+            try:
+                item = self.jobs.get(timeout=0.1)  # a signal that another thread got wakes nobody, but is noticed between two waits
+            except queue.Empty:
+                continue
             if item is None:
                 break
             job, box, done = item
@@ -222,8 +241,10 @@ class Context:
             raise raised
         if status:
             raise _lib.error(status, "interrupted; the data is as it was" if status == INTERRUPTED else message)
-        if stopped:  # Ctrl-C came when the work was done
-            raise KeyboardInterrupt
+        if stopped:
+            error = Interrupted("interrupted when the work was done")
+            error.done = True
+            raise error
 
     def _run(self, function, arguments):
         if threading.current_thread() is not threading.main_thread():

@@ -38,9 +38,10 @@ class UnavailableError(CompError, RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, after the library has stopped in good order. `model` is what a training had until then, or None."""
+    """Ctrl-C, after the library has stopped in good order. `model` is what a training had until then, or None; `done`: the work had come to its end."""
 
     model = None
+    done = False
 
 
 class LibraryError(ImportError):

@@ -14,7 +14,7 @@ from . import _lib
 from ._anndata import check_type, dataset_of, require_column
 from ._context import Context, EpochNumbers
 from ._data import frame_of, take_matrix, wrap
-from ._errors import DataError, Interrupted, NumericError
+from ._errors import CompError, DataError, Interrupted, NumericError
 from ._lib import check, decode, encode, lib
 from ._options import Options, PathLike, check_names, with_options
 
@@ -205,16 +205,21 @@ class CoMP:
         check_names(type(self).__init__, options)
         if adata is not None:
             check_type(adata)
+            if condition_key is not None:
+                require_column(adata, condition_key, "condition_key")
         self.adata, self.condition_key, self.layer, self.options = adata, condition_key, layer, options
         self._handle = None
         self._scratch = None  # the folder of the checkpoint, after an interruption
+        self._stopped = {}  # the options of the fit() that was interrupted
 
     # ---- making
 
     @classmethod
     def _of(cls, handle, adata=None):
-        made = cls(adata, handle.condition)
-        made._handle = handle
+        if adata is not None:
+            check_type(adata)
+        made = cls(None, handle.condition)
+        made.adata, made._handle = adata, handle  # which need not have the column
         return made
 
     @with_options("train", without=NOT_TRAIN)
@@ -222,7 +227,8 @@ class CoMP:
             **options: Any) -> "CoMP":
         """Fits the model and returns it.
 
-        Ctrl-C raises comp.Interrupted; fit(resume=True) then goes on where it stopped, to the same bytes.
+        Ctrl-C raises comp.Interrupted; fit(resume=True) then goes on where it stopped, with the options of the fit() that was
+        interrupted, to the same bytes.
 
         Parameters
         ----------
@@ -235,7 +241,10 @@ class CoMP:
         {options}
         """
         check_names(CoMP.fit, options)
-        values = {**self.options, **options}
+        given = {**self.options, **options}
+        if given.get("resume") and options.get("checkpoint") in (None, self._stopped.get("checkpoint")):
+            given = {**self.options, **self._stopped, **options}
+        values = given
         if self.adata is None:
             raise ValueError("there is no data to fit to: CoMP(adata, condition_key=...)")
         require_column(self.adata, self.condition_key, "condition_key")
@@ -251,13 +260,27 @@ class CoMP:
             try:
                 handle = fit_dataset(context, dataset, {**values, "condition": self.condition_key})
             except Interrupted as error:
-                error.args = ("training was interrupted; " + ("fit(resume=True) goes on from there" if own_checkpoint else
-                                                              "resume=True with the same checkpoint goes on from there"),)
+                if error.done:
+                    self._finish(error.model._handle, None if own_checkpoint else values["checkpoint"])
+                    error.args = ("interrupted when training was done: the model is fitted",)
+                else:
+                    error.args = ("training was interrupted; " + ("fit(resume=True) goes on from there" if own_checkpoint else
+                                                                  "resume=True with the same checkpoint goes on from there"),)
+                    self._stopped = given
                 raise
-        self._handle, self._scratch = handle, None
-        if not own_checkpoint and lib.comp_model_finished(handle.pointer) and os.path.exists(values["checkpoint"]):
-            os.unlink(values["checkpoint"])
+            except CompError:
+                raise
+            except BaseException:  # of a callback
+                self._stopped = given
+                raise
+        self._finish(handle, None if own_checkpoint else values["checkpoint"])
         return self
+
+    def _finish(self, handle, checkpoint):
+        """Takes a fitted model; a checkpoint that the user named goes when training came to its end."""
+        self._handle, self._scratch, self._stopped = handle, None, {}
+        if checkpoint is not None and lib.comp_model_finished(handle.pointer) and os.path.exists(checkpoint):
+            os.unlink(checkpoint)
 
     # ---- what is known of it
 
@@ -406,13 +429,13 @@ class CoMP:
                 "model": self._handle.to_bytes() if self._handle else None}
 
     def __setstate__(self, state):
-        self.adata, self._scratch = None, None
+        self.adata, self._scratch, self._stopped = None, None, {}
         self.condition_key, self.layer, self.options = state["condition_key"], state["layer"], state["options"]
         self._handle = Handle.from_bytes(state["model"]) if state["model"] is not None else None
 
     def __copy__(self):
-        made = type(self)(self.adata, self.condition_key, layer=self.layer, **self.options)
-        made._handle = self._handle
+        made = type(self)(None, self.condition_key, layer=self.layer, **self.options)
+        made.adata, made._handle = self.adata, self._handle
         return made
 
     def __repr__(self):

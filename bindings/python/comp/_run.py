@@ -10,7 +10,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _anndata
-from ._anndata import dataset_of, remember, require_column, state
+from ._anndata import dataset_of, remember, require_column, state, tell_left_out, with_gaps
 from ._context import Context, logger
 from ._lib import decode, encode, lib
 from ._model import CoMP, Scratch, load, model_of
@@ -129,13 +129,11 @@ def bring_back(adata, result):
         logger.warning("samples were left out, and names of samples are not unique: embeddings are in result.adata only")
         places = np.empty(0, int)
     elif not same:
-        logger.warning("%d of %d samples were left out: their embeddings are NaN", adata.n_obs - made.n_obs, adata.n_obs)
+        tell_left_out(adata, adata.n_obs - made.n_obs)
     for key in made.obsm if len(places) else ():
         if key in ("X_comp", "X_umap", "X_umap_before") or (key.startswith("X_") and key not in adata.obsm):  # the user's X_pca stays
             values = np.asarray(made.obsm[key])
-            adata.obsm[key] = values if same else np.full((adata.n_obs, values.shape[1]), np.nan, values.dtype)
-            if not same:
-                adata.obsm[key][places] = values
+            adata.obsm[key] = values if same else with_gaps(adata, places, values)
     remember(adata, model=np.frombuffer(result.model.to_bytes(), np.uint8), scores=result.scores.json)
 
 

@@ -117,7 +117,7 @@ def counterfactual(adata: Any, to: str, from_: str, condition_key: str, label_ke
 
     layer_added : the layer of comp.tl.counterfactual(); default: "counterfactual_" and the condition.
     """
-    name = layer_added or layer_name(to)
+    name = layer_name(to) if layer_added is None else layer_added
     if name not in adata.layers:
         raise DataError(f"there is no layer '{name}': run comp.tl.counterfactual() first")
     require_column(adata, condition_key, "condition_key")

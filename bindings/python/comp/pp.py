@@ -63,6 +63,10 @@ def prepare(adata: Any, *, condition_key: Optional[str] = None, label_key: Optio
     None, or an AnnData with copy=True.
     """
     check_names(prepare, options)
+    _anndata.check_type(adata)
+    _anndata.check_key(layer_added, "layer_added")
+    if layer_added == "X" or (layer_added == layer and layer != _anndata.state(adata).get("layer")):
+        _anndata.check_layer_added(adata, layer, layer_added)
     for key, what in ((condition_key, "condition_key"), (label_key, "label_key")):
         if key is not None:
             _anndata.require_column(adata, key, what)

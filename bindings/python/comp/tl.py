@@ -25,7 +25,8 @@ def train(adata: Any, condition_key: str, *, key_added: str = "X_comp", layer: O
     """Fits a model and embeds the samples.
 
     Adds obsm[key_added], the embedding, and uns["comp"]["model"], the bytes of the model file, which the other functions use.
-    comp.model(adata) makes an object of it.
+    comp.model(adata) makes an object of it. Samples without a condition are left out of training; where the encoder reads the
+    condition their embeddings are NaN.
 
     Ctrl-C raises comp.Interrupted, whose `model` is the model so far. With checkpoint=FILE the same call with resume=True goes on
     from there, to the same bytes.
@@ -56,17 +57,26 @@ def train(adata: Any, condition_key: str, *, key_added: str = "X_comp", layer: O
     """
     check_names(train, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     require_column(adata, condition_key, "condition_key")
     target = start(adata, copy)
     model = CoMP(target, condition_key, layer=layer, **options)
     try:
         model.fit(on_epoch=on_epoch, threads=threads, progress=progress)
     except Interrupted as error:
-        if options.get("checkpoint") is None:
+        if error.done:
+            error.args = ("interrupted when training was done: the model is that of the error (comp.Interrupted.model)",)
+        elif options.get("checkpoint") is None:
             error.args = ("training was interrupted; with checkpoint=FILE its state is kept, and resume=True goes on from there",)
         raise
-    target.obsm[key_added] = model.embed(threads=threads, progress=progress)
-    remember(target, model=np.frombuffer(model.to_bytes(), np.uint8))
+    remember(target, model=np.frombuffer(model.to_bytes(), np.uint8))  # first: it is there whatever happens to the embedding
+    known = target.obs[condition_key].notna().to_numpy()
+    if known.all() or not model.config["encoder_sees_condition"]:
+        z = model.embed(threads=threads, progress=progress)
+    else:
+        _anndata.tell_left_out(target, int((~known).sum()))
+        z = _anndata.with_gaps(target, known, model.embed(target[known], threads=threads, progress=progress))
+    target.obsm[key_added] = z
     return target if copy else None
 
 
@@ -97,6 +107,7 @@ def embed(adata: Any, model: Model = None, *, key_added: str = "X_comp", layer: 
     """
     check_names(embed, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     handle = model_of(model, adata)
     target = start(adata, copy)
     with Context(threads, progress) as context, dataset_of(context, target, layer, [handle.condition], names=False) as dataset:
@@ -138,6 +149,7 @@ def map(adata: Any, reference: Any, model: Model = None, *, key_added: str = "X_
     """
     check_names(map, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     _anndata.check_type(reference)
     handle = model_of(model, reference)
     if options.get("label") is not None:
@@ -156,6 +168,9 @@ def map(adata: Any, reference: Any, model: Model = None, *, key_added: str = "X_
 def add_predictions(adata, model, layer, layer_added, copy, threads, progress, values):
     """What counterfactual() and correct() share."""
     _anndata.check_type(adata)
+    _anndata.check_key(layer_added, "layer_added")
+    for ending in ("", "_sd", "_lower", "_upper") if values.get("samples") else ("",):
+        _anndata.check_layer_added(adata, layer, layer_added + ending)
     handle = model_of(model, adata)
     check_features(handle, adata)
     target = start(adata, copy)
@@ -197,7 +212,7 @@ def counterfactual(adata: Any, to: str, model: Model = None, *, layer_added: Opt
     None, or an AnnData with copy=True.
     """
     check_names(counterfactual, options)
-    return add_predictions(adata, model, layer, layer_added or layer_name(to), copy, threads, progress, {**options, "to": to})
+    return add_predictions(adata, model, layer, layer_name(to) if layer_added is None else layer_added, copy, threads, progress, {**options, "to": to})
 
 
 @with_options("counterfactual", only=("residual", "clip", "precision"))
@@ -250,6 +265,7 @@ def umap(adata: Any, use: str = "X_comp", *, key_added: str = "X_umap", copy: bo
     """
     check_names(umap, options)
     _anndata.check_type(adata)
+    _anndata.check_key(key_added, "key_added")
     require_obsm(adata, use)
     target = start(adata, copy)
     found, info = ctypes.c_void_p(), UmapInfo()

@@ -70,6 +70,111 @@ def test_run_with_missing_conditions(cells, caplog):
     assert "1 of 500 samples were left out: their embeddings are NaN" in caplog.text
 
 
+def test_train_with_missing_conditions(ready, caplog, tmp_path):
+    for kind in (object, "category"):
+        condition = ready.obs["condition"].astype(object).where(~np.isin(np.arange(ready.n_obs), [3, 9]))
+        ready.obs["condition"] = condition.astype(kind)
+        del ready.uns["comp"]["model"], ready.obsm["X_comp"]
+        caplog.clear()
+        comp.tl.train(ready, "condition", **SMALL)
+        z = ready.obsm["X_comp"]
+        assert np.isnan(z[[3, 9]]).all() and np.isfinite(np.delete(z, [3, 9], 0)).all()
+        assert "2 of 500 samples were left out: their embeddings are NaN" in caplog.text
+        part = ready[ready.obs["condition"].notna()].copy()
+        assert comp.model(ready).embed(part).tobytes() == np.delete(z, [3, 9], 0).tobytes()
+    comp.tl.train(ready, "condition", encoder_without_condition=True, **SMALL)
+    assert np.isfinite(ready.obsm["X_comp"]).all()  # such an encoder needs no condition
+    ready.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    comp.tl.train(backed, "condition", **SMALL)
+    assert backed.obsm["X_comp"].tobytes() == z.tobytes()
+
+
+def test_names_of_results():
+    adata = small()
+    comp.tl.train(adata, "c", **TINY)
+    calls = {"key_added": [lambda k: comp.tl.train(adata, "c", key_added=k, **TINY), lambda k: comp.tl.embed(adata, key_added=k),
+                           lambda k: comp.tl.umap(adata, key_added=k), lambda k: comp.tl.map(adata, adata, key_added=k)],
+             "layer_added": [lambda k: comp.tl.correct(adata, "a", layer_added=k), lambda k: comp.pp.prepare(adata, layer_added=k, log1p=True),
+                             lambda k: comp.tl.counterfactual(adata, "a", layer_added=0 if k is None else k)]}
+    before = (dict(adata.obsm), dict(adata.layers))
+    for what, functions in calls.items():
+        for call in functions:
+            for wrong in (None, 3, ("a", "b"), b"x"):
+                with pytest.raises(TypeError, match=f"{what} is a name"):
+                    call(wrong)
+            with pytest.raises(ValueError, match=f"{what} is empty"):
+                call("")
+    assert (list(adata.obsm), list(adata.layers)) == (list(before[0]), list(before[1]))
+
+
+def test_predictions_overwrite_no_input(ready):
+    ready.layers["counts"], ready.layers["other"], ready.layers["p_sd"] = ready.X.copy(), ready.layers["comp"].copy(), ready.layers["comp"].copy()
+    before = {name: values.copy() for name, values in ready.layers.items()}
+    for predict in (comp.tl.correct, comp.tl.counterfactual):
+        for name, layer in (("comp", None), ("comp", "other"), ("other", "other"), ("counts", None), ("X", None)):
+            for copy in (False, True):
+                with pytest.raises(comp.ArgumentError, match=f"layer_added='{name}'"):
+                    predict(ready, "control", layer_added=name, layer=layer, copy=copy)
+    with pytest.raises(comp.ArgumentError, match="layer_added='p_sd' would overwrite the layer that is read"):
+        comp.tl.counterfactual(ready, "control", layer_added="p", layer="p_sd", samples=2)
+    with pytest.raises(comp.ArgumentError, match="layer_added='counts' would overwrite the layer that is read"):
+        comp.pp.prepare(ready, layer="counts", layer_added="counts", log1p=True)
+    assert list(ready.layers) == list(before) and all((ready.layers[n] != v).sum() == 0 for n, v in before.items())
+    for _ in range(2):  # a result may be made anew
+        comp.tl.correct(ready, "control", layer_added="p")
+    comp.pp.prepare(ready, layer="comp", normalize_total="median", force=True)  # what is prepared can be prepared further
+
+
+def test_view_of_a_backed_file(ready, tmp_path):
+    ready.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    expected = ready[:300].copy()
+    comp.tl.train(expected, "condition", **SMALL)
+    calls = [lambda a: comp.tl.train(a, "condition", **SMALL), lambda a: comp.tl.embed(a), lambda a: comp.tl.correct(a, "control"),
+             lambda a: comp.tl.umap(a, epochs=2), lambda a: comp.tl.score(a, "condition", use="X_comp", k=5), lambda a: comp.pp.prepare(a, log1p=True)]
+    for call in calls:
+        view = backed[:300]
+        call(view)
+        assert not view.is_view and not view.isbacked and view.n_obs == 300 and (view.X != ready[:300].X).sum() == 0
+    view = backed[:300]
+    assert comp.tl.train(view, "condition", copy=True, **SMALL).obsm["X_comp"].tobytes() == expected.obsm["X_comp"].tobytes()
+    assert view.is_view and backed.isbacked and backed.n_obs == 500
+
+
+def test_columns_that_are_lacking_or_twice(ready):
+    with pytest.raises(comp.DataError, match="did you mean 'condition'"):
+        comp.CoMP(ready, condition_key="conditoin")
+    model = comp.model(ready)
+    blind = comp.CoMP(ready, "condition", encoder_without_condition=True, **SMALL).fit()
+    other = ready.copy()
+    del other.obs["condition"]
+    for call in (lambda: model.embed(other), lambda: comp.tl.embed(other), lambda: comp.tl.correct(other, "control")):
+        with pytest.raises(comp.DataError, match="'condition'.*label") as raised:
+            call()
+        assert "none at all" not in str(raised.value)
+    assert blind.embed(other).tobytes() == blind.embed(ready).tobytes()
+    loaded = comp._model.CoMP._of(model._handle, other)  # data that is embedded by a model need not be what it was fitted to
+    assert loaded.__copy__().adata is other
+    twice = ready.copy()
+    twice.obs = pd.concat([twice.obs, twice.obs[["condition"]]], axis=1)
+    for call in (lambda: comp.tl.train(twice, "condition", **SMALL), lambda: comp.tl.embed(twice), lambda: comp.CoMP(twice, "condition"),
+                 lambda: comp.tl.score(twice, "label", use="X_comp"), lambda: comp.run(twice, "condition", **SMALL)):
+        with pytest.raises(comp.DataError, match="adata.obs has more than one column 'condition'"):
+            call()
+
+
+def test_switches(ready):
+    for call in (comp.tl.embed, comp.tl.umap, lambda a, **more: comp.tl.correct(a, "control", **more), lambda a, **more: comp.pp.prepare(a, layer="X", **more)):
+        for name, value in (("copy", "no"), ("copy", None), ("copy", 1), ("progress", "no"), ("progress", 2)):
+            with pytest.raises(TypeError, match=f"{name} is True or False, not {value!r}"):
+                call(ready, **{name: value})
+    with pytest.raises(AttributeError, match="comp.settings has no 'thread'; did you mean 'threads'"):
+        comp.settings.thread = 2
+    with pytest.raises(TypeError, match="comp.settings.progress is True or False"):
+        comp.settings.progress = "no"
+
+
 def test_nan_is_named():
     for make in (lambda x: x, sparse.csr_matrix):
         adata = small()
@@ -134,8 +239,10 @@ def test_missing_conditions():
     condition[5] = np.nan
     for values in (condition, pd.Categorical(condition), pd.array(condition, "string")):
         adata = small(condition=values)
-        with pytest.raises(comp.DataError, match="2 of 60|2 samples"):
-            comp.tl.train(adata, "c", **TINY)
+        comp.tl.train(adata, "c", **TINY)
+        assert list(np.flatnonzero(np.isnan(adata.obsm["X_comp"]).any(1))) == [4, 5]
+        with pytest.raises(comp.DataError, match="2 of 60 samples have no value in column 'c'"):
+            comp.tl.embed(adata)
 
 
 def test_unknown_condition_in_new_data(ready):

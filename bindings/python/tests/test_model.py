@@ -110,6 +110,27 @@ def test_checkpoints_resume_to_the_same_bytes(ready, tmp_path):
     assert model.fit(resume=True).to_bytes() == whole
 
 
+def test_resume_has_the_options_of_the_fit_that_was_interrupted(ready, tmp_path):
+    def stop(e):
+        if e.epoch == 2:
+            raise KeyboardInterrupt
+
+    whole = comp.CoMP(ready, "condition", **SMALL).fit().to_bytes()
+    for more in ({}, {"checkpoint": tmp_path / "state"}):
+        model = comp.CoMP(ready, "condition", latent=5)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(on_epoch=stop, **SMALL, **more)
+        with pytest.raises(comp.CompError, match="other data or options"):
+            model.fit(resume=True, latent=4)
+        with pytest.raises(comp.ArgumentError):
+            model.fit(resume=True, epochs=-1)
+        assert model.fit(resume=True).to_bytes() == whole and model.options == {"latent": 5}
+    assert not (tmp_path / "state").exists()
+    assert model.fit(epochs=1).config["latent"] == 5  # what was remembered is for resume=True only
+    with pytest.raises(ValueError, match="nothing to resume"):
+        model.fit(resume=True)
+
+
 @pytest.fixture(scope="module")
 def three():
     """Three conditions, of which the third is new to a model of the others."""

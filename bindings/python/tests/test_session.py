@@ -56,6 +56,57 @@ def test_ctrl_c(script):
     assert process.returncode == 0 and "Exception ignored" not in err and "Traceback" not in err
 
 
+SIGNAL_ELSEWHERE = """
+import os, signal, sys, threading, time
+import comp
+comp.settings.progress = False
+adata = comp.pp.simulate(cells=300, genes=60, seed=1)
+comp.pp.prepare(adata, normalize_total="median", log1p=True)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # the main thread is never woken by the signal: another one gets it
+def other():
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    time.sleep(1)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=other, daemon=True).start()
+model = comp.CoMP(adata, "condition", hidden=[16], latent=3)
+try:
+    model.fit(epochs=1000000)
+    print("not interrupted")
+except comp.Interrupted as error:
+    print(type(error).__name__, error.done, error.model.fitted, flush=True)
+"""
+
+
+def test_ctrl_c_that_another_thread_gets(script):
+    """Without callbacks nothing else wakes the main thread up; the training would last for hours."""
+    process = script(SIGNAL_ELSEWHERE)
+    try:
+        out, err = process.communicate(timeout=600)
+    finally:
+        process.kill()
+    assert out.split() == ["Interrupted", "False", "True"], out + err
+
+
+def test_ctrl_c_when_training_is_done(ready, monkeypatch):
+    """The model stays."""
+    whole = comp.CoMP(ready, "condition", **SMALL).fit().to_bytes()
+    run = comp._context.Context._run
+
+    def late(self, function, arguments):
+        found = run(self, function, arguments)
+        self.stopped = self.stopped or function is comp._lib.lib.comp_train
+        return found
+
+    monkeypatch.setattr(comp._context.Context, "_run", late)
+    model = comp.CoMP(ready, "condition", **SMALL)
+    with pytest.raises(KeyboardInterrupt, match="the model is fitted"):
+        model.fit()
+    assert model.fitted and model.finished and model.to_bytes() == whole
+    with pytest.raises(comp.Interrupted) as raised:
+        comp.tl.train(ready, "condition", **SMALL)
+    assert raised.value.done and raised.value.model.to_bytes() == whole
+
+
 def embed_in_child(adata, queue):
     queue.put(comp.model(adata).embed().tobytes())
 
