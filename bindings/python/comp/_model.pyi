@@ -14,7 +14,7 @@ from . import _lib
 from ._anndata import check_type, dataset_of, require_column
 from ._context import Context, EpochNumbers
 from ._data import frame_of, take_matrix, wrap
-from ._errors import DataError, Interrupted, NumericError
+from ._errors import CompError, DataError, Interrupted, NumericError
 from ._lib import check, decode, encode, lib
 from ._options import Options, PathLike, check_names, with_options
 NOT_TRAIN: Any

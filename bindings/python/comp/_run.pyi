@@ -10,7 +10,7 @@ import time
 from typing import Any, Optional
 import numpy as np
 from . import _anndata
-from ._anndata import dataset_of, remember, require_column, state
+from ._anndata import dataset_of, remember, require_column, state, tell_left_out, with_gaps
 from ._context import Context, logger
 from ._lib import decode, encode, lib
 from ._model import CoMP, Scratch, load, model_of

@@ -121,7 +121,7 @@ def test_predictions_overwrite_no_input(ready):
     with pytest.raises(comp.ArgumentError, match="layer_added='counts' would overwrite the layer that is read"):
         comp.pp.prepare(ready, layer="counts", layer_added="counts", log1p=True)
     assert list(ready.layers) == list(before) and all((ready.layers[n] != v).sum() == 0 for n, v in before.items())
-    for _ in range(2):  # a result may be made anew
+    for _ in range(2):  # a result may be made again
         comp.tl.correct(ready, "control", layer_added="p")
     comp.pp.prepare(ready, layer="comp", normalize_total="median", force=True)  # what is prepared can be prepared further
 
