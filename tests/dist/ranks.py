@@ -111,6 +111,10 @@ def read_bytes(ranks, *arguments):
     return [int(line) for line in done.stdout.split()], done
 
 
+# Of what one process reads. All ranks read names, tables and the first rows, and the loader reads libraries (more of them with sanitizers).
+MOST_READ = 0.9
+
+
 def test_disk():
     """Several windows: ranks read parts of them."""
     wide = ["train", "-i", "wide.h5ad", "-c", "condition", "--hidden", "8", "--latent", "2", "--batch", "2000", "--epochs", "2", "--shards", "8",
@@ -123,7 +127,7 @@ def test_disk():
     for ranks in (2, 4, 8):
         reads, done = read_bytes(ranks, *windows, "-o", f"disk{ranks}.comp", "--threads", "1")
         check(same("disk.comp", f"disk{ranks}.comp"), f"from disk: the same bytes with {ranks} ranks", done.stderr)
-        check(len(reads) == ranks and one_reads and max(reads) < 0.8 * one_reads[0], f"each of {ranks} ranks reads a part",
+        check(len(reads) == ranks and one_reads and max(reads) < MOST_READ * one_reads[0], f"each of {ranks} ranks reads a part",
               f"{reads} of {one_reads}")
     done = comp(*windows, "-o", "disk_launched.comp", "--ranks", "2")
     check(done.returncode == 0 and same("disk.comp", "disk_launched.comp"), "from disk: the same bytes with --ranks 2", done.stderr)
@@ -131,7 +135,7 @@ def test_disk():
     reads, done = read_bytes(4, *wide, "-o", "held4.comp", "--threads", "1", "--select", "average")
     check(same("held.comp", "held4.comp") and not same("held.comp", "disk.comp"), "X in memory, averaged weights: the same bytes with 4 ranks",
           one.stderr + done.stderr)
-    check(len(reads) == 4 and one_reads and max(reads) < 0.8 * one_reads[0], "without --memory, too, each of 4 ranks reads a part", f"{reads} of {one_reads}")
+    check(len(reads) == 4 and one_reads and max(reads) < MOST_READ * one_reads[0], "without --memory, too, each of 4 ranks reads a part", f"{reads} of {one_reads}")
     one = comp(*train("by_rows.comp", "--epochs", "2", "--shards", "8", "--threads", "1"))
     columns = run(sys.executable, "-c", "import anndata; d = anndata.read_h5ad('ready.h5ad'); d.X = d.X.tocsc(); d.write_h5ad('columns.h5ad')")
     if columns.returncode == 0:
