@@ -82,6 +82,9 @@ comp_status comp__anndata_check_member(comp_context *context, const comp__tree *
 comp_status comp__anndata_check_table(comp_context *context, const comp__tree *tree, const char *path, size_t rows);
 comp_status comp__anndata_check_raw(comp_context *context, const comp__tree *tree, size_t rows);
 
+/* Whether the data set has member `name` of the group `path` (layers, obsm), so that it is written in any case. */
+bool comp__anndata_is_held(const comp_dataset *dataset, const char *path, const char *name);
+
 /* Before AnnData 0.7 the categories of a column were in uns: whether a name there is that of such a column of the data
  * set, which has them itself. */
 bool comp__anndata_is_old_categories(const comp_dataset *dataset, const char *name);

@@ -164,3 +164,10 @@ done:
   comp__strings_release(&names);
   return status;
 }
+
+bool comp__anndata_is_held(const comp_dataset *dataset, const char *path, const char *name) {
+  for (int slot = 0; slot < 2; slot++)
+    if (strcmp(path, comp_slot_name((comp_slot)slot)) == 0)
+      return comp_dataset_matrix(dataset, (comp_slot)slot, name) != NULL;
+  return false;
+}

@@ -218,14 +218,6 @@ static bool is_own(const carrying *c, const char *path, const char *name) {
           (comp__anndata_is_legacy(c->from, "obs") && comp__anndata_is_old_categories(c->dataset, name)));
 }
 
-/* Whether the data set has this matrix, so that it is written in any case. */
-static bool is_held(const carrying *c, const char *path, const char *name) {
-  for (int slot = 0; slot < 2; slot++)
-    if (strcmp(path, comp_slot_name((comp_slot)slot)) == 0)
-      return comp_dataset_matrix(c->dataset, (comp_slot)slot, name) != NULL;
-  return false;
-}
-
 /* The members of a group that are not in the new file. `fits`: they can be kept at all. `rows`, `cols`: what their
  * shape must be; 0 rows: they are not matrices. */
 static comp_status carry_members(carrying *c, const char *path, bool fits, size_t rows, size_t cols) {
@@ -239,7 +231,7 @@ static comp_status carry_members(carrying *c, const char *path, bool fits, size_
     const char *name = comp__strings_get(&members, i);
     COMP__TRY(comp__tree_join(&member, path, name));
     if (is_own(c, path, name) || c->to->ops->has(c->to, member.text)) continue;
-    c->from->quiet = is_held(c, path, name); /* it has been read before */
+    c->from->quiet = comp__anndata_is_held(c->dataset, path, name); /* it has been read before */
     if (fits && rows > 0) COMP__TRY(comp__anndata_check_member(c->to->context, c->from, member.text, rows, cols));
     if (fits)
       COMP__TRY(copy_node(c, member.text, 1));

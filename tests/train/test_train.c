@@ -552,17 +552,23 @@ static void take_digest_away(char *bytes) {
   replace(bytes, "\"format_version\":\"2\"", "\"format_version\":\"1\"");
 }
 
-/* Any byte of the header changed, every third of the arrays, any cut, one byte more: refused. */
-static void damaged_model_files(void **state) {
-  (void)state;
-  comp_context *context = test_context(1);
+/* The bytes of a model with hidden layers of 3 units. The caller frees them. */
+static char *small_model_file(comp_context *context, size_t *size) {
   comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false);
   comp__train_options o = small_options("cvae");
   o.epochs = 1;
   o.model.hidden[0] = o.model.hidden[1] = 3;
   train_to("a.comp", context, d, &o);
+  comp_dataset_free(d);
+  return file_bytes("a.comp", size);
+}
+
+/* Any byte of the header changed, every third of the arrays, any cut, one byte more: refused. */
+static void damaged_model_files(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
   size_t size;
-  char *bytes = file_bytes("a.comp", &size);
+  char *bytes = small_model_file(context, &size);
   uint64_t header;
   memcpy(&header, bytes, 8);
   static const unsigned char flips[] = {0x15, 0x01, 0x20, 0x80};
@@ -610,7 +616,6 @@ static void damaged_model_files(void **state) {
   free(copy);
   free(longer);
   free(bytes);
-  comp_dataset_free(d);
   comp_context_free(context);
 }
 
@@ -618,13 +623,8 @@ static void damaged_model_files(void **state) {
 static void large_networks_in_small_files(void **state) {
   (void)state;
   comp_context *context = test_context(1);
-  comp_dataset *d = make_data(context, (size_t[]){20, 15}, 2, 5, false);
-  comp__train_options o = small_options("cvae");
-  o.epochs = 1;
-  o.model.hidden[0] = o.model.hidden[1] = 3;
-  train_to("a.comp", context, d, &o);
   size_t size;
-  char *bytes = file_bytes("a.comp", &size);
+  char *bytes = small_model_file(context, &size);
   take_digest_away(bytes);
   static const char from[] = "\\\"hidden\\\":[3,3]", to[] = "\\\"hidden\\\":[20000,20000]";
   char *found = memmem(bytes, size, from, sizeof from - 1);
@@ -646,7 +646,6 @@ static void large_networks_in_small_files(void **state) {
   assert_in_range(usage.ru_maxrss - peak, 0, 300000); /* kB */
   free(large);
   free(bytes);
-  comp_dataset_free(d);
   comp_context_free(context);
 }
 

@@ -134,14 +134,6 @@ static bool was_set_aside(const carrying *c, const char *path, const char *name)
   return strcmp(path, "layers") == 0 && comp_dataset_matrix(c->dataset, COMP_SLOT_LAYERS, aside);
 }
 
-/* Whether the data set has this matrix, so that it is written in any case. */
-static bool is_held(const carrying *c, const char *path, const char *name) {
-  for (int slot = 0; slot < 2; slot++)
-    if (strcmp(path, comp_slot_name((comp_slot)slot)) == 0)
-      return comp_dataset_matrix(c->dataset, (comp_slot)slot, name) != NULL;
-  return false;
-}
-
 /* The members of a group that are not in the new file. `fits`: they can be kept at all. `rows`, `cols`: what their
  * shape must be; 0 rows: they are not matrices. */
 static comp_status carry_members(carrying *c, const char *path, bool fits, size_t rows, size_t cols) {
@@ -175,7 +167,7 @@ static comp_status carry_members(carrying *c, const char *path, bool fits, size_
     if (fits && rows > 0) COMP__TRY(comp__anndata_check_member(c->context, &tree.tree, member, rows, cols));
     if (fits)
       COMP__TRY(copy(c, member));
-    else if (!is_held(c, path, name) && !was_set_aside(c, path, name))
+    else if (!comp__anndata_is_held(c->dataset, path, name) && !was_set_aside(c, path, name))
       drop(c, member);
   }
 done:
