@@ -151,16 +151,17 @@ static int create_locked(char *path) {
   return -1;
 }
 
-static comp_status create_temporary(comp__output *output) {
-  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
-  comp_status status = comp__alloc(&output->temporary, size, 1);
+/* A temporary file or folder beside `path`, made by create() under our lock. */
+static comp_status make_temporary(char **out, int *lock, const char *path, int (*create)(char *)) {
+  size_t size = strlen(path) + sizeof MARK + RANDOM;
+  comp_status status = comp__alloc(out, size, 1);
   if (status != COMP_OK) return status;
-  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
-  output->lock = create_locked(output->temporary);
-  if (output->lock >= 0) return COMP_OK;
-  status = comp__error_errno("cannot write '%s'", output->path);
-  comp__free(output->temporary);
-  output->temporary = NULL;
+  snprintf(*out, size, "%s%sXXXXXX", path, MARK);
+  *lock = create(*out);
+  if (*lock >= 0) return COMP_OK;
+  status = comp__error_errno("cannot write '%s'", path);
+  comp__free(*out);
+  *out = NULL;
   return status;
 }
 
@@ -171,7 +172,7 @@ comp_status comp__output_begin(comp__output *output, const char *path) {
   if (is_special(path)) COMP__FAIL(COMP_ERR_IO, "cannot write '%s': it is not a regular file", path);
   COMP__TRY(resolve(&output->path, path));
   comp__output_sweep_of(output->path);
-  COMP__TRY(create_temporary(output));
+  COMP__TRY(make_temporary(&output->temporary, &output->lock, output->path, create_locked));
 done:
   if (status != COMP_OK) comp__output_abort(output);
   return status;
@@ -262,19 +263,9 @@ static comp_status check_free(const char *path) {
                      path);
 }
 
-/* The temporary folder beside output->path. */
 static comp_status make_temporary_folder(comp__folder_output *output) {
   comp__output_sweep_of(output->path);
-  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
-  comp_status status = comp__alloc(&output->temporary, size, 1);
-  if (status != COMP_OK) return status;
-  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
-  output->lock = create_locked_folder(output->temporary);
-  if (output->lock >= 0) return COMP_OK;
-  status = comp__error_errno("cannot write '%s'", output->path);
-  comp__free(output->temporary);
-  output->temporary = NULL;
-  return status;
+  return make_temporary(&output->temporary, &output->lock, output->path, create_locked_folder);
 }
 
 comp_status comp__folder_output_begin(comp__folder_output *output, const char *path) {
