@@ -95,7 +95,7 @@ static int run(cli_session *session, const void *values) {
   const char *format;
   bool counts = any_given(o->prep, "force"), table = any_given(o->tabular, NULL);
   if (counts && table) return cli_usage_error(session, "options for counts and options for tables exclude each other");
-  comp_status status = comp_file_check_writable(o->output);
+  comp_status status = comp_dataset_check_write(NULL, o->output, o->write);
   if (status == COMP_OK) status = comp_file_format(&format, o->paths.items[0]);
   if (status != COMP_OK) return cli_fail(session, status);
   if (table || (!counts && strcmp(format, "csv") == 0)) {

@@ -21,6 +21,7 @@ typedef struct column {
   bool integer;
   bool ordered;
   bool from_file;
+  bool changed;          /* it is not what the file holds */
   comp__strings strings; /* the values of a string column, the levels of a categorical one */
   int32_t *codes;
   double *numbers;
@@ -416,7 +417,12 @@ const char *comp_table_format(const comp_table *table, size_t i, size_t row, cha
 
 void comp__table_mark_file(comp_table *table) {
   table->from_file = true;
-  for (size_t i = 0; i < table->count; i++) table->columns[i].from_file = true;
+  for (size_t i = 0; i < table->count; i++) table->columns[i].from_file = !table->columns[i].changed;
+}
+
+void comp__table_set_changed(comp_table *table, size_t i) {
+  assert(i < table->count);
+  table->columns[i].changed = true;
 }
 
 bool comp__table_from_file(const comp_table *table) {

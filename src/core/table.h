@@ -10,6 +10,8 @@
  * comp_table does not keep (types, categories that are not text, whole numbers beyond 2^53). A column that is added or
  * replaced later is not marked; a selection of rows keeps the marks only when it is all of them. */
 void comp__table_mark_file(comp_table *table);
+/* Before that, of a column that has been read, but is not what the file holds: it is not marked. */
+void comp__table_set_changed(comp_table *table, size_t column);
 bool comp__table_from_file(const comp_table *table);
 bool comp__table_column_from_file(const comp_table *table, size_t column);
 
