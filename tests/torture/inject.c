@@ -637,7 +637,8 @@ static bool leave_walk(const rule *r, long n) {
       started = true;
       return true;
     }
-    while (wait4(child, &code, 0, &usage) < 0 && errno == EINTR) {}
+    while (wait4(child, &code, 0, &usage) < 0 && errno == EINTR) {
+    }
     answer(WIFSIGNALED(code) ? -WTERMSIG(code) : WEXITSTATUS(code), usage.ru_maxrss, work_of(&usage));
     next_line(line, sizeof line);
     memset(rules, 0, sizeof rules);

@@ -327,6 +327,7 @@ static comp_status check_object(comp__vet *vet, uint64_t at) {
   if (!o->has_layout && o->has_space) COMP__TRY(comp__vet_damage(vet, at, "a dataset without data"));
   if (!o->has_table && !o->has_links && !o->has_layout && !o->has_type)
     COMP__TRY(comp__vet_damage(vet, at, "an object that is no group, dataset or type"));
+  if (o->has_table || o->has_links) vet->groups++;
   if (o->has_layout) COMP__TRY(check_dataset(vet, o, at));
 done:
   if (o) comp__vet_object_release(o);

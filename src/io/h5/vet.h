@@ -132,8 +132,8 @@ struct comp__vet {
   int fd;
   uint64_t file_size, base; /* file_size: no more than the superblock says, where HDF5 ends reading */
   size_t leaf_k, group_k, chunk_k;
-  comp_status broken;     /* why an object that was found late cannot be looked through */
-  size_t groups;          /* with trees of names */
+  comp_status broken; /* why an object that was found late cannot be looked through */
+  size_t groups;
   int depth;              /* of the group that is looked through within others */
   bool sealed;            /* there is structure that only checksums protect */
   comp__vet_piece *known; /* hash table; its size is a power of 2 */

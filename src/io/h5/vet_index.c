@@ -156,7 +156,6 @@ comp_status comp__vet_group(comp__vet *vet, uint64_t tree, uint64_t heap) {
   bool seen;
   COMP__TRY(comp__vet_note(vet, tree, COMP__VET_NODE, &seen));
   comp__vet_find(vet, tree)->heap = heap;
-  vet->groups++;
   if (vet->depth == COMP__VET_DEPTH) COMP__TRY(comp__vet_unusual("groups within very many others"));
   COMP__TRY(read_names(&n, vet, heap));
   vet->depth++;
