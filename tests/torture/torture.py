@@ -291,12 +291,14 @@ class Server:
         self.pipe.stdin.flush()
         return self.pipe.stdout.readline().decode()
 
-    def run(self, rules=""):
-        where = Path(f"{self.prefix}.where")
-        where.unlink(missing_ok=True)
-        code, kb, ms = (int(x) for x in self.ask(rules).split())
-        text = Path(f"{self.prefix}.err").read_text(errors="replace")
+    def result(self, answer):
+        code, kb, ms = (int(x) for x in answer.split())
+        text, where = Path(f"{self.prefix}.err").read_text(errors="replace"), Path(f"{self.prefix}.where")
         return Result(code, kb / 1024, ms / 1000, text, where.read_text().splitlines() if where.exists() else [])
+
+    def run(self, rules=""):
+        Path(f"{self.prefix}.where").unlink(missing_ok=True)
+        return self.result(self.ask(rules))
 
     def close(self):
         self.pipe.stdin.close()
@@ -312,7 +314,8 @@ class Walker(Server):
     def __init__(self, run, words, folder, extra=None):
         super().__init__(run, words, folder, {**(extra or {}), "COMP_INJECT_WALK": str(folder)})
         self.folder, self.aside, self.copy = folder, Path(f"{folder}.walk"), Path(f"{folder}.copy")
-        self.before = snapshot(folder)
+        self.before, self.alone = snapshot(folder), None
+        self.start = lambda: Server(run, words, folder, extra)
         self.copy.mkdir()
 
     def mirror(self):
@@ -324,14 +327,9 @@ class Walker(Server):
         for name in sorted(here - there):
             (self.copy / name).mkdir()
 
-    def ask(self, line):
-        answer = super().ask(line)
-        if answer != "at\n":
-            return answer
-        self.mirror()
+    def swap(self):
         self.folder.rename(self.aside)
         self.copy.rename(self.folder)
-        return super().ask("go")
 
     def home(self):
         if self.aside.exists():
@@ -340,11 +338,24 @@ class Walker(Server):
 
     def run(self, rules=""):
         self.home()
-        return super().run(rules)
+        Path(f"{self.prefix}.where").unlink(missing_ok=True)
+        answer = self.ask(rules)
+        if answer == "no\n":  # a run of its own
+            restore(self.copy, self.before, snapshot(self.copy))
+            self.swap()
+            self.alone = self.alone or self.start()
+            return self.alone.run(rules)
+        if answer == "at\n":
+            self.mirror()
+            self.swap()
+            answer = self.ask("go")
+        return self.result(answer)
 
     def close(self):
         self.home()
         super().close()
+        if self.alone:
+            self.alone.close()
         shutil.rmtree(self.copy)
         restore(self.folder, self.before, snapshot(self.folder))
 
