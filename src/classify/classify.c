@@ -284,7 +284,8 @@ static void trial_release(trial *t) {
   comp__free(t->rows);
 }
 
-/* Rows for which in_test[i] go to the test, i counting the rows of `all`. */
+/* Rows for which in_test[i] go to the test, i counting the rows of `all`. It should be released via trial_release(),
+ * also when it fails. */
 static comp_status trial_init(trial *t, const comp__examples *all, const bool *in_test) {
   *t = (trial){.train = *all, .test = *all};
   comp_status status = comp__alloc(&t->rows, all->n, sizeof *t->rows);
@@ -298,9 +299,7 @@ static comp_status trial_init(trial *t, const comp__examples *all, const bool *i
   t->train.rows = t->rows;
   t->test.rows = t->rows + t->train.n;
   t->test.n = at - t->train.n;
-  status = comp__alloc(&t->predicted, t->test.n, sizeof *t->predicted);
-  if (status != COMP_OK) trial_release(t);
-  return status;
+  return comp__alloc(&t->predicted, t->test.n, sizeof *t->predicted);
 }
 
 static comp_status count_parts(comp_accuracy *out, const trial *t) {

@@ -75,6 +75,7 @@ static void rows_release(rows *r) {
   comp__free(r->nodes);
 }
 
+/* It should be released via rows_release(), also when it fails. */
 static comp_status rows_init(rows *r, const logistic *model, const comp__examples *e) {
   const size_t d = e->features;
   size_t count;
@@ -82,10 +83,7 @@ static comp_status rows_init(rows *r, const logistic *model, const comp__example
   if (!comp__size_mul(&count, e->n, d + 2)) count = SIZE_MAX;
   comp_status status = comp__alloc(&r->starts, e->n, sizeof(void *));
   if (status == COMP_OK) status = comp__alloc(&r->nodes, count, sizeof *r->nodes);
-  if (status != COMP_OK) {
-    rows_release(r);
-    return status;
-  }
+  if (status != COMP_OK) return status;
   struct feature_node *at = r->nodes;
   for (size_t i = 0; i < e->n; i++) {
     r->starts[i] = at;

@@ -185,9 +185,10 @@ static int stream_input(cli_session *session, const train_options *o, bool windo
 
 /* 0, or an exit code. */
 static int read_job(train_job *job, cli_session *session, const train_options *o) {
-  char buffer[64];
   const char *log = comp_options_get(o->train, "log", NULL, 0);
-  *job = (train_job){.options = o, .resume = strcmp(comp_options_get(o->train, "resume", buffer, 64), "true") == 0};
+  *job = (train_job){.options = o};
+  comp_status status = comp_options_get_bool(&job->resume, o->train, "resume");
+  if (status != COMP_OK) return cli_fail(session, status);
   if (log && strlen(log) >= sizeof job->log) return cli_error(session, EXIT_USAGE, "--log: the name is too long");
   if (log) snprintf(job->log, sizeof job->log, "%s", log);
   if (o->seeds && comp_options_given(o->train, "seed")) return cli_usage_error(session, "--seeds: --seed is given too");

@@ -329,47 +329,60 @@ const char *comp__options_text(const comp_options *options, const char *name) {
   return value_of(options, row)->items[0];
 }
 
-/* NULL, and a message: a value that takes `length` bytes, and one more for its end, has no room. */
-static const char *too_small(const comp_option *row, size_t size, size_t length) {
-  comp__error(COMP_ERR_ARGUMENT, "%s: its value needs a buffer of %zu bytes, not %zu", row->name, length + 1, size);
-  return NULL;
+/* A value that takes `length` bytes, and one more for its end, has no room. */
+static comp_status too_small(const comp_option *row, size_t size, size_t length) {
+  return comp__error(COMP_ERR_ARGUMENT, "%s: its value needs a buffer of %zu bytes, not %zu", row->name, length + 1,
+                     size);
 }
 
-/* The default as text: in the table, in `buffer`, or NULL. */
-static const char *default_text(const comp_options *options, const comp_option *row, char *buffer, size_t size) {
-  if (row->value || comp__option_is_list(row)) return row->value;
+/* The default as text: in the table, in `buffer`, or NULL: there is none. */
+static comp_status default_text(const char **out, const comp_options *options, const comp_option *row, char *buffer,
+                                size_t size) {
+  *out = row->value;
+  if (row->value || comp__option_is_list(row)) return COMP_OK;
   char room[2048]; /* the longest list of numbers fits */
   void *values;
-  if (fill_new(&values, options) != COMP_OK) return NULL;
+  comp_status status = fill_new(&values, options);
+  if (status != COMP_OK) return status;
   const char *text = comp__option_format(row, values, room, sizeof room);
   const uintptr_t at = (uintptr_t)text, start = (uintptr_t)values;
   if (text == room || (at >= start && at < start + options->kind->size)) { /* in what is gone after this */
     const size_t length = strlen(text);
-    text = length < size ? memcpy(buffer, text, length + 1) : too_small(row, size, length);
+    if (length >= size) status = too_small(row, size, length);
+    text = status == COMP_OK ? memcpy(buffer, text, length + 1) : NULL;
   }
   comp__free(values);
-  return text;
+  *out = text;
+  return status;
 }
 
 /* "a,b". */
-static const char *join_names(const comp_option *row, const value *v, char *buffer, size_t size) {
+static comp_status join_names(const char **out, const comp_option *row, const value *v, char *buffer, size_t size) {
   size_t length = v->count ? v->count - 1 : 0, used = 0;
   for (size_t i = 0; i < v->count; i++) length += strlen(v->items[i]);
   if (length >= size) return too_small(row, size, length);
   buffer[0] = '\0';
   for (size_t i = 0; i < v->count; i++)
     used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? "," : "", v->items[i]);
-  return buffer;
+  *out = buffer;
+  return COMP_OK;
+}
+
+/* NULL: it is not set and has no default, or the text could not be told. */
+static comp_status text_of(const char **out, const comp_options *options, const char *name, char *buffer, size_t size) {
+  const comp_option *row;
+  *out = comp__options_text(options, name);
+  if (*out) return COMP_OK;
+  comp_status status = comp__options_row(&row, options->kind, name);
+  if (status != COMP_OK) return status;
+  if (row->type == COMP_OPTION_NAMES && value_of(options, row)->given)
+    return join_names(out, row, value_of(options, row), buffer, size);
+  return default_text(out, options, row, buffer, size);
 }
 
 const char *comp_options_get(const comp_options *options, const char *name, char *buffer, size_t size) {
-  const comp_option *row;
-  const char *given = comp__options_text(options, name);
-  if (given) return given;
-  if (comp__options_row(&row, options->kind, name) != COMP_OK) return NULL;
-  if (row->type == COMP_OPTION_NAMES && value_of(options, row)->given)
-    return join_names(row, value_of(options, row), buffer, size);
-  return default_text(options, row, buffer, size);
+  const char *text;
+  return text_of(&text, options, name, buffer, size) == COMP_OK ? text : NULL;
 }
 
 /* The text of an option of one of two types. */
@@ -381,8 +394,9 @@ static comp_status typed_text(const char **out, const comp_options *options, con
   if (row->type != type && row->type != or)
     return comp__error(COMP_ERR_ARGUMENT, "%s: it is of type %s, not %s", name, comp_option_type_name(row->type),
                        comp_option_type_name(type));
-  *out = comp_options_get(options, name, buffer, size);
-  return *out ? COMP_OK : comp__error(COMP_ERR_ARGUMENT, "%s: it is not set, and it has no default", name);
+  status = text_of(out, options, name, buffer, size);
+  if (status != COMP_OK || *out) return status;
+  return comp__error(COMP_ERR_ARGUMENT, "%s: it is not set, and it has no default", name);
 }
 
 comp_status comp_options_get_int(int64_t *out, const comp_options *options, const char *name) {

@@ -503,6 +503,30 @@ static void other_files_are_not_read(void **state) {
   unlink(path);
 }
 
+static hid_t with_groups(const char *path, bool newest, int depth) {
+  hid_t file = copy_into(path, H5P_DEFAULT, newest ? latest() : H5P_DEFAULT), group = H5Gopen2(file, "/", H5P_DEFAULT);
+  for (int i = 0; i < depth; i++) {
+    hid_t inner = put_group(group, "g");
+    H5Gclose(group);
+    group = inner;
+  }
+  H5Gclose(group);
+  return file;
+}
+
+/* HDF5 calls itself for each of them: thousands took all of the stack, or minutes. */
+static void groups_within_groups(void **state) {
+  (void)state;
+  const char *path = make_path("deep.h5ad");
+  for (int newest = 0; newest < 2; newest++) {
+    H5Fclose(with_groups(path, newest, 150));
+    assert_reads_and_copies(path);
+    hid_t file = with_groups(path, newest, 300);
+    assert_refused(file, path, newest ? COMP_ERR_FORMAT : COMP_ERR_UNAVAILABLE,
+                   newest ? "more than 200 deep" : "groups within very many others");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_type_of_number),
@@ -524,6 +548,7 @@ int main(void) {
       cmocka_unit_test(header_in_circles),
       cmocka_unit_test(texts_of_attributes),
       cmocka_unit_test(other_files_are_not_read),
+      cmocka_unit_test(groups_within_groups),
   };
   return cmocka_run_group_tests_name("io/h5_read", tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ every() {
   [ -z "$leftovers" ]
 }
 
-echo "1..20"
+echo "1..21"
 "$COMP" simulate -q -o cells.h5ad --cells 40 --genes 20 --no-truth || exit 1
 "$COMP" prep -q -i cells.h5ad -o ready.h5ad --normalize-total 100 --log1p || exit 1
 "$COMP" train -q -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2 --epochs 1 || exit 1
@@ -89,8 +89,8 @@ refused() { # NAME...
     done
   done
 }
-refused names-in-circles
-check "a list of names that runs in circles takes no memory" $?
+refused names-in-circles groups-in-circles
+check "a list of names or a group that runs in circles takes no memory and ends" $?
 refused beyond-the-end filters-without-chunks newest-layout shape text text-without-end tree two-groups type
 check "damaged .h5ad files on which HDF5 crashed or did not end" $?
 
@@ -130,6 +130,22 @@ page="report -q --threads 1 -i embedded.h5ad -m model.comp -c condition -l label
   done
 )
 check "report: the first 80 allocations of the process" $?
+
+# A default that could not be told counted as text.
+(
+  n=1
+  while [ "$n" -le 90 ]; do # before the data is read
+    rm -f out.comp
+    with "memory:$n" train -q --threads 1 -i ready.h5ad -o out.comp --condition condition --hidden 8 --latent 2 --epochs 1 >out 2>err
+    code=$?
+    if [ "$code" -gt 2 ] || { [ "$code" -ne 0 ] && { ! grep -q "out of memory" err || [ "$(wc -l <err)" -ne 1 ] || [ -e out.comp ]; }; }; then
+      echo "# memory $n: exit code $code, $(head -c 200 err)"
+      exit 1
+    fi
+    n=$((n + 1))
+  done
+)
+check "train: the first 90 allocations" $?
 
 # A PDF for whose bytes there was no memory was cut.
 (

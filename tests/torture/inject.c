@@ -23,6 +23,13 @@
  * peak memory, time. COMP_INJECT_WHERE is PREFIX.where then.
  * COMP_INJECT_REPEAT=N: a child runs main() N times, one line each, before the next one is forked. What main() leaves
  * in the process stays for the next run; a call of _exit() ends only the run.
+ * COMP_INJECT_WALK=FOLDER, with a server: a child runs main() once in FOLDER for many lists. Where the call of a list
+ * would fail it prints "at" and waits for a line, while FOLDER is moved to FOLDER.walk and a copy of it put in its
+ * place. Then it forks: in the copy the call fails; the walk itself waits for the end of that, prints how it ended as
+ * above, reads the next list (of the same call, with a number that is no smaller), and goes on as if nothing had
+ * failed. So a case costs only what comes after the failure. Where that cannot be done, because a library is being
+ * loaded, it prints "no" and reads the next list. The monotonic clock goes on by 1 ms
+ * each time that it is asked, so that walks do not differ.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -43,6 +50,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -178,9 +186,14 @@ static void note_stack(void) {
   started = !flush;
 }
 
+static const char *walk; /* COMP_INJECT_WALK */
+static long walk_ms;     /* its clock; 0: the real one */
+static bool leave_walk(const rule *r, long n);
+
 /* True: this call, the Nth of its kind, is to fail, with errno set. */
 static bool fails_as(const rule *r, long n) {
   if (r->first == 0 || n < r->first || (n > r->first && !r->on)) return false;
+  if (walk && !leave_walk(r, n)) return false;
   if (r->code == KILLED) kill(getpid(), SIGKILL);
   if (where[0] && n == r->first) note_where();
   errno = r->code;
@@ -214,7 +227,7 @@ typedef struct object {
   uintptr_t begin, end;
 } object;
 
-static object program, onednn;
+static object program, onednn, loader;
 
 static bool is_in(const object *o, const void *address) {
   return (uintptr_t)address >= o->begin && (uintptr_t)address < o->end;
@@ -229,6 +242,7 @@ static int find_objects(struct dl_phdr_info *info, size_t size, void *user) {
   }
   if (!program.end) program = found; /* it comes first */
   if (strstr(info->dlpi_name, "/libdnnl.")) onednn = found;
+  if (strstr(info->dlpi_name, "/ld-linux")) loader = found;
   return 0;
 }
 
@@ -440,6 +454,10 @@ char *realpath(const char *path, char *out) {
 
 int clock_gettime(clockid_t id, struct timespec *out) {
   int result = REAL(int, clock_gettime, clockid_t, struct timespec *)(id, out);
+  if (walk_ms > 0 && id == CLOCK_MONOTONIC) {
+    long ms = walk_ms++;
+    *out = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+  }
   if (clock_factor == 1.0 || id != CLOCK_MONOTONIC) return result;
   double seconds = ((double)out->tv_sec + 1e-9 * (double)out->tv_nsec) * clock_factor;
   out->tv_sec = (time_t)seconds;
@@ -530,8 +548,122 @@ static void limit_run(const struct rusage *until_now) {
 
 static void enter_child(const char *prefix) {
   redirect(prefix, "", STDIN_FILENO);
+  redirect(prefix, walk ? ".walk.out" : ".out", STDOUT_FILENO);
+  redirect(prefix, walk ? ".walk.err" : ".err", STDERR_FILENO);
+}
+
+/* ---- COMP_INJECT_WALK ---- */
+
+static void copy_bytes(const char *path, int to) {
+  char block[4096];
+  int from = open(path, O_RDONLY);
+  ssize_t n = from < 0 ? -1 : 1;
+  while (n > 0 && (n = read(from, block, sizeof block)) > 0)
+    if (write(to, block, (size_t)n) != n) n = -1;
+  if (n < 0) syscall(SYS_exit_group, 98);
+  close(from);
+}
+
+static bool holds_lock(int fd) {
+  char path[64], text[1024] = "";
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  int info = open(path, O_RDONLY);
+  ssize_t n = info < 0 ? 0 : read(info, text, sizeof text - 1);
+  if (info >= 0) close(info);
+  return n > 0 && strstr(text, "FLOCK");
+}
+
+/* A descriptor of a file in FOLDER.walk becomes one of the same file in FOLDER, with its lock. */
+static void move_descriptor(int fd, const char *link, const char *path) {
+  static const char gone[] = " (deleted)";
+  char to[1024];
+  size_t used = strlen(walk) + strlen(".walk"), size = strlen(path);
+  int flags = fcntl(fd, F_GETFL), copy;
+  bool deleted = size > sizeof gone && strcmp(path + size - (sizeof gone - 1), gone) == 0, locked = holds_lock(fd);
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  snprintf(to, sizeof to, "%s%s", walk, deleted ? "/inject-XXXXXX" : path + used);
+  copy = deleted ? mkstemp(to) : open(to, (flags & (O_ACCMODE | O_APPEND | O_DIRECTORY)) | O_CLOEXEC);
+  if (deleted) copy_bytes(link, copy), unlink(to);
+  if (copy < 0 || dup3(copy, fd, O_CLOEXEC) < 0 || (locked && flock(fd, LOCK_EX | LOCK_NB) != 0))
+    syscall(SYS_exit_group, 98);
+  if (at > 0) lseek(fd, at, SEEK_SET);
+  close(copy);
+}
+
+static void move_descriptors(void) {
+  size_t length = strlen(walk);
+  for (int fd = STDERR_FILENO + 1; fd < 256; fd++) {
+    char link[64], path[1024];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    if (strncmp(path, walk, length) == 0 && strncmp(path + length, ".walk/", 6) == 0) move_descriptor(fd, link, path);
+  }
+}
+
+static void next_line(char *line, size_t size) {
+  ssize_t n = REAL(ssize_t, read, int, void *, size_t)(control, line, size - 1);
+  if (n <= 0) syscall(SYS_exit_group, 0);
+  line[n] = 0;
+}
+
+/* The process that the call fails in. */
+static void leave_as_child(void) {
+  char path[1024];
+  const char *prefix = getenv("COMP_INJECT_SERVER");
+  struct rusage usage;
+  if (chdir(walk) != 0) syscall(SYS_exit_group, 98);
+  move_descriptors();
+  snprintf(path, sizeof path, "%s.walk.err", prefix);
+  walk = NULL;
   redirect(prefix, ".out", STDOUT_FILENO);
   redirect(prefix, ".err", STDERR_FILENO);
+  copy_bytes(path, STDERR_FILENO);
+  getrusage(RUSAGE_SELF, &usage);
+  limit_run(&usage);
+}
+
+/* Whether a library is being loaded: its lock is this process's, and a fork could not give it back. */
+static bool is_loading(void) {
+  void *frames[MOST_FRAMES];
+  for (int n = backtrace(frames, MOST_FRAMES), i = 0; i < n; i++)
+    if (is_in(&loader, frames[i])) return true;
+  return false;
+}
+
+/* The walk has come to a call that is to fail. True in the process that it fails in; the walk goes on. */
+static bool leave_walk(const rule *r, long n) {
+  char line[1024];
+  struct rusage usage;
+  int code, error = errno;
+  started = false;
+  bool loading = is_loading();
+  while (r->first == n) {
+    const char *told = loading ? "no\n" : "at\n";
+    if (REAL(ssize_t, write, int, const void *, size_t)(reply, told, 3) != 3) syscall(SYS_exit_group, 98);
+    next_line(line, sizeof line);
+    if (loading) {
+      memset(rules, 0, sizeof rules);
+      parse_list(line);
+      continue;
+    }
+    pid_t child = _Fork();
+    if (child < 0) syscall(SYS_exit_group, 98);
+    if (child == 0) {
+      leave_as_child();
+      started = true;
+      return true;
+    }
+    while (wait4(child, &code, 0, &usage) < 0 && errno == EINTR) {
+    }
+    answer(WIFSIGNALED(code) ? -WTERMSIG(code) : WEXITSTATUS(code), usage.ru_maxrss, work_of(&usage));
+    next_line(line, sizeof line);
+    memset(rules, 0, sizeof rules);
+    parse_list(line);
+  }
+  started = true;
+  errno = error;
+  return false;
 }
 
 /* A program with counters for llvm-cov writes them in exit(). */
@@ -582,7 +714,7 @@ static void serve(const char *prefix, int argc, char **argv, char **environment)
       enter_child(prefix);
       if (most_repeats > 0) repeat(argc, argv, environment);
       getrusage(RUSAGE_SELF, &usage);
-      limit_run(&usage);
+      if (!walk) limit_run(&usage);
       parse_list(line);
       return;
     }
@@ -602,6 +734,8 @@ static int run_main(int argc, char **argv, char **environment) {
   all_memory = getenv("COMP_INJECT_ALL") != NULL;
   no_sync = getenv("COMP_INJECT_NO_SYNC") != NULL;
   most_repeats = server && times ? atol(times) : 0;
+  walk = server ? getenv("COMP_INJECT_WALK") : NULL;
+  walk_ms = walk ? 1 : 0;
   if (server || path) snprintf(where, sizeof where, "%s%s", server ? server : path, server ? ".where" : "");
   if (stack_file) stacks = (int)syscall(SYS_open, stack_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   dl_iterate_phdr(find_objects, NULL);

@@ -119,9 +119,11 @@ def snapshot(folder):
 
 
 def digest_of(files):
+    """The same for the same files, apart from when they were written (run.json)."""
     whole = hashlib.sha256()
     for name in sorted(files):
-        whole.update(repr((name, len(files[name]))).encode() + files[name])
+        data = re.sub(rb'"modified": \d+', b"", files[name]) if name.endswith(".json") else files[name]
+        whole.update(repr((name, len(data))).encode() + data)
     return whole.digest()
 
 
@@ -286,20 +288,81 @@ class Server:
         limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space))) if space else None
         self.pipe = subprocess.Popen([str(run.comp), *words], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limit)
 
-    def run(self, rules=""):
-        where = Path(f"{self.prefix}.where")
-        where.unlink(missing_ok=True)
-        self.pipe.stdin.write(f"{rules}\n".encode())
+    def ask(self, line):
+        self.pipe.stdin.write(f"{line}\n".encode())
         self.pipe.stdin.flush()
-        code, kb, ms = (int(x) for x in self.pipe.stdout.readline().split())
-        text = Path(f"{self.prefix}.err").read_text(errors="replace")
+        return self.pipe.stdout.readline().decode()
+
+    def result(self, answer):
+        code, kb, ms = (int(x) for x in answer.split())
+        text, where = Path(f"{self.prefix}.err").read_text(errors="replace"), Path(f"{self.prefix}.where")
         return Result(code, kb / 1024, ms / 1000, text, where.read_text().splitlines() if where.exists() else [])
+
+    def run(self, rules=""):
+        Path(f"{self.prefix}.where").unlink(missing_ok=True)
+        return self.result(self.ask(rules))
 
     def close(self):
         self.pipe.stdin.close()
         self.pipe.wait()
         for left in self.prefix.parent.glob(f"{self.prefix.name}.*"):
             left.unlink()
+
+
+class Walker(Server):
+    """One run of a command for many rules, whose numbers grow (COMP_INJECT_WALK): at the call that is to fail, the rest of the run goes on in
+    a copy of process and folder. The copy is at the place of the folder until the next rule."""
+
+    def __init__(self, run, words, folder, extra=None):
+        super().__init__(run, words, folder, {**(extra or {}), "COMP_INJECT_WALK": str(folder)})
+        self.folder, self.aside, self.copy = folder, Path(f"{folder}.walk"), Path(f"{folder}.copy")
+        self.before, self.alone = snapshot(folder), None
+        self.start = lambda: Server(run, words, folder, extra)
+        self.copy.mkdir()
+
+    def mirror(self):
+        """Makes the copy what the folder is, with folders that are empty."""
+        restore(self.copy, snapshot(self.folder), snapshot(self.copy))
+        here, there = ({str(p.relative_to(top)) for p in top.rglob("*") if p.is_dir()} for top in (self.folder, self.copy))
+        for name in sorted(there - here, reverse=True):
+            (self.copy / name).rmdir()
+        for name in sorted(here - there):
+            (self.copy / name).mkdir()
+        for p in self.folder.rglob("*"):  # comp run notes when its results were written
+            times = p.stat()
+            os.utime(self.copy / p.relative_to(self.folder), ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def swap(self):
+        self.folder.rename(self.aside)
+        self.copy.rename(self.folder)
+
+    def home(self):
+        if self.aside.exists():
+            self.folder.rename(self.copy)
+            self.aside.rename(self.folder)
+
+    def run(self, rules=""):
+        self.home()
+        Path(f"{self.prefix}.where").unlink(missing_ok=True)
+        answer = self.ask(rules)
+        if answer == "no\n":  # a run of its own
+            restore(self.copy, self.before, snapshot(self.copy))
+            self.swap()
+            self.alone = self.alone or self.start()
+            return self.alone.run(rules)
+        if answer == "at\n":
+            self.mirror()
+            self.swap()
+            answer = self.ask("go")
+        return self.result(answer)
+
+    def close(self):
+        self.home()
+        super().close()
+        if self.alone:
+            self.alone.close()
+        shutil.rmtree(self.copy)
+        restore(self.folder, self.before, snapshot(self.folder))
 
 
 def spread(numbers, most):
@@ -495,12 +558,9 @@ class Campaign:
                 if self.late():
                     break
                 folder, expected = self.setup(command)
-                numbers = self.take(key, total, most)
-                server = Server(self, command.words, folder, extra)
-                for i, n in enumerate(numbers):
-                    if self.late():
-                        self.state["done"][key] -= len(numbers) - i
-                        break
+                numbers = sorted(self.take(key, total, most))
+                server = (Server if self.o.whole else Walker)(self, command.words, folder, extra)
+                for n in numbers:
                     self.check(command, folder, expected, server.run(rule(n)), f"{'all ' if extra else ''}{rule(n)}")
                 server.close()
                 if self.state["done"][key] < total:
@@ -559,7 +619,7 @@ def oom(run):
             key = f"{command.name}{' all' if extra else ''}{f', {most} of a stack' if most else ''}"
             jobs.append((command, key, extra, lambda i, numbers=numbers: f"memory:{numbers[i - 1]}", len(numbers)))
     print(f"# {calls} allocations of {len(jobs)} runs{f', {run.stacks} different stacks' if run.stacks else ''}: {sum(job[4] for job in jobs)} cases")
-    return run.inject_all(jobs, 1 if run.o.short else 10)
+    return run.inject_all(jobs, 1 if run.o.short else 10 if run.o.whole else 300)
 
 
 def io(run):
@@ -573,7 +633,7 @@ def io(run):
                         rule = lambda n, call=call, error=error, on=on: f"{call}:{n}{on}:{error}"
                         jobs.append((command, f"{command.name} {call}{on} {error}", None, rule, totals[call]))
     print(f"# {sum(job[4] for job in jobs)} failing calls of {len(jobs)} kinds")
-    return run.inject_all(jobs[:: 3] if run.o.short else jobs, 1 if run.o.short else 20)
+    return run.inject_all(jobs[:: 3] if run.o.short else jobs, 1 if run.o.short else 20 if run.o.whole else 300)
 
 
 def kill(run):
@@ -703,6 +763,7 @@ def main():
     parser.add_argument("--libraries", action="store_true", help="oom: only the second mode, all allocations of the process")
     parser.add_argument("--per-stack", type=int, default=0,
                         help=f"oom: fail so many of the allocations that have the same stack (at least 3) [every one; {PER_STACK} in the second mode]")
+    parser.add_argument("--whole", action="store_true", help="oom, io: every case is a run of its own, from the start of the program on: slower")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stacks", action="store_true", help="print the stack of the call whose failure was not survived")
     parser.add_argument("--restart", action="store_true", help="forget how far the last run came")

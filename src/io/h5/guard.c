@@ -173,7 +173,11 @@ static herr_t guard_read(H5FD_t *base, H5FD_mem_t type, hid_t list, haddr_t at, 
   bool structure = type != H5FD_MEM_DRAW && type != H5FD_MEM_SUPER;
   comp__vet *vet = structure ? file->handle.vet : NULL;
   if (!read_known(file, at, size, buffer) && structure) return -1;
-  if (vet && !comp__vet_knows(vet, at) && !comp__vet_late(vet, at, buffer, size, type == H5FD_MEM_OHDR)) return -1;
+  if (vet && !comp__vet_knows(vet, at) && !comp__vet_late(vet, at, buffer, size, type == H5FD_MEM_OHDR)) {
+    if (file->handle.doubt == 0 && vet->broken == COMP_ERR_MEMORY) file->handle.doubt = ENOMEM;
+    if (file->handle.doubt == 0 && vet->broken == COMP_ERR_IO) file->handle.doubt = EIO;
+    return -1;
+  }
   /* HDF5 reads collections as raw data, so the type tells nothing; no text has a byte of 1 in it. */
   if (size >= 5 && memcmp(buffer, "GCOL\1", 5) == 0 && !collection_is_sound(file, at, buffer, size)) return -1;
   return 0;

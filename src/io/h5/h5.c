@@ -100,12 +100,37 @@ static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned
   return COMP_OK;
 }
 
+/* One walk: what to call, and the objects that it has come to. */
+typedef struct visit {
+  comp__h5_visit_fn fn;
+  void *user;
+  comp__vet seen; /* its table of addresses only */
+} visit;
+
+/* HDF5 comes back to an object that has one link by its own account: a damaged group leads it in circles. It builds the
+ * path of each object anew, and calls itself for each group. */
+static herr_t visit_once(hid_t root, const char *name, const H5O_info_t *info, void *user) {
+  visit *v = user;
+  bool seen;
+  int depth = 0;
+  for (const char *p = name; (p = strchr(p, '/')) && depth < COMP__VET_DEPTH; p++) depth++;
+  if (depth == COMP__VET_DEPTH) return -1;
+  if (comp__vet_note(&v->seen, info->addr, COMP__VET_HEADER, &seen) != COMP_OK) {
+    comp__h5_doubt(root, ENOMEM);
+    return -1;
+  }
+  return seen ? -1 : v->fn(root, name, info, v->user);
+}
+
 herr_t comp__h5_visit(hid_t object, comp__h5_visit_fn fn, void *user) {
+  visit v = {.fn = fn, .user = user};
 #if H5_VERSION_GE(1, 12, 0)
-  return H5Ovisit1(object, H5_INDEX_NAME, H5_ITER_NATIVE, fn, user);
+  herr_t result = H5Ovisit1(object, H5_INDEX_NAME, H5_ITER_NATIVE, visit_once, &v);
 #else
-  return H5Ovisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, fn, user);
+  herr_t result = H5Ovisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, visit_once, &v);
 #endif
+  comp__free(v.seen.known);
+  return result;
 }
 
 static herr_t visit_nothing(hid_t root, const char *name, const H5O_info_t *info, void *user) {
@@ -113,12 +138,17 @@ static herr_t visit_nothing(hid_t root, const char *name, const H5O_info_t *info
   return 0;
 }
 
-/* Objects that only structure with checksums leads to are looked through when HDF5 comes to them: all at once here. */
+/* Objects that only structure with checksums leads to are looked through when HDF5 comes to them: all at once here. So
+ * are those of very many groups, which may be within each other. */
 static comp_status visit_all(const comp__h5_file *file) {
-  if (!file->vet->sealed) return COMP_OK;
-  if (comp__h5_visit(file->id, visit_nothing, NULL) >= 0 && !file->vet->broken) return COMP_OK;
+  if (!file->vet->sealed && file->vet->groups < COMP__VET_DEPTH) return COMP_OK;
+  if (comp__h5_visit(file->id, visit_nothing, NULL) >= 0 && file->vet->broken == COMP_OK) return COMP_OK;
+  comp_status status = comp__h5_certain(file->id);
+  if (status != COMP_OK) return status;
   return comp__h5_error(COMP_ERR_FORMAT,
-                        "the file is damaged: not all of its objects can be read; copy it again, or make it again");
+                        "the file is damaged: not all of its objects can be read (or groups are more than %d deep); "
+                        "copy it again, or make it again",
+                        COMP__VET_DEPTH);
 }
 
 comp_status comp__h5_open(comp__h5_file *out, const char *path, bool write) {

@@ -52,7 +52,8 @@ typedef struct comp__h5_handle {
  * other; without `vet`, it only creates. */
 bool comp__h5_guard(hid_t list, int *failed, struct comp__vet *vet);
 
-/* Calls `fn` for an object and for all that is below it, as H5Ovisit() does. */
+/* Calls `fn` for an object and for all that is below it, as H5Ovisit() does, once for each. Negative: `fn` has failed,
+ * or a group is below itself in a file that says otherwise, in which HDF5 would go round for ever. */
 typedef herr_t (*comp__h5_visit_fn)(hid_t root, const char *name, const H5O_info_t *info, void *user);
 herr_t comp__h5_visit(hid_t object, comp__h5_visit_fn fn, void *user);
 

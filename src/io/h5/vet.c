@@ -69,8 +69,9 @@ bool comp__vet_late(comp__vet *vet, uint64_t at, const unsigned char *bytes, siz
   for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
     if (memcmp(bytes, ours[i], 4) == 0) return false; /* belongs to an object, which comes first */
   if (!header || (bytes[0] != 1 && memcmp(bytes, "OHDR", 4) != 0)) return true;
-  vet->broken = comp__vet_queue(vet, at - vet->base) != COMP_OK || comp__vet_queued(vet) != COMP_OK;
-  return !vet->broken;
+  vet->broken = comp__vet_queue(vet, at - vet->base);
+  if (vet->broken == COMP_OK) vet->broken = comp__vet_queued(vet);
+  return vet->broken == COMP_OK;
 }
 
 static comp_status grow_known(comp__vet *vet) {
@@ -326,6 +327,7 @@ static comp_status check_object(comp__vet *vet, uint64_t at) {
   if (!o->has_layout && o->has_space) COMP__TRY(comp__vet_damage(vet, at, "a dataset without data"));
   if (!o->has_table && !o->has_links && !o->has_layout && !o->has_type)
     COMP__TRY(comp__vet_damage(vet, at, "an object that is no group, dataset or type"));
+  if (o->has_table || o->has_links) vet->groups++;
   if (o->has_layout) COMP__TRY(check_dataset(vet, o, at));
 done:
   if (o) comp__vet_object_release(o);

@@ -54,7 +54,8 @@ comp_status comp__vet_data(comp__vet *vet, uint64_t header);
 #define COMP__VET_NONE   UINT64_MAX /* HDF5's address of nothing */
 #define COMP__VET_REGION SIZE_MAX
 
-enum { COMP__VET_RANK = 32, COMP__VET_REFS = 512, COMP__VET_FILTERS = 32 };
+/* COMP__VET_DEPTH: groups within groups. HDF5 and the functions here call themselves for each. */
+enum { COMP__VET_DEPTH = 200, COMP__VET_RANK = 32, COMP__VET_REFS = 512, COMP__VET_FILTERS = 32 };
 
 /* Bytes that are taken one after the other. Beyond the end everything is 0, and `bad` is set. */
 typedef struct comp__bytes {
@@ -131,7 +132,9 @@ struct comp__vet {
   int fd;
   uint64_t file_size, base; /* file_size: no more than the superblock says, where HDF5 ends reading */
   size_t leaf_k, group_k, chunk_k;
-  bool broken;            /* an object that was found late is damaged */
+  comp_status broken; /* why an object that was found late cannot be looked through */
+  size_t groups;
+  int depth;              /* of the group that is looked through within others */
   bool sealed;            /* there is structure that only checksums protect */
   comp__vet_piece *known; /* hash table; its size is a power of 2 */
   size_t known_size, known_count;

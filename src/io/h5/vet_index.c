@@ -156,8 +156,11 @@ comp_status comp__vet_group(comp__vet *vet, uint64_t tree, uint64_t heap) {
   bool seen;
   COMP__TRY(comp__vet_note(vet, tree, COMP__VET_NODE, &seen));
   comp__vet_find(vet, tree)->heap = heap;
+  if (vet->depth == COMP__VET_DEPTH) COMP__TRY(comp__vet_unusual("groups within very many others"));
   COMP__TRY(read_names(&n, vet, heap));
-  COMP__TRY(check_group_node(vet, &n, tree, -1));
+  vet->depth++;
+  status = check_group_node(vet, &n, tree, -1);
+  vet->depth--;
 done:
   comp__free(n.bytes);
   return status;
