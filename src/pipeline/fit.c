@@ -13,7 +13,8 @@
 #include "core/matrix.h"
 #include "pipeline/job.h"
 
-enum { COMPONENTS = 50 };
+/* The map before is for the page, which draws so many samples. */
+enum { COMPONENTS = 50, LAID_OUT_BEFORE = 100000 };
 
 /* ---- The model ------------------------------------------------------------------------------------------------- */
 
@@ -139,6 +140,9 @@ comp_status comp__map_plan(comp__plan *plan, comp__job *job) {
   comp__words_add(&plan->words, "--use", mapped(plan));
   comp__words_add(&plan->words, "--key", plan->id);
   comp_status status = comp_options_new(&plan->options, "umap");
+  if (status == COMP_OK && plan->step == &comp__steps[COMP__STEP_MAP_BEFORE] &&
+      comp_dataset_sample_count(job->dataset) > LAID_OUT_BEFORE)
+    status = comp_options_set_int(plan->options, "max-samples", LAID_OUT_BEFORE);
   return status == COMP_OK ? comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed) : status;
 }
 
