@@ -46,11 +46,19 @@ static void tell_recipe(comp__job *job, const comp_options *t) {
       "none of this)",
       comp_options_get(t, "scale", scale, sizeof scale), comp_options_get(t, "batch", batch, sizeof batch),
       comp_options_get(t, "gamma", gamma, sizeof gamma), job->o.train.condition, job->o.train.condition);
+  if (comp_options_given(t, "target"))
+    comp__info(
+        job->context,
+        "the model learns to predict '%s', and keeps little else. It sees the values of '%s': scores of it are of "
+        "the same rows, and too high for new ones (comp audit --unseen COL measures it on others; --target-weight "
+        "0: the model does not see it)",
+        job->o.target, job->o.target);
 }
 
 comp_status comp__train_plan(comp__plan *plan, comp__job *job) {
   comp_status status = comp__options_part(&plan->options, job->options, &comp__train_kind);
   if (status == COMP_OK && takes_protect(job)) status = comp_options_set(plan->options, "preset", "protect");
+  if (status == COMP_OK && job->o.target) status = comp_options_set(plan->options, "target", job->o.target);
   if (status == COMP_OK) status = limit_batch(plan->options, job);
   if (status == COMP_OK) status = comp_options_check(plan->options);
   if (status == COMP_OK && takes_protect(job)) tell_recipe(job, plan->options);

@@ -2,6 +2,7 @@
 #include "train/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -35,6 +36,11 @@ static const comp_option rows[] = {
 
     {"condition", 'c', COMP_OPTION_TEXT, .required = true, FIELD(condition), .metavar = "COL", .group = "Model",
      .help = "the column that holds the condition: a batch, a treatment, a group"},
+    {"target", .type = COMP_OPTION_TEXT, FIELD(target), .metavar = "COL", .group = "Model",
+     .unset = "z keeps what describes samples, whatever it is used for", .record = "training/target",
+     .record_later = true,
+     .help = "a column that z must predict, such as income: training keeps it while the condition is hidden. Samples "
+             "without a value are trained on without it, and new data needs none"},
     {"model", .type = COMP_OPTION_CHOICE, FIELD(model_name), .metavar = "NAME", .group = "Model", .value = "comp",
      .choice_at = comp_model_kind_name, .record = "model", .help = "the model"},
     {"preset", .type = COMP_OPTION_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .value = "default",
@@ -112,7 +118,12 @@ static const comp_option rows[] = {
 };
 
 static comp_status base(void *out, const comp_options *options) {
-  return comp__train_options_init(out, comp__options_text(options, "model"), comp__options_text(options, "preset"));
+  comp_status status =
+      comp__train_options_init(out, comp__options_text(options, "model"), comp__options_text(options, "preset"));
+  const char *weight = comp__options_text(options, "target-weight");
+  const bool idle_target = weight && strtod(weight, NULL) == 0.0;
+  if (status == COMP_OK && comp__options_text(options, "target") && !idle_target) comp__train_options_aim(out);
+  return status;
 }
 
 static bool is_set(const comp_options *options, const char *name) {
@@ -159,6 +170,7 @@ static comp_status check_idle(const comp__train_options *t, const comp_options *
   if (!m->decoder_sees_condition && is_set(o, "centre")) return idle("centre", blind);
   if (m->gamma == 0 && t->blur_from > 0 && is_set(o, "blur"))
     return idle("blur", "gamma is 0: there is no penalty to blur");
+  if (is_set(o, "target-weight") && !is_set(o, "target")) return idle("target-weight", "no target is given");
   if (is_set(o, "centre") && is_set(o, "no-centre")) return idle("no-centre", "centre is given, too");
   if (!comp__schedule_find(t->schedule)->warms_up && is_set(o, "warmup"))
     return idle("warmup", "the schedule is not cosine");
@@ -181,6 +193,10 @@ static comp_status check(const void *values) {
   comp_status status = comp__model_options_check(&o->model);
   if (status != COMP_OK) return status;
   if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
+  if (o->target && !o->target[0]) return comp__error(COMP_ERR_ARGUMENT, "target: no column is named");
+  if (o->target && strcmp(o->target, o->condition) == 0)
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "target: '%s' is the condition: what z must not tell cannot be what z must predict", o->target);
   if (o->kl_target > 0 && !penalty)
     return comp__error(COMP_ERR_ARGUMENT, "kl-target: the model %s has no penalty to adjust", o->model_name);
   if ((o->blur_from > 0) != (o->blur_to > 0))
