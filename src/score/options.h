@@ -13,6 +13,7 @@ typedef struct comp__scores_options {
   const char *const *columns;                        /* to be predicted */
   size_t n_columns;
   bool protect;                   /* the condition is to be hidden */
+  const char *unseen; /* column that is true where columns other than the condition are predicted; NULL: everywhere */
   bool fairness;                  /* what a classifier of a column does to each condition */
   const char *train_on, *test_on; /* conditions between which the label is carried over; NULL: not */
   const char *const *layers, *const *from, *const *to; /* one of each a change of condition */
