@@ -574,7 +574,8 @@ comp_status comp__table_marks(bool *out, const comp_table *table, const char *na
     for (size_t k = 0; k < sizeof yes / sizeof *yes; k++) out[i] = out[i] || strcmp(value, yes[k]) == 0;
     marked += out[i];
   }
-  if (marked == 0) COMP__FAIL(COMP_ERR_DATA, "no sample is true (or 1) in column '%s': only such samples are tested on", name);
+  if (marked == 0)
+    COMP__FAIL(COMP_ERR_DATA, "no sample is true (or 1) in column '%s': only such samples are tested on", name);
 done:
   comp_groups_release(&g);
   return status;

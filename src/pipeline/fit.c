@@ -63,6 +63,19 @@ static comp_status add_target(comp_options *t, comp__job *job) {
   return status == COMP_OK ? mark_held(job, share) : status;
 }
 
+/* The same where the model knows what it is used for. */
+static void tell_aim(comp__job *job, const comp_options *t) {
+  char latent[32], gamma[32], weight[32];
+  comp__info(
+      job->context,
+      "--protect: the model learns to predict '%s' (weight %s) in %s dimensions, and keeps little else; gamma %s "
+      "takes out what reveals '%s', which the encoder does not see. It sees '%s' of a part of the rows, and is "
+      "measured on the others (--target-weight 0: it does not see '%s'; --preset default: other options, too)",
+      job->o.target, comp_options_get(t, "target-weight", weight, sizeof weight),
+      comp_options_get(t, "latent", latent, sizeof latent), comp_options_get(t, "gamma", gamma, sizeof gamma),
+      job->o.train.condition, job->o.target, job->o.target);
+}
+
 /* What --protect changes, and why. */
 static void tell_recipe(comp__job *job, const comp_options *t) {
   char scale[32], batch[32], gamma[32];
@@ -75,12 +88,6 @@ static void tell_recipe(comp__job *job, const comp_options *t) {
       "none of this)",
       comp_options_get(t, "scale", scale, sizeof scale), comp_options_get(t, "batch", batch, sizeof batch),
       comp_options_get(t, "gamma", gamma, sizeof gamma), job->o.train.condition, job->o.train.condition);
-  if (comp__job_aims(job))
-    comp__info(
-        job->context,
-        "the model learns to predict '%s', and keeps little else. It sees '%s' of a part of the rows; how well it "
-        "is predicted is measured on the others (--target-weight 0: the model does not see it)",
-        job->o.target, job->o.target);
 }
 
 comp_status comp__train_plan(comp__plan *plan, comp__job *job) {
@@ -89,8 +96,12 @@ comp_status comp__train_plan(comp__plan *plan, comp__job *job) {
   if (status == COMP_OK) status = add_target(plan->options, job);
   if (status == COMP_OK) status = limit_batch(plan->options, job);
   if (status == COMP_OK) status = comp_options_check(plan->options);
-  if (status == COMP_OK && takes_protect(job)) tell_recipe(job, plan->options);
-  return status;
+  if (status != COMP_OK || !takes_protect(job)) return status;
+  if (comp__job_aims(job))
+    tell_aim(job, plan->options);
+  else
+    tell_recipe(job, plan->options);
+  return COMP_OK;
 }
 
 static comp_status train(comp__job *job, const comp_options *options, const char *checkpoint, bool resume) {
