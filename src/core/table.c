@@ -566,3 +566,23 @@ void comp_groups_release(comp_groups *groups) {
   comp__free(groups->codes);
   *groups = (comp_groups){0};
 }
+
+comp_status comp__table_marks(bool *out, const comp_table *table, const char *name) {
+  static const char *const yes[] = {"True", "true", "TRUE", "yes", "1"};
+  comp_groups g = {0};
+  size_t at, marked = 0;
+  comp_status status;
+  COMP__TRY(comp_table_require(&at, table, name));
+  COMP__TRY(comp_table_groups(&g, table, at));
+  for (size_t i = 0; i < g.rows; i++) {
+    const char *value = g.codes[i] < 0 ? "" : g.levels[g.codes[i]];
+    out[i] = false;
+    for (size_t k = 0; k < sizeof yes / sizeof *yes; k++) out[i] = out[i] || strcmp(value, yes[k]) == 0;
+    marked += out[i];
+  }
+  if (marked == 0)
+    COMP__FAIL(COMP_ERR_DATA, "no sample is true (or 1) in column '%s': only such samples are tested on", name);
+done:
+  comp_groups_release(&g);
+  return status;
+}

@@ -19,6 +19,10 @@ bool comp__table_column_from_file(const comp_table *table, size_t column);
 void comp__table_set_ordered(comp_table *table, size_t column, bool ordered);
 bool comp__table_ordered(const comp_table *table, size_t column);
 
+/* out[rows]: whether the column of this name is true (or 1, yes) in a row. A column that is not there is an error, and
+ * so is one that is true nowhere. */
+comp_status comp__table_marks(bool *out, const comp_table *table, const char *name);
+
 /* For a message: the level most like `value`, as comp__hint() has it. */
 comp_hint comp__groups_hint(const comp_groups *groups, const char *value);
 

@@ -13,6 +13,7 @@ comp_status comp__config_write(char **out, const comp__train_options *o) {
   if (o->shards == 0) json_object_del(training, "shards"); /* as before there were any */
   if (!o->target) {
     json_object_del(training, "target");
+    json_object_del(training, "target_hold");
     json_object_del(root, "target_weight");
   }
   char *text = status == COMP_OK ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

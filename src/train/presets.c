@@ -133,21 +133,22 @@ static void follow_protect(comp__train_options *o) {
 }
 
 /* From runs on adult.data (docs/experiments.md). The likelihood asks z to keep all that describes a row, and most of it
- * goes with the attribute: with a target it is a small part of the loss, so the weights of target and penalty are
- * large. Two dimensions hold a target, and no room is left for the rest. Means hide what draws hide where posteriors
- * are narrow. Few steps: more of them learn the targets of single rows by heart. */
+ * goes with the attribute. With a target it is a small part of the loss: the mean over features, so that it is as small
+ * where there are many. Two dimensions hold a target, and leave no room for the rest. Where posteriors are narrow,
+ * means hide what draws hide. Few steps: more of them learn the targets of single rows by heart. */
 void comp__train_options_aim(comp__train_options *o) {
   comp__model_options *m = &o->model;
   const comp__penalty *penalty = comp__penalty_find(m->penalty);
   if (strcmp(o->preset, "protect") != 0 || !penalty || !penalty->needs_posteriors) return;
   m->latent = 2;
   m->scale = 0.3;
-  m->gamma = 300.0;
-  m->target_weight = 1000.0;
+  m->reduction = COMP_REDUCTION_MEAN;
+  m->beta = 0.01;
+  m->target_weight = 30.0;
   m->bound = 2.0;
   o->blur_from = 1.0;
   o->blur_to = 0.05;
-  o->clip = 10.0;
+  o->clip = 1.0;
   o->steps = 400;
   o->select = COMP_SELECT_LAST;
 }

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/matrix.h"
+#include "core/rng.h"
 #include "core/threads.h"
 #include "model/penalty.h"
 #include "nn/matmul.h"
@@ -119,6 +120,10 @@ static comp_status check_target(const comp_groups *target, const comp_groups *co
   return COMP_OK;
 }
 
+bool comp__target_is_held(uint64_t seed, double share, size_t row) {
+  return share > 0 && comp__rng_uniform(comp__rng_at(seed, COMP__RNG_SPLIT, 1, row), 0) < share;
+}
+
 static comp_status read_target(comp_groups *out, comp_context *context, const comp_dataset *dataset,
                                const comp_groups *conditions, const comp__train_options *o) {
   size_t column, known = 0, samples = 0, values = 0;
@@ -130,6 +135,10 @@ static comp_status read_target(comp_groups *out, comp_context *context, const co
   COMP__TRY(comp_table_groups(out, comp_dataset_obs(dataset), column));
   for (size_t i = 0; i < out->rows; i++) {
     const int32_t value = out->codes[i];
+    if (comp__target_is_held(o->seed, o->target_hold, i)) {
+      out->codes[i] = -1;
+      continue;
+    }
     if (conditions->codes[i] < 0) continue;
     samples++;
     if (value < 0) continue;

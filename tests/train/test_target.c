@@ -320,6 +320,43 @@ static void bad_targets_are_named(void **state) {
   comp_context_free(context);
 }
 
+/* Of a target that is pure chance, the model learns what it is shown by heart, and nothing of what is held. */
+static void held_targets_are_not_seen(void **state) {
+  (void)state;
+  static const char *const classes[] = {"no", "yes"};
+  comp_context *context = test_context(2);
+  comp_dataset *d = make_data(context, false);
+  int32_t luck[SAMPLES];
+  comp__train_options o = options_of(300);
+  comp_model *model;
+  comp_matrix *z;
+  double right[2] = {0}, n[2] = {0};
+  for (size_t i = 0; i < SAMPLES; i++) luck[i] = comp__rng_uniform(comp__rng_at(8, COMP__RNG_TEST, 0, i), 0) < 0.5;
+  assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "y", luck, classes, 2));
+  o.target_hold = 0.4;
+  o.epochs = 150;
+  o.model.hidden[0] = o.model.hidden[1] = 64;
+  assert_ok(comp__train(&model, context, d, &o));
+  assert_ok(comp_embed(&z, NULL, context, model, d, NULL));
+  const float *weight = model->params + model->network.target.weight,
+              *bias = model->params + model->network.target.bias;
+  for (size_t i = 0; i < SAMPLES; i++) {
+    double logits[2] = {(double)bias[0], (double)bias[1]};
+    for (size_t k = 0; k < z->cols; k++)
+      for (int c = 0; c < 2; c++) logits[c] += (double)z->values[i * z->cols + k] * (double)weight[k * 2 + (size_t)c];
+    const bool held = comp__target_is_held(o.seed, o.target_hold, i);
+    n[held]++;
+    right[held] += (logits[1] > logits[0]) == (luck[i] == 1);
+  }
+  assert_true(n[1] > 0.3 * SAMPLES && n[1] < 0.5 * SAMPLES);
+  if (!(right[0] / n[0] > 0.85 && right[1] / n[1] < 0.65))
+    fail_msg("right in %.3f of the targets that were seen, %.3f of the others", right[0] / n[0], right[1] / n[1]);
+  comp_matrix_free(z);
+  comp_model_free(model);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 /* Weights without a target would have no effect; with one, the preset protect is another. */
 static void options_go_together(void **state) {
   (void)state;
@@ -351,6 +388,7 @@ int main(void) {
       cmocka_unit_test(files_bring_the_target_back),
       cmocka_unit_test(batches_have_their_classes),
       cmocka_unit_test(bad_targets_are_named),
+      cmocka_unit_test(held_targets_are_not_seen),
       cmocka_unit_test(options_go_together),
   };
   return cmocka_run_group_tests_name("train/target", tests, enter, leave);
