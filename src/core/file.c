@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/error.h"
 
 /* The folder part of a path; "." when it has none. */
@@ -374,6 +375,48 @@ void comp__folder_output_abort(comp__folder_output *output) {
   comp__free(output->temporary);
   comp__free(output->path);
   *output = (comp__folder_output){NULL, NULL, -1};
+}
+
+/* ---- Changes in place ---- */
+
+/* A lock for one process. HDF5 and others lock files by flock() while they read them, and nobody must wait for a
+ * reader: so a file is locked the other way. That way there is none for folders. False: errno says why not. */
+static bool lock_for_one(int fd, bool folder, bool wait) {
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (folder) return flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0;
+  return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &whole) == 0;
+}
+
+/* True: the path still leads to what is open. */
+static bool is_at(int fd, const char *path) {
+  struct stat held, there;
+  return fstat(fd, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+comp_status comp__file_hold(int *out, comp_context *context, const char *path) {
+  bool said = false;
+  *out = -1;
+  for (;;) {
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    const bool folder = fd < 0 && errno == EISDIR;
+    if (folder) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == ETXTBSY)) return COMP_OK;
+    if (fd < 0) return comp__error_errno("cannot open '%s'", path);
+    bool locked = lock_for_one(fd, folder, false);
+    if (!locked && (errno == EAGAIN || errno == EACCES)) {
+      if (!said) comp__info(context, "%s is being changed by another process: waiting for its end", path);
+      said = true;
+      locked = lock_for_one(fd, folder, true);
+    }
+    const int code = errno;
+    if (locked && is_at(fd, path)) {
+      *out = fd;
+      return COMP_OK;
+    }
+    close(fd);
+    if (!locked && code == EINTR) return comp__error(COMP_ERR_INTERRUPTED, "interrupted while waiting for '%s'", path);
+    if (!locked) return COMP_OK;
+  } /* the other process has put a new one in its place */
 }
 
 /* A signal ends a call that waits, for the reader of a pipe say. A call on a regular file does not wait. */

@@ -231,8 +231,13 @@ done:
 
 comp_status comp__format_check_unchanged(const char *path, const struct stat *before) {
   struct stat now;
-  if (!S_ISREG(before->st_mode) || stat(path, &now) != 0) return COMP_OK;
-  if (now.st_ino != before->st_ino || now.st_dev != before->st_dev) return COMP_OK;
+  const bool folder = S_ISDIR(before->st_mode);
+  if ((!folder && !S_ISREG(before->st_mode)) || stat(path, &now) != 0) return COMP_OK;
+  const bool replaced = now.st_ino != before->st_ino || now.st_dev != before->st_dev;
+  /* A file that is open stays what it was. A folder that was replaced loses its files, which would count as empty. */
+  if (replaced && folder)
+    return comp__error(COMP_ERR_IO, "another process has changed it while it was being read; start again");
+  if (replaced || folder) return COMP_OK;
   if (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec)
     return COMP_OK;
