@@ -293,6 +293,65 @@ static void damaged_zip_entries(void **state) {
   comp__zarr_store_close(store);
 }
 
+enum { DAMAGE_N = 100 };
+
+/* What is read of the array "list" of a store. */
+static comp_status read_list(float *out, comp_context *context, const char *folder) {
+  comp__tree *tree;
+  comp__tree_array array = {0};
+  assert_ok(comp__zarr_tree_open(&tree, folder));
+  assert_ok(tree->ops->open(&array, tree, "list"));
+  comp_status status = tree->ops->read(context, &array, COMP__AS_F32, 0, DAMAGE_N, out);
+  tree->ops->close(&array);
+  comp__tree_free(tree);
+  return status;
+}
+
+/* Each byte of a chunk of a store that comp wrote, changed: an error, or the right values. */
+static void damage_each_byte(int version, bool sharded, const char *name) {
+  char folder[128], key[160];
+  unsigned char bytes[1024], damaged[1024];
+  float values[DAMAGE_N], got[DAMAGE_N];
+  comp_context *context = test_context(1);
+  comp__zarr_sink sink;
+  size_t refused = 0;
+  for (size_t i = 0; i < DAMAGE_N; i++) values[i] = (float)(i * 7919 % 1009) / 3.0f;
+  snprintf(folder, sizeof folder, "%s/%s", root, name);
+  snprintf(key, sizeof key, "%s/list/%s", name, version == 2 ? "0" : "c/0");
+  assert_int_equal(mkdir(folder, 0777), 0);
+  assert_ok(comp__zarr_sink_open(&sink, context, folder, version, sharded, 4));
+  assert_ok(comp__zarr_write_group(&sink, "", "dict", "0.1.0"));
+  assert_ok(comp__zarr_sink_array(&sink, "list", COMP__STORED_F32, values, DAMAGE_N, 0, true));
+  comp__zarr_sink_close(&sink);
+  assert_ok(read_list(got, context, folder));
+  assert_memory_equal(got, values, sizeof values);
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", root, key);
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  assert_true(size > DAMAGE_N && size < sizeof bytes);
+  for (size_t i = 0; i < size; i++) {
+    memcpy(damaged, bytes, size);
+    damaged[i] ^= 0x55;
+    put(key, damaged, size);
+    if (read_list(got, context, folder) == COMP_OK)
+      assert_memory_equal(got, values, sizeof values);
+    else
+      refused++;
+  }
+  assert_true(refused > size * 9 / 10);
+  comp_context_free(context);
+}
+
+static void damaged_chunks(void **state) {
+  (void)state;
+  damage_each_byte(2, false, "damaged2");
+  damage_each_byte(3, false, "damaged3");
+  damage_each_byte(3, true, "damaged-shards");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(keys_that_lead_out),
@@ -304,6 +363,7 @@ int main(void) {
       cmocka_unit_test(metadata_that_is_wrong),
       cmocka_unit_test(zip_files_of_many_entries),
       cmocka_unit_test(damaged_zip_entries),
+      cmocka_unit_test(damaged_chunks),
   };
   return cmocka_run_group_tests_name("io/zarr", tests, make_root, remove_root);
 }
