@@ -264,7 +264,7 @@ static comp_status encode(comp__zarr_buffer *to, const writing *w, size_t chunk)
     status = append(to, plain.data, plain.size);
     goto done;
   }
-  size_t bound = ZSTD_compressBound(plain.size), size;
+  size_t bound = ZSTD_compressBound(plain.size), size = 0;
   COMP__TRY(comp__grow(&to->data, &to->capacity, used, used + bound, 1));
   COMP__TRY(compress(&size, to->data + used, bound, &plain, w->sink->level));
   to->size = used + size;
