@@ -227,6 +227,26 @@ static void metadata_that_is_wrong(void **state) {
                     "order");
 }
 
+#define V3(more)                                                                                                       \
+  "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [4], \"data_type\": \"float32\", \"fill_value\": 0, "     \
+  "\"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": [2]}}, \"codecs\": [\"bytes\"], "      \
+  "\"chunk_key_encoding\": {\"name\": \"default\"}, \"attributes\": {}" more "}"
+
+static void members_that_must_be_understood(void **state) {
+  (void)state;
+  static const char *const good[] = {V3(""), V3(", \"new\": {\"must_understand\": false}"), V3(", \"new\": null"),
+                                     V3(", \"dimension_names\": [\"x\"], \"storage_transformers\": []")};
+  assert_meta_fails(V3(", \"new\": {\"must_understand\": true}"), "'new'");
+  assert_meta_fails(V3(", \"new\": {\"name\": \"x\"}"), "'new'");
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    comp__zarr_meta meta;
+    json_t *object = json_loads(good[i], 0, NULL);
+    assert_ok(comp__zarr_meta_read(&meta, object));
+    comp__zarr_meta_release(&meta);
+    json_decref(object);
+  }
+}
+
 /* More entries than the old fields of zip files count: zip64. */
 static void zip_files_of_many_entries(void **state) {
   (void)state;
@@ -361,6 +381,7 @@ int main(void) {
       cmocka_unit_test(claims_of_a_chunk),
       cmocka_unit_test(fill_values),
       cmocka_unit_test(metadata_that_is_wrong),
+      cmocka_unit_test(members_that_must_be_understood),
       cmocka_unit_test(zip_files_of_many_entries),
       cmocka_unit_test(damaged_zip_entries),
       cmocka_unit_test(damaged_chunks),
