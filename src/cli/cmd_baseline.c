@@ -95,7 +95,8 @@ static int run(cli_session *session, const void *values) {
   status = comp_baseline_check(method, o->how);
   if (status != COMP_OK) return cli_option_error(session, status);
   status = comp_dataset_check_update(o->output);
-  if (status == COMP_OK && !comp_file_same(o->input.path, o->output)) status = comp_file_check_writable(o->output);
+  if (status == COMP_OK && !comp_file_same(o->input.path, o->output))
+    status = comp_dataset_check_write(NULL, o->output, NULL);
   const bool from_rep = comp_options_given(o->how, "rep"); /* then X is not needed, nor are layers */
   if (status == COMP_OK) status = cli_input_skip(o->input.read, from_rep, !from_rep);
   comp_model *model = NULL;

@@ -1,6 +1,7 @@
 /* cmd_pca.c: `comp pca`: principal components into obsm. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/input.h"
@@ -20,7 +21,7 @@ static const pca_options defaults = {.output = NULL};
 static const opt_spec options[] = {
     CLI_INPUT_FILE(pca_options, input),
     {"output", 'o', OPT_FILE, .required = true, OPT_FIELD(pca_options, output), .metavar = "OUT",
-     .help = "the .h5ad to write: the data with the scores in obsm"},
+     .help = "the .h5ad or .zarr to write: the data with the scores in obsm"},
     {.rows = "pca", OPT_FIELD(pca_options, pca)},
     {.rows = "write", OPT_FIELD(pca_options, write)},
     {"json", .kind = OPT_FILE, OPT_FIELD(pca_options, json), .metavar = "FILE",
@@ -75,20 +76,53 @@ static int show(cli_session *session, const comp_pca *pca, const pca_options *o)
   return 0;
 }
 
+/* Scores are added to a store that is a folder, as by comp umap: it is not written again. */
+static bool is_in_place(const pca_options *o) {
+  struct stat info;
+  return comp_file_same(o->input.path, o->output) && stat(o->output, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The option that would change more of the store; NULL: none. */
+static const char *more_than_scores(const pca_options *o) {
+  static const char *const read[] = {"layer", "raw", "metadata"}, *const write[] = {"compression", "zarr", "shards"};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    if (comp_options_given(o->input.read, read[i])) return read[i];
+  for (size_t i = 0; i < sizeof write / sizeof *write; i++)
+    if (comp_options_given(o->write, write[i])) return write[i];
+  return NULL;
+}
+
+static comp_status write_scores(cli_session *session, const comp_dataset *dataset, const pca_options *o) {
+  const char *key = comp_options_get(o->pca, "key", NULL, 0);
+  comp_matrix *scores;
+  comp_status status = comp_matrix_select(&scores, session->context, comp_dataset_matrix(dataset, COMP_SLOT_OBSM, key),
+                                          NULL, 0, NULL, 0);
+  if (status != COMP_OK) return status;
+  return cli_input_add_obsm(session->context, dataset, key, scores, &o->input, o->output);
+}
+
 static int run(cli_session *session, const void *values) {
   const pca_options *o = values;
+  const bool in_place = is_in_place(o);
+  if (in_place && more_than_scores(o))
+    return cli_usage_error(session,
+                           "--%s: a zarr store gets the scores in place, and nothing else is changed; leave "
+                           "it out, or choose another output",
+                           more_than_scores(o));
   comp_status status = comp_options_check(o->pca);
   if (status != COMP_OK) return cli_option_error(session, status);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_dataset *dataset = NULL;
   comp_pca pca = {0};
-  status = comp_dataset_check_write(NULL, o->output, o->write);
-  if (status == COMP_OK) status = cli_input_carry(o->write, o->input.read, o->input.path);
+  status = in_place ? comp_dataset_check_update(o->output) : comp_dataset_check_write(NULL, o->output, o->write);
+  if (status == COMP_OK && !in_place) status = cli_input_carry(o->write, o->input.read, o->input.path);
   if (status != COMP_OK) return cli_fail(session, status);
   status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_pca_run(&pca, session->context, dataset, o->pca);
   int code = status == COMP_OK ? show(session, &pca, o) : 0;
-  if (status == COMP_OK && code == 0) status = comp_dataset_write(session->context, dataset, o->output, o->write);
+  if (status == COMP_OK && code == 0)
+    status = in_place ? write_scores(session, dataset, o)
+                      : comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_pca_release(&pca);
   comp_dataset_free(dataset);
   return status == COMP_OK ? code : cli_fail_in(session, status, o->input.path);

@@ -116,30 +116,6 @@ static void print_info(const comp_umap_info *info, size_t samples, const umap_op
   printf("a\t%.6g\nb\t%.6g\nepochs\t%zu\n", info->a, info->b, info->epochs);
 }
 
-/* Writes the input with the layout, which is taken over. */
-static comp_status write_result(cli_session *session, const comp_dataset *dataset, comp_matrix *layout,
-                                const umap_options *o) {
-  const size_t n = comp_matrix_rows(layout);
-  comp_dataset *results = NULL;
-  comp_matrix *empty = NULL;
-  const char **names = calloc(n + 1, sizeof *names);
-  comp_status status = names ? comp_matrix_new_dense(&empty, n, 0) : COMP_ERR_MEMORY;
-  if (status == COMP_OK) {
-    for (size_t i = 0; i < n; i++) names[i] = comp_dataset_obs_name(dataset, i);
-    status = comp_dataset_new(&results, empty, names, NULL);
-  }
-  if (status == COMP_OK)
-    status = comp_dataset_set_matrix(results, COMP_SLOT_OBSM, o->key, layout);
-  else
-    comp_matrix_free(layout);
-  if (status == COMP_OK) status = cli_input_skip(o->input.read, false, false);
-  if (status == COMP_OK)
-    status = comp_dataset_update(session->context, results, o->input.path, o->output, o->input.read);
-  comp_dataset_free(results);
-  free(names);
-  return status;
-}
-
 /* The layout among the samples of another file. */
 static int lay_among(cli_session *session, comp_matrix **out, comp_umap_info *info, const comp_matrix *points,
                      const umap_options *o) {
@@ -180,7 +156,7 @@ static int lay_out(cli_session *session, comp_dataset *dataset, const umap_optio
   if (code == 0) {
     print_info(&info, comp_matrix_rows(points), o);
     if (cli_stdout_flush()) {
-      status = write_result(session, dataset, layout, o);
+      status = cli_input_add_obsm(session->context, dataset, o->key, layout, &o->input, o->output);
       layout = NULL;
       if (status != COMP_OK) code = cli_fail_in(session, status, o->input.path);
     } else {
@@ -202,7 +178,8 @@ static int run(cli_session *session, const void *values) {
   comp_status status = comp_options_check(o->umap);
   if (status != COMP_OK) return cli_option_error(session, status);
   status = comp_dataset_check_update(o->output);
-  if (status == COMP_OK && !comp_file_same(o->input.path, o->output)) status = comp_file_check_writable(o->output);
+  if (status == COMP_OK && !comp_file_same(o->input.path, o->output))
+    status = comp_dataset_check_write(NULL, o->output, NULL);
   if (status != COMP_OK) return cli_fail(session, status);
   comp_dataset *dataset = NULL;
   const bool from_x = strcmp(o->use, "X") == 0;

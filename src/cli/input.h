@@ -36,4 +36,9 @@ bool cli_is_anndata(const char *format);
  * is of the kind "write". */
 comp_status cli_input_carry(comp_options *write, const comp_options *read, const char *path);
 
+/* Writes `output` = the input plus `matrix` in obsm, under that key. `dataset` has the samples. Takes the matrix over,
+ * also when it fails. */
+comp_status cli_input_add_obsm(comp_context *context, const comp_dataset *dataset, const char *key, comp_matrix *matrix,
+                               const cli_input *input, const char *output);
+
 #endif

@@ -269,14 +269,47 @@ static comp_status make_temporary_folder(comp__folder_output *output) {
   return make_temporary(&output->temporary, &output->lock, output->path, create_locked_folder);
 }
 
+/* A copy of a path without slashes at its end. */
+static comp_status trim(char **out, const char *path) {
+  comp_status status = comp__strdup(out, path);
+  if (status != COMP_OK) return status;
+  for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--) (*out)[length - 1] = '\0';
+  return COMP_OK;
+}
+
+/* The name of a new folder that can be made. */
+static comp_status check_new(char **name, const char *path) {
+  comp_status status = trim(name, path);
+  if (status == COMP_OK) status = check_free(*name);
+  return status == COMP_OK ? comp_file_check_writable(*name) : status;
+}
+
+comp_status comp__folder_check_new(const char *path) {
+  char *name = NULL;
+  comp_status status = check_new(&name, path);
+  comp__free(name);
+  return status;
+}
+
+bool comp__file_is_inside(const char *path, const char *folder) {
+  char *name = NULL, *parent = NULL;
+  bool inside = false;
+  if (trim(&name, path) == COMP_OK && folder_of(&parent, name) == COMP_OK) {
+    char *below = realpath(parent, NULL), *above = realpath(folder, NULL);
+    size_t length = above ? strlen(above) : 0;
+    inside = below && above && strncmp(below, above, length) == 0 && (below[length] == '/' || below[length] == '\0');
+    free(below);
+    free(above);
+  }
+  comp__free(name);
+  comp__free(parent);
+  return inside;
+}
+
 comp_status comp__folder_output_begin(comp__folder_output *output, const char *path) {
   *output = (comp__folder_output){NULL, NULL, -1};
   comp_status status;
-  COMP__TRY(comp__strdup(&output->path, path));
-  for (size_t length = strlen(path); length > 1 && output->path[length - 1] == '/'; length--)
-    output->path[length - 1] = '\0';
-  COMP__TRY(check_free(output->path));
-  COMP__TRY(comp_file_check_writable(output->path));
+  COMP__TRY(check_new(&output->path, path));
   COMP__TRY(make_temporary_folder(output));
 done:
   if (status != COMP_OK) comp__folder_output_abort(output);

@@ -48,6 +48,12 @@ comp_status comp__folder_output_commit(comp__folder_output *output);
  * comp__folder_output_abort(). */
 comp_status comp__folder_output_begin_over(comp__folder_output *output, const char *path);
 
+/* Whether comp__folder_output_begin() could, for a check before long work. Changes nothing. */
+comp_status comp__folder_check_new(const char *path);
+
+/* Whether a file of that name is, or would be, in a folder that is there, or below it. Symbolic links are resolved. */
+bool comp__file_is_inside(const char *path, const char *folder);
+
 /* A folder for what is made on the way to the file `path`, whatever is there now. It should be ended via
  * comp__folder_output_abort(), which removes it. */
 comp_status comp__folder_output_begin_scratch(comp__folder_output *output, const char *path);

@@ -57,16 +57,15 @@ static comp_status look(comp__peek *peek, unsigned char *head, const char *path)
   return gunzip_head(&peek->head_size, head + HEAD_SIZE, HEAD_SIZE, head, peek->head_size);
 }
 
-static bool ends_with(const char *name, const char *extension, size_t length) {
-  size_t size = strlen(name);
+static bool ends_with(const char *name, size_t size, const char *extension, size_t length) {
   return size > length && strncasecmp(name + size - length, extension, length) == 0;
 }
 
-/* Whether the name ends with one of the extensions, a list separated by spaces. */
-static bool has_extension(const char *name, const char *extensions) {
+/* Whether the name, of that length, ends with one of the extensions, a list separated by spaces. */
+static bool has_extension(const char *name, size_t size, const char *extensions) {
   while (extensions && *extensions) {
     size_t length = strcspn(extensions, " ");
-    if (ends_with(name, extensions, length)) return true;
+    if (ends_with(name, size, extensions, length)) return true;
     extensions += length + (extensions[length] == ' ');
   }
   return false;
@@ -76,7 +75,8 @@ static bool has_extension(const char *name, const char *extensions) {
 static comp_status refuse_r(const comp__peek *peek) {
   static const char *const beginnings[] = {"X\n\0\0\0\2", "X\n\0\0\0\3", "RDX2\nX\n", "RDX3\nX\n"};
   static const char names[] = ".rds .rda .RData .qs .qs2";
-  bool of_r = !peek->folder && has_extension(peek->path, names) && memchr(peek->head, 0, peek->head_size);
+  bool of_r =
+      !peek->folder && has_extension(peek->path, strlen(peek->path), names) && memchr(peek->head, 0, peek->head_size);
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
     of_r |= peek->head_size > 6 && memcmp(peek->head, beginnings[i], 6) == 0;
   if (!of_r) return COMP_OK;
@@ -122,11 +122,12 @@ done:
 
 comp_status comp__format_of_output(const comp__format **out, const char *name) {
   char list[256] = "";
-  size_t used = 0;
+  size_t used = 0, whole = strlen(name), trimmed = whole;
   *out = NULL;
+  while (trimmed > 0 && name[trimmed - 1] == '/') trimmed--; /* as a shell completes the name of a folder */
   for (size_t i = 0; formats[i]; i++) {
     if (!formats[i]->write) continue;
-    if (has_extension(name, formats[i]->extensions)) {
+    if (has_extension(name, formats[i]->folder ? trimmed : whole, formats[i]->extensions)) {
       *out = formats[i];
       return COMP_OK;
     }
@@ -283,10 +284,20 @@ comp_status comp_dataset_read(comp_dataset **out, comp_context *context, const c
   return status == COMP_OK ? comp__dataset_read(out, context, path, &plain) : status;
 }
 
+comp_status comp__format_check_outside(const char *in_path, const char *out_path) {
+  if (!comp__file_is_inside(out_path, in_path)) return COMP_OK;
+  return comp__error(COMP_ERR_ARGUMENT,
+                     "cannot write '%s': the output is inside of the input store %s; choose another "
+                     "folder for it",
+                     out_path, in_path);
+}
+
 /* What is carried over goes from one tree to another. */
-static comp_status check_carry(comp__write_options *options, const comp__format *to) {
+static comp_status check_carry(comp__write_options *options, const comp__format *to, const char *path) {
   const comp__format *from;
-  if (!options->carry_from || !to->open_tree) return COMP_OK;
+  if (!options->carry_from) return COMP_OK;
+  comp_status outside = comp__format_check_outside(options->carry_from, path);
+  if (outside != COMP_OK || !to->open_tree) return outside;
   comp_status status = comp__format_of_input(&from, options->carry_from);
   if (status != COMP_OK) return comp__error_in_file(status, options->carry_from);
   if (!from->open_tree) options->carry_from = NULL;
@@ -317,7 +328,7 @@ comp_status comp__dataset_write(comp_context *context, const comp_dataset *datas
   comp__output output = {0};
   comp_status status;
   COMP__TRY(comp__format_of_output(&format, path));
-  COMP__TRY(check_carry(&chosen, format));
+  COMP__TRY(check_carry(&chosen, format, path));
   if (format->folder) return write_folder(context, dataset, path, format, &chosen);
   COMP__TRY(comp__output_begin(&output, path));
   status = format->write(context, dataset, output.temporary, path, &chosen);
@@ -354,7 +365,7 @@ comp_status comp_dataset_check_write(const char **format, const char *path, cons
   COMP__TRY(comp__options_resolve(&plain, &comp__write_kind, options));
   COMP__TRY(comp__format_of_output(&found, path));
   COMP__TRY(check_options(found, path, options));
-  COMP__TRY(comp_file_check_writable(path));
+  COMP__TRY(found->folder ? comp__folder_check_new(path) : comp_file_check_writable(path));
   if (format) *format = found->name;
 done:
   return status;

@@ -44,6 +44,9 @@ comp_status comp__format_of_input(const comp__format **out, const char *path);
 /* The format of an output, by its name. */
 comp_status comp__format_of_output(const comp__format **out, const char *name);
 
+/* An error when the output would be in the folder that is the input, or below it. */
+comp_status comp__format_check_outside(const char *in_path, const char *out_path);
+
 /* COMP_ERR_IO when this file (a folder is not looked at) has other times or another size than before: another program
  * writes to it. One that was replaced is fine: who has it open reads the old one. */
 comp_status comp__format_check_unchanged(const char *path, const struct stat *before);

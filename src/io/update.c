@@ -153,11 +153,14 @@ comp_status comp__dataset_check_update(const char *in_path, const char *out_path
   if (place && in_path && !comp_file_same(in_path, out_path))
     return comp__error(COMP_ERR_IO, "cannot write '%s': it exists already; remove it first, or choose another name",
                        out_path);
+  if (in_path) status = comp__format_check_outside(in_path, out_path);
+  if (status != COMP_OK) return status;
+  if (place) return comp__folder_check_replaceable(out_path);
   const comp__format *output;
-  if (!place && in_path && comp__format_of_output(&output, out_path) == COMP_OK && output == &comp__format_zarr_zip &&
-      comp_file_same(in_path, out_path))
-    return refuse_zip(out_path);
-  return place ? comp__folder_check_replaceable(out_path) : comp_file_check_writable(out_path);
+  status = comp__format_of_output(&output, out_path);
+  if (status != COMP_OK) return status;
+  if (in_path && output == &comp__format_zarr_zip && comp_file_same(in_path, out_path)) return refuse_zip(out_path);
+  return output->folder ? comp__folder_check_new(out_path) : comp_file_check_writable(out_path);
 }
 
 comp_status comp_dataset_check_update(const char *out_path) {
@@ -174,6 +177,7 @@ static comp_status update(comp_context *context, const comp_dataset *results, co
     output = &comp__format_zarr;
   else if (status == COMP_OK)
     status = comp__format_of_output(&output, out_path);
+  if (status == COMP_OK) status = comp__format_check_outside(in_path, out_path);
   if (status != COMP_OK) return status;
   status = comp__format_of_input(&input, in_path);
   if (status == COMP_OK && input == &comp__format_h5ad) status = comp__h5ad_needs_rewrite(&old, in_path);

@@ -227,6 +227,26 @@ static void metadata_that_is_wrong(void **state) {
                     "order");
 }
 
+#define V3(more)                                                                                                       \
+  "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [4], \"data_type\": \"float32\", \"fill_value\": 0, "     \
+  "\"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": [2]}}, \"codecs\": [\"bytes\"], "      \
+  "\"chunk_key_encoding\": {\"name\": \"default\"}, \"attributes\": {}" more "}"
+
+static void members_that_must_be_understood(void **state) {
+  (void)state;
+  static const char *const good[] = {V3(""), V3(", \"new\": {\"must_understand\": false}"), V3(", \"new\": null"),
+                                     V3(", \"dimension_names\": [\"x\"], \"storage_transformers\": []")};
+  assert_meta_fails(V3(", \"new\": {\"must_understand\": true}"), "'new'");
+  assert_meta_fails(V3(", \"new\": {\"name\": \"x\"}"), "'new'");
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    comp__zarr_meta meta;
+    json_t *object = json_loads(good[i], 0, NULL);
+    assert_ok(comp__zarr_meta_read(&meta, object));
+    comp__zarr_meta_release(&meta);
+    json_decref(object);
+  }
+}
+
 /* More entries than the old fields of zip files count: zip64. */
 static void zip_files_of_many_entries(void **state) {
   (void)state;
@@ -293,6 +313,65 @@ static void damaged_zip_entries(void **state) {
   comp__zarr_store_close(store);
 }
 
+enum { DAMAGE_N = 100 };
+
+/* What is read of the array "list" of a store. */
+static comp_status read_list(float *out, comp_context *context, const char *folder) {
+  comp__tree *tree;
+  comp__tree_array array = {0};
+  assert_ok(comp__zarr_tree_open(&tree, folder));
+  assert_ok(tree->ops->open(&array, tree, "list"));
+  comp_status status = tree->ops->read(context, &array, COMP__AS_F32, 0, DAMAGE_N, out);
+  tree->ops->close(&array);
+  comp__tree_free(tree);
+  return status;
+}
+
+/* Each byte of a chunk of a store that comp wrote, changed: an error, or the right values. */
+static void damage_each_byte(int version, bool sharded, const char *name) {
+  char folder[128], key[160];
+  unsigned char bytes[1024], damaged[1024];
+  float values[DAMAGE_N], got[DAMAGE_N];
+  comp_context *context = test_context(1);
+  comp__zarr_sink sink;
+  size_t refused = 0;
+  for (size_t i = 0; i < DAMAGE_N; i++) values[i] = (float)(i * 7919 % 1009) / 3.0f;
+  snprintf(folder, sizeof folder, "%s/%s", root, name);
+  snprintf(key, sizeof key, "%s/list/%s", name, version == 2 ? "0" : "c/0");
+  assert_int_equal(mkdir(folder, 0777), 0);
+  assert_ok(comp__zarr_sink_open(&sink, context, folder, version, sharded, 4));
+  assert_ok(comp__zarr_write_group(&sink, "", "dict", "0.1.0"));
+  assert_ok(comp__zarr_sink_array(&sink, "list", COMP__STORED_F32, values, DAMAGE_N, 0, true));
+  comp__zarr_sink_close(&sink);
+  assert_ok(read_list(got, context, folder));
+  assert_memory_equal(got, values, sizeof values);
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", root, key);
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  assert_true(size > DAMAGE_N && size < sizeof bytes);
+  for (size_t i = 0; i < size; i++) {
+    memcpy(damaged, bytes, size);
+    damaged[i] ^= 0x55;
+    put(key, damaged, size);
+    if (read_list(got, context, folder) == COMP_OK)
+      assert_memory_equal(got, values, sizeof values);
+    else
+      refused++;
+  }
+  assert_true(refused > size * 9 / 10);
+  comp_context_free(context);
+}
+
+static void damaged_chunks(void **state) {
+  (void)state;
+  damage_each_byte(2, false, "damaged2");
+  damage_each_byte(3, false, "damaged3");
+  damage_each_byte(3, true, "damaged-shards");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(keys_that_lead_out),
@@ -302,8 +381,10 @@ int main(void) {
       cmocka_unit_test(claims_of_a_chunk),
       cmocka_unit_test(fill_values),
       cmocka_unit_test(metadata_that_is_wrong),
+      cmocka_unit_test(members_that_must_be_understood),
       cmocka_unit_test(zip_files_of_many_entries),
       cmocka_unit_test(damaged_zip_entries),
+      cmocka_unit_test(damaged_chunks),
   };
   return cmocka_run_group_tests_name("io/zarr", tests, make_root, remove_root);
 }

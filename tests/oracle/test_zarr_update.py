@@ -189,6 +189,29 @@ def inside_of_a_larger_store():
     check_results(outer / "table", a, 2)
 
 
+@each("version", [2, 3])
+def parts_of_a_larger_store_two_levels_up(version):
+    outer = TMP / "outer.zarr"
+    shutil.rmtree(outer, ignore_errors=True)
+    part = outer / "mod" / "rna"
+    make(TMP / "part.zarr", str(version))
+    part.parent.mkdir(parents=True)
+    (TMP / "part.zarr").rename(part)
+    for folder in (outer, outer / "mod"):
+        if version == 2:
+            (folder / ".zgroup").write_text('{"zarr_format": 2}')
+        else:
+            (folder / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    r = run("--update", part, part)
+    assert "part of a larger" not in r.stderr, r.stderr
+    if version == 2:
+        zarr.consolidate_metadata(str(outer))
+    else:
+        zarr3.consolidate(outer)
+    r = run("--update", part, part)
+    assert r.stderr.count("part of a larger zarr store") == 1, r.stderr
+
+
 @test
 def zip_files_are_not_changed():
     p = TMP / "u.zarr"

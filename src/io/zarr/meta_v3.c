@@ -102,7 +102,7 @@ static comp_status read_sharding(comp__zarr_meta *out, const json_t *configurati
   comp_status status;
   const char *location = text(configuration, "index_location", "end");
   COMP__TRY(comp__zarr_read_sizes(out->inner, &out->rank, json_object_get(configuration, "chunk_shape"),
-                                  "chunk_shape of a shard", 1));
+                                  "chunk_shape' of its 'sharding_indexed", 1));
   COMP__TRY(read_codecs(&out->encoding, out, json_object_get(configuration, "codecs")));
   COMP__TRY(read_index_codecs(out, json_object_get(configuration, "index_codecs")));
   out->sharded = true;
@@ -125,10 +125,28 @@ static comp_status read_keys(comp__zarr_meta *out, const json_t *keys) {
   return COMP_OK;
 }
 
+/* What a member that is not known here says must be understood, unless it says that it need not be. */
+static comp_status check_members(const json_t *json) {
+  static const char *const known[] = {
+      "zarr_format",        "node_type",  "shape",      "data_type",       "chunk_grid",          "codecs",
+      "chunk_key_encoding", "fill_value", "attributes", "dimension_names", "storage_transformers"};
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)json, name, value) {
+    bool is_known = !json_is_object(value) || json_is_false(json_object_get(value, "must_understand"));
+    for (size_t i = 0; i < sizeof known / sizeof *known && !is_known; i++) is_known = strcmp(name, known[i]) == 0;
+    if (!is_known)
+      return comp__error(COMP_ERR_UNAVAILABLE, "its metadata has '%s', which is not known here and must be understood",
+                         name);
+  }
+  return COMP_OK;
+}
+
 comp_status comp__zarr_meta_read_v3(comp__zarr_meta *out, const json_t *json) {
   const json_t *grid = json_object_get(json, "chunk_grid"), *codecs = json_object_get(json, "codecs");
   const json_t *first = json_array_get(codecs, 0);
   comp_status status;
+  COMP__TRY(check_members(json));
   COMP__TRY(comp__zarr_read_sizes(out->shape, &out->rank, json_object_get(json, "shape"), "shape", 0));
   if (strcmp(name_of(grid), "regular") != 0)
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "its chunk_grid '%s' is not known here (regular is)", name_of(grid));

@@ -150,7 +150,7 @@ static json_t *codecs_of(const writing *w) {
                                : json_pack("[{s:s}]", "name", "bytes");
   if (w->sink->level > 0 &&
       json_array_append_new(list, json_pack("{s:s, s:{s:i, s:b}}", "name", "zstd", "configuration", "level",
-                                            w->sink->level, "checksum", 0)) != 0) {
+                                            w->sink->level, "checksum", 1)) != 0) {
     json_decref(list);
     return NULL;
   }
@@ -243,6 +243,17 @@ static comp_status gather_numbers(comp__zarr_buffer *to, const writing *w, size_
   return COMP_OK;
 }
 
+/* Compresses, with a checksum: without it a damaged chunk can be read as other values. */
+static comp_status compress(size_t *size, unsigned char *to, size_t room, const comp__zarr_buffer *plain, int level) {
+  ZSTD_CCtx *z = ZSTD_createCCtx();
+  if (!z) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  *size = ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, level);
+  if (!ZSTD_isError(*size)) *size = ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
+  if (!ZSTD_isError(*size)) *size = ZSTD_compress2(z, to, room, plain->data, plain->size);
+  ZSTD_freeCCtx(z);
+  return ZSTD_isError(*size) ? comp__error(COMP_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(*size)) : COMP_OK;
+}
+
 /* A chunk as it is stored, at the end of `to`. */
 static comp_status encode(comp__zarr_buffer *to, const writing *w, size_t chunk) {
   comp__zarr_buffer plain = {0};
@@ -253,10 +264,9 @@ static comp_status encode(comp__zarr_buffer *to, const writing *w, size_t chunk)
     status = append(to, plain.data, plain.size);
     goto done;
   }
-  size_t bound = ZSTD_compressBound(plain.size);
+  size_t bound = ZSTD_compressBound(plain.size), size = 0;
   COMP__TRY(comp__grow(&to->data, &to->capacity, used, used + bound, 1));
-  size_t size = ZSTD_compress(to->data + used, bound, plain.data, plain.size, w->sink->level);
-  if (ZSTD_isError(size)) COMP__FAIL(COMP_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(size));
+  COMP__TRY(compress(&size, to->data + used, bound, &plain, w->sink->level));
   to->size = used + size;
 done:
   comp__zarr_buffer_release(&plain);

@@ -316,16 +316,29 @@ done:
   return status;
 }
 
-void comp__zarr_tell_outer(comp_context *context, const char *path) {
+/* Whether a folder is a zarr group; `*listed`: with consolidated metadata. */
+static bool is_group(bool *listed, const char *path) {
   comp__tree *tree = NULL;
-  comp__tree_path outer;
   json_t *whole = NULL;
-  if (comp__tree_join(&outer, path, "..") == COMP_OK && comp__zarr_tree_open(&tree, outer.text) == COMP_OK &&
-      comp__zarr_tree_consolidated(&whole, tree, "") == COMP_OK && whole)
+  bool opened = comp__zarr_tree_open(&tree, path) == COMP_OK;
+  *listed = opened && comp__zarr_tree_consolidated(&whole, tree, "") == COMP_OK && whole;
+  json_decref(whole);
+  comp__tree_free(tree);
+  return opened;
+}
+
+void comp__zarr_tell_outer(comp_context *context, const char *path) {
+  enum { MOST_LEVELS = 32 };
+  comp__tree_path outer, next;
+  bool listed = false;
+  if (comp__tree_join(&outer, path, "..") != COMP_OK) return;
+  for (int level = 0; level < MOST_LEVELS && !listed && is_group(&listed, outer.text); level++) {
+    if (comp__tree_join(&next, outer.text, "..") != COMP_OK) break;
+    outer = next;
+  }
+  if (listed)
     comp__warn(context,
                "%s is part of a larger zarr store, whose consolidated metadata does not list the results yet; in "
                "Python, zarr.consolidate_metadata() of that store brings it up to date",
                path);
-  json_decref(whole);
-  comp__tree_free(tree);
 }
