@@ -60,6 +60,7 @@ static comp_status copy(const carrying *c, const char *path) {
 
 static void encode_dataset(hid_t dataset) {
   hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+  if (type < 0 || space < 0) comp__h5_doubt(dataset, 0);
   bool scalar = H5Sget_simple_extent_type(space) == H5S_SCALAR;
   H5T_class_t class = H5Tget_class(type);
   if (class == H5T_STRING)
@@ -93,7 +94,7 @@ static void encode_sparse(hid_t group) {
 static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info, void *arg) {
   (void)arg;
   hid_t object = H5Oopen(root, name, H5P_DEFAULT);
-  if (object < 0) return 0;
+  if (object < 0) return -1;
   if (!comp__h5_has_attr(object, "encoding-type")) {
     if (info->type == H5O_TYPE_DATASET)
       encode_dataset(object);
@@ -109,7 +110,7 @@ static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info
 /* Says in today's words what each thing below `path` is: AnnData warns otherwise. The values stay as they are. */
 static void encode_below(hid_t file, const char *path) {
   hid_t group = H5Oopen(file, path, H5P_DEFAULT);
-  comp__h5_visit(group, encode_object, NULL);
+  if (group >= 0 && comp__h5_visit(group, encode_object, NULL) < 0) comp__h5_doubt(group, 0);
   comp__h5_close(&group);
 }
 
