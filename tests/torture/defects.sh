@@ -131,7 +131,7 @@ page="report -q --threads 1 -i embedded.h5ad -m model.comp -c condition -l label
 )
 check "report: the first 80 allocations of the process" $?
 
-# A default that could not be told counted as text.
+# A default for which there was no memory counted as text.
 (
   n=1
   while [ "$n" -le 90 ]; do # before the data is read

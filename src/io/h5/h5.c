@@ -108,7 +108,7 @@ typedef struct visit {
 } visit;
 
 /* HDF5 comes back to an object that has one link by its own account: a damaged group leads it in circles. It builds the
- * path of each object anew, and calls itself for each group. */
+ * path of each object again, and calls itself for each group. */
 static herr_t visit_once(hid_t root, const char *name, const H5O_info_t *info, void *user) {
   visit *v = user;
   bool seen;
