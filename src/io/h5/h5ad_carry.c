@@ -48,8 +48,8 @@ static void drop(carrying *c, const char *path) {
 
 static comp_status copy(const carrying *c, const char *path) {
   hid_t how = H5Pcreate(H5P_OBJECT_COPY), links = comp__h5_link_list();
-  H5Pset_copy_object(how, H5O_COPY_EXPAND_REFERENCE_FLAG); /* references would be emptied else */
-  herr_t result = H5Ocopy(c->from, path, c->to, path, how, links);
+  herr_t result = H5Pset_copy_object(how, H5O_COPY_EXPAND_REFERENCE_FLAG); /* references would be emptied else */
+  if (result >= 0) result = H5Ocopy(c->from, path, c->to, path, how, links);
   comp__h5_close(&links);
   comp__h5_close(&how);
   if (result >= 0) return COMP_OK;
