@@ -59,7 +59,7 @@ static void each_call_fails(void **state) {
   unlink(path);
 }
 
-/* A dataset whose filter could not be set was written all the same, and read as other numbers. */
+/* A dataset whose filter could not be set was still written, and read as other numbers. */
 static void each_call_fails_in_writing(void **state) {
   (void)state;
   const char *path = make_path("doubt.h5ad"), *to = make_path("doubt-out.h5ad");
