@@ -50,6 +50,11 @@ COMP_API comp_status comp_dataset_update(comp_context *context, const comp_datas
 /* Whether comp_dataset_update() could write a file of that name now, for a check before long work. Changes nothing. */
 COMP_API comp_status comp_dataset_check_update(const char *out_path);
 
+/* Whether comp_dataset_write() could write a file of that name with these options (kind "write") now, for a check
+ * before long work: an option that only another format has is an error. `*format` (NULL is allowed) gets the name of
+ * its format, as comp_file_format() gives it. Changes nothing. */
+COMP_API comp_status comp_dataset_check_write(const char **format, const char *path, const comp_options *options);
+
 /* The name of the format that a file seems to have, such as "h5ad"; owned by the library. An error when none fits. */
 COMP_API comp_status comp_file_format(const char **out, const char *path);
 

@@ -30,13 +30,15 @@ typedef struct comp_umap_info {
 } comp_umap_info;
 
 /* The layout of the points (rows of a dense matrix), [points, dimensions]. With fewer points than neighbours, all of
- * them are neighbours. `info` may be NULL. It should be freed via comp_matrix_free(). */
+ * them are neighbours. With `max-samples` N of the options, N points are laid out, and the others are placed among them
+ * as comp_umap_transform() does; `info` is then of the N, with the lower recall of both. `info` may be NULL. It should
+ * be freed via comp_matrix_free(). */
 COMP_API comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context,
                                    const comp_matrix *points, const comp_options *options);
 
 /* Lays out new points among old ones, which stay: `layout` is where comp_umap_run() or another program put `points`.
- * New points start at the weighted mean of their neighbours. `dimensions`, `init` and `fast` of the options do not
- * matter. `info` may be NULL. It should be freed via comp_matrix_free(). */
+ * New points start at the weighted mean of their neighbours. `dimensions`, `init`, `max-samples` and `fast` of the
+ * options do not matter. `info` may be NULL. It should be freed via comp_matrix_free(). */
 COMP_API comp_status comp_umap_transform(comp_matrix **out, comp_umap_info *info, comp_context *context,
                                          const comp_matrix *points, const comp_matrix *layout,
                                          const comp_matrix *queries, const comp_options *options);

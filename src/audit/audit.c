@@ -117,20 +117,8 @@ static comp_status read_target(audit *a) {
 
 /* Marks those that the model did not see. */
 static comp_status read_unseen(audit *a) {
-  comp_groups g = {0};
-  comp_status status = read_groups(&g, a->d, a->o->unseen);
-  if (status != COMP_OK) return status;
-  for (size_t i = 0; i < a->d->samples; i++) {
-    const char *value = g.codes[i] < 0 ? "" : g.levels[g.codes[i]];
-    a->held[i] = strcmp(value, "True") == 0 || strcmp(value, "true") == 0 || strcmp(value, "1") == 0 ||
-                 strcmp(value, "TRUE") == 0 || strcmp(value, "yes") == 0;
-  }
-  comp_groups_release(&g);
-  for (size_t i = 0; i < a->d->samples; i++)
-    if (a->held[i]) return COMP_OK;
-  return comp__error(COMP_ERR_DATA,
-                     "unseen: no sample is true (or 1) in column '%s': attackers are tested on those samples alone",
-                     a->o->unseen);
+  const comp_status status = comp__table_marks(a->held, a->d->obs, a->o->unseen);
+  return status == COMP_OK ? COMP_OK : comp__error_context(status, "unseen");
 }
 
 /* held[samples] of a random part, with the same mix of the attribute. */

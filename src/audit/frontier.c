@@ -77,6 +77,9 @@ static comp_status train(comp_model **out, const frontier *f, const char *gamma)
   comp_status status = comp__options_new(&t, &comp__train_kind);
   if (status == COMP_OK) status = comp_options_set(t, "condition", f->o->condition);
   if (status == COMP_OK) status = comp_options_set(t, "preset", f->o->preset);
+  if (status == COMP_OK) status = comp_options_set(t, "target", f->o->target);
+  if (status == COMP_OK && f->o->target_weight >= 0)
+    status = comp_options_set_real(t, "target-weight", f->o->target_weight);
   if (status == COMP_OK) status = comp_options_set(t, "gamma", gamma);
   if (status == COMP_OK) status = comp_options_set_int(t, "seed", (int64_t)f->o->seed);
   if (status == COMP_OK && f->o->epochs) status = comp_options_set_int(t, "epochs", (int64_t)f->o->epochs);

@@ -12,6 +12,7 @@ typedef struct comp__audit_options {
   const char *const *known, *const *attackers, *const *releases;
   size_t n_known, n_attackers, n_releases;
   double delta, test_share;
+  double target_weight; /* of the models of a frontier; below 0: as their preset has it */
   size_t points;
   const char *const *gammas; /* of the frontier, as text */
   size_t n_gammas, epochs;

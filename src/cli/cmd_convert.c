@@ -1,7 +1,4 @@
 /* cmd_convert.c: `comp convert`: from any format that is read to any that is written. */
-#include <string.h>
-#include <strings.h>
-
 #include "cli/command.h"
 #include "cli/input.h"
 
@@ -31,20 +28,11 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static bool is_anndata(const char *path) {
-  static const char *const ends[] = {".h5ad", ".zarr", ".zarr.zip"};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-    size_t n = strlen(path), end = strlen(ends[i]);
-    if (n >= end && strcasecmp(path + n - end, ends[i]) == 0) return true;
-  }
-  return false;
-}
-
 /* Where all of the file goes to another .h5ad or .zarr, values keep their type. */
-static comp_status prepare(const convert_options *o) {
+static comp_status prepare(const convert_options *o, const char *format) {
   comp_status status = cli_input_carry(o->write, o->input.read, o->input.path);
   bool carries = status == COMP_OK && comp_options_given(o->write, "carry-from");
-  bool plain = carries && is_anndata(o->output) && !comp_options_given(o->input.read, "layer");
+  bool plain = carries && cli_is_anndata(format) && !comp_options_given(o->input.read, "layer");
   if (plain) status = comp_options_set_bool(o->write, "unchanged", true);
   if (plain && status == COMP_OK) status = comp_options_set_bool(o->input.read, "copy", true);
   return status;
@@ -53,9 +41,9 @@ static comp_status prepare(const convert_options *o) {
 static int run(cli_session *session, const void *values) {
   const convert_options *o = values;
   comp_dataset *dataset = NULL;
-  comp_status status = comp_options_check(o->write);
-  if (status == COMP_OK) status = comp_file_check_writable(o->output);
-  if (status == COMP_OK) status = prepare(o);
+  const char *format;
+  comp_status status = comp_dataset_check_write(&format, o->output, o->write);
+  if (status == COMP_OK) status = prepare(o, format);
   if (status == COMP_OK) status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
   if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_dataset_free(dataset);

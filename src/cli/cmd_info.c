@@ -111,6 +111,7 @@ static int run(cli_session *session, const void *values) {
   comp_dataset *dataset = NULL, *some = NULL;
   describe_subject subject = {.path = o->input.path};
   comp_status status = comp_file_format(&subject.format, o->input.path);
+  if (status == COMP_OK) status = comp_options_set_bool(o->input.read, "skip-damaged", true);
   if (status == COMP_OK)
     status = o->all ? comp_dataset_read(&dataset, session->context, o->input.path, o->input.read)
                     : comp_dataset_glance(&dataset, &some, session->context, o->input.path, o->input.read);

@@ -82,7 +82,7 @@ static int run(cli_session *session, const void *values) {
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_dataset *dataset = NULL;
   comp_pca pca = {0};
-  status = comp_file_check_writable(o->output);
+  status = comp_dataset_check_write(NULL, o->output, o->write);
   if (status == COMP_OK) status = cli_input_carry(o->write, o->input.read, o->input.path);
   if (status != COMP_OK) return cli_fail(session, status);
   status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);

@@ -4,14 +4,16 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/ranks.h"
 
 typedef struct prep_options {
   opt_list paths;
   const char *output;
+  int ranks;
   comp_options *read, *write, *prep, *tabular;
 } prep_options;
 
-static const prep_options defaults = {.output = NULL};
+static const prep_options defaults = {.ranks = OPT_UNSET_INT};
 
 /* clang-format off */
 static const opt_spec options[] = {
@@ -23,6 +25,10 @@ static const opt_spec options[] = {
     {.rows = "prep", OPT_FIELD(prep_options, prep)},
     {.rows = "tabular", OPT_FIELD(prep_options, tabular)},
     {.rows = "read", OPT_FIELD(prep_options, read)},
+    {"ranks", .kind = OPT_INT, OPT_FIELD(prep_options, ranks), .metavar = "N", .group = "Processes", .min = 1, .max = 256,
+     .unset = "one, or as many as mpirun or srun started",
+     .help = "share the sums over samples out to N processes on this machine, by running mpirun; each of them reads the "
+             "input, and the first one writes"},
     {0},
 };
 
@@ -70,7 +76,8 @@ static comp_status encode(cli_session *session, const prep_options *o) {
   comp_status status = comp_options_check(o->tabular);
   if (status == COMP_OK) status = read_tables(&table, session, o);
   if (status == COMP_OK) status = comp_tabular_encode(&dataset, session->context, table, o->tabular);
-  if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);
+  if (status == COMP_OK && cli_ranks_first())
+    status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_dataset_free(dataset);
   comp_table_free(table);
   return status;
@@ -85,7 +92,8 @@ static int prepare(cli_session *session, const prep_options *o) {
   status = comp_dataset_read(&dataset, session->context, o->paths.items[0], o->read);
   if (status == COMP_OK) status = comp_prep(&dataset, session->context, o->prep);
   if (status == COMP_OK) status = cli_input_carry(o->write, o->read, o->paths.items[0]);
-  if (status == COMP_OK) status = comp_dataset_write(session->context, dataset, o->output, o->write);
+  if (status == COMP_OK && cli_ranks_first())
+    status = comp_dataset_write(session->context, dataset, o->output, o->write);
   comp_dataset_free(dataset);
   return status == COMP_OK ? 0 : cli_fail_in(session, status, o->paths.items[0]);
 }
@@ -95,7 +103,9 @@ static int run(cli_session *session, const void *values) {
   const char *format;
   bool counts = any_given(o->prep, "force"), table = any_given(o->tabular, NULL);
   if (counts && table) return cli_usage_error(session, "options for counts and options for tables exclude each other");
-  comp_status status = comp_file_check_writable(o->output);
+  const int code = cli_ranks_start(session, o->ranks);
+  if (code != 0) return code;
+  comp_status status = cli_ranks_first() ? comp_dataset_check_write(NULL, o->output, o->write) : COMP_OK;
   if (status == COMP_OK) status = comp_file_format(&format, o->paths.items[0]);
   if (status != COMP_OK) return cli_fail(session, status);
   if (table || (!counts && strcmp(format, "csv") == 0)) {
@@ -126,5 +136,6 @@ const cli_command cli_prep = {
     .defaults = &defaults,
     .options_size = sizeof defaults,
     .computes = true,
+    .over_ranks = true,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "comp/io.h"
 #include "comp/simulate.h"
 
 typedef struct simulate_options {
@@ -34,7 +35,8 @@ static int run(cli_session *session, const void *values) {
   size_t length = strlen(o->output);
   if (length < 6 || strcmp(o->output + length - 5, ".h5ad") != 0)
     return cli_usage_error(session, "--output: the name of the file must end in .h5ad");
-  status = comp_simulate_file(session->context, o->output, o->model, o->write);
+  status = comp_dataset_check_write(NULL, o->output, o->write);
+  if (status == COMP_OK) status = comp_simulate_file(session->context, o->output, o->model, o->write);
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }
 

@@ -199,11 +199,8 @@ static int read_job(train_job *job, cli_session *session, const train_options *o
 
 /* Starts the ranks that are asked for, or joins those that were started. 0, or an exit code. */
 static int read_ranks(cli_session *session, const train_options *o) {
-  const size_t started = comp_rank_count();
-  if (started == 1 && o->ranks > 1) return cli_ranks_launch(session, (size_t)o->ranks);
-  if (started > 1 && o->ranks != OPT_UNSET_INT && (size_t)o->ranks != started)
-    return cli_usage_error(session, "--ranks: mpirun or srun has started %zu processes already", started);
-  if (started == 1) return 0;
+  const int code = cli_ranks_start(session, o->ranks);
+  if (code != 0 || comp_rank_count() == 1) return code;
   comp_status status = comp_options_set(o->train, "over-ranks", "true");
   return status == COMP_OK ? 0 : cli_fail(session, status);
 }

@@ -196,6 +196,8 @@ static int run(cli_session *session, const void *values) {
   const umap_options *o = values;
   if (comp_options_given(o->umap, "fast") && o->reference)
     return cli_usage_error(session, "--fast: with --reference samples do not wait for each other anyway");
+  if (comp_options_given(o->umap, "max-samples") && o->reference)
+    return cli_usage_error(session, "--max-samples: with --reference all samples are placed, and none is laid out");
   if (!o->key[0] || strchr(o->key, '/')) return cli_usage_error(session, "--key: '%s' is not a name", o->key);
   comp_status status = comp_options_check(o->umap);
   if (status != COMP_OK) return cli_option_error(session, status);

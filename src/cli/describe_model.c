@@ -128,6 +128,10 @@ static void put_network(FILE *out, const model_look *look, int width) {
   double from = json_number_value(json_array_get(blur, 0)), to = json_number_value(json_array_get(blur, 1));
   char blurred[64] = "";
   if (from > 0) snprintf(blurred, sizeof blurred, from == to ? ", blur %g" : ", blur from %g to %g", from, to);
+  const json_t *target_name = json_object_get(look->training, "target");
+  if (target_name)
+    put_row(out, "target", width, "%s is predicted from z, weight %g", text_at(look->training, "target"),
+            number_at(config, "target_weight"));
   put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g%s%s", text_at(look->config, "likelihood"),
           number_at(config, "beta"), text_at(config, "penalty"), number_at(config, "gamma"), adjusted, blurred);
 }

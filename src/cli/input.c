@@ -9,10 +9,13 @@ comp_status cli_input_skip(comp_options *read, bool x, bool slots) {
   return status == COMP_OK ? comp_options_set_bool(read, "skip-slots", slots) : status;
 }
 
+bool cli_is_anndata(const char *format) {
+  return strcmp(format, "h5ad") == 0 || strcmp(format, "zarr") == 0;
+}
+
 comp_status cli_input_carry(comp_options *write, const comp_options *read, const char *path) {
   const char *format;
   comp_status status = comp_file_format(&format, path);
-  bool tree = status == COMP_OK && (strcmp(format, "h5ad") == 0 || strcmp(format, "zarr") == 0);
-  if (!tree || comp_options_given(read, "raw")) return status;
+  if (status != COMP_OK || !cli_is_anndata(format) || comp_options_given(read, "raw")) return status;
   return comp_options_set(write, "carry-from", path);
 }

@@ -29,6 +29,9 @@ typedef struct cli_input {
 /* Sets what is not read: X and with it the layers, or layers and obsm. */
 comp_status cli_input_skip(comp_options *read, bool x, bool slots);
 
+/* Whether a format, by its name (comp_file_format()), is one of AnnData. */
+bool cli_is_anndata(const char *format);
+
 /* What else an .h5ad holds (uns, ...) goes along to another .h5ad, where it still fits the matrix: sets `write`, which
  * is of the kind "write". */
 comp_status cli_input_carry(comp_options *write, const comp_options *read, const char *path);

@@ -42,7 +42,9 @@ static const char *const settings[][2] = {
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
 };
 
-int cli_ranks_launch(cli_session *session, size_t ranks) {
+/* Replaces this process by mpirun, which runs the same command `ranks` times on this machine. The CPUs are shared out,
+ * unless the number of threads is given. Returns only when that fails: after a message, an exit code. */
+static int launch(cli_session *session, size_t ranks) {
   char own[4096], count[32], threads[32];
   const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
   if (length <= 0) return cli_error(session, EXIT_FAILED, "--ranks: this program cannot be found: %s", strerror(errno));
@@ -70,4 +72,12 @@ int cli_ranks_launch(cli_session *session, size_t ranks) {
   free(arguments);
   return cli_error(session, EXIT_FAILED, "--ranks: mpirun cannot be started: %s%s", strerror(reason),
                    reason == ENOENT ? " (Debian: openmpi-bin)" : "");
+}
+
+int cli_ranks_start(cli_session *session, int asked) {
+  const size_t started = comp_rank_count();
+  if (started == 1 && asked > 1) return launch(session, (size_t)asked);
+  if (started > 1 && asked != OPT_UNSET_INT && (size_t)asked != started)
+    return cli_usage_error(session, "--ranks: mpirun or srun has started %zu processes already", started);
+  return 0;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/error.h"
 
 /* The folder part of a path; "." when it has none. */
@@ -151,16 +152,17 @@ static int create_locked(char *path) {
   return -1;
 }
 
-static comp_status create_temporary(comp__output *output) {
-  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
-  comp_status status = comp__alloc(&output->temporary, size, 1);
+/* A temporary file or folder beside `path`, made by create() under our lock. */
+static comp_status make_temporary(char **out, int *lock, const char *path, int (*create)(char *)) {
+  size_t size = strlen(path) + sizeof MARK + RANDOM;
+  comp_status status = comp__alloc(out, size, 1);
   if (status != COMP_OK) return status;
-  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
-  output->lock = create_locked(output->temporary);
-  if (output->lock >= 0) return COMP_OK;
-  status = comp__error_errno("cannot write '%s'", output->path);
-  comp__free(output->temporary);
-  output->temporary = NULL;
+  snprintf(*out, size, "%s%sXXXXXX", path, MARK);
+  *lock = create(*out);
+  if (*lock >= 0) return COMP_OK;
+  status = comp__error_errno("cannot write '%s'", path);
+  comp__free(*out);
+  *out = NULL;
   return status;
 }
 
@@ -171,7 +173,7 @@ comp_status comp__output_begin(comp__output *output, const char *path) {
   if (is_special(path)) COMP__FAIL(COMP_ERR_IO, "cannot write '%s': it is not a regular file", path);
   COMP__TRY(resolve(&output->path, path));
   comp__output_sweep_of(output->path);
-  COMP__TRY(create_temporary(output));
+  COMP__TRY(make_temporary(&output->temporary, &output->lock, output->path, create_locked));
 done:
   if (status != COMP_OK) comp__output_abort(output);
   return status;
@@ -262,19 +264,9 @@ static comp_status check_free(const char *path) {
                      path);
 }
 
-/* The temporary folder beside output->path. */
 static comp_status make_temporary_folder(comp__folder_output *output) {
   comp__output_sweep_of(output->path);
-  size_t size = strlen(output->path) + sizeof MARK + RANDOM;
-  comp_status status = comp__alloc(&output->temporary, size, 1);
-  if (status != COMP_OK) return status;
-  snprintf(output->temporary, size, "%s%sXXXXXX", output->path, MARK);
-  output->lock = create_locked_folder(output->temporary);
-  if (output->lock >= 0) return COMP_OK;
-  status = comp__error_errno("cannot write '%s'", output->path);
-  comp__free(output->temporary);
-  output->temporary = NULL;
-  return status;
+  return make_temporary(&output->temporary, &output->lock, output->path, create_locked_folder);
 }
 
 comp_status comp__folder_output_begin(comp__folder_output *output, const char *path) {
@@ -383,6 +375,48 @@ void comp__folder_output_abort(comp__folder_output *output) {
   comp__free(output->temporary);
   comp__free(output->path);
   *output = (comp__folder_output){NULL, NULL, -1};
+}
+
+/* ---- Changes in place ---- */
+
+/* A lock for one process. HDF5 and others lock files by flock() while they read them, and nobody must wait for a
+ * reader: so a file is locked the other way. That way there is none for folders. False: errno says why not. */
+static bool lock_for_one(int fd, bool folder, bool wait) {
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (folder) return flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0;
+  return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &whole) == 0;
+}
+
+/* True: the path still leads to what is open. */
+static bool is_at(int fd, const char *path) {
+  struct stat held, there;
+  return fstat(fd, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+comp_status comp__file_hold(int *out, comp_context *context, const char *path) {
+  bool said = false;
+  *out = -1;
+  for (;;) {
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    const bool folder = fd < 0 && errno == EISDIR;
+    if (folder) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == ETXTBSY)) return COMP_OK;
+    if (fd < 0) return comp__error_errno("cannot open '%s'", path);
+    bool locked = lock_for_one(fd, folder, false);
+    if (!locked && (errno == EAGAIN || errno == EACCES)) {
+      if (!said) comp__info(context, "%s is being changed by another process: waiting for its end", path);
+      said = true;
+      locked = lock_for_one(fd, folder, true);
+    }
+    const int code = errno;
+    if (locked && is_at(fd, path)) {
+      *out = fd;
+      return COMP_OK;
+    }
+    close(fd);
+    if (!locked && code == EINTR) return comp__error(COMP_ERR_INTERRUPTED, "interrupted while waiting for '%s'", path);
+    if (!locked) return COMP_OK;
+  } /* the other process has put a new one in its place */
 }
 
 /* A signal ends a call that waits, for the reader of a pipe say. A call on a regular file does not wait. */

@@ -2,6 +2,7 @@
 #ifndef COMP_CORE_FILE_H
 #define COMP_CORE_FILE_H
 
+#include "comp/context.h"
 #include "comp/file.h"
 
 /* Zero-initialise to start. */
@@ -61,6 +62,11 @@ comp_status comp__folder_output_exchange(comp__folder_output *output);
 
 /* Removes what was written. Also after a commit. */
 void comp__folder_output_abort(comp__folder_output *output);
+
+/* Waits until no other process changes the file or folder at `path` in place, and keeps others waiting until the
+ * descriptor `*out` is closed: each adds its results to what the one before has left. -1: nothing was locked, because
+ * the file cannot be opened for writing or its file system has no locks. */
+comp_status comp__file_hold(int *out, comp_context *context, const char *path);
 
 /* Removes a folder with all that is in it; symbolic links are removed, not followed. */
 void comp__remove_folder(int parent, const char *name);

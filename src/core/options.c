@@ -368,7 +368,7 @@ static comp_status join_names(const char **out, const comp_option *row, const va
   return COMP_OK;
 }
 
-/* NULL: it is not set and has no default, or there is no memory for the text. */
+/* NULL: it is not set and has no default, or there was no memory for the text. */
 static comp_status text_of(const char **out, const comp_options *options, const char *name, char *buffer, size_t size) {
   const comp_option *row;
   *out = comp__options_text(options, name);

@@ -12,6 +12,8 @@
 #include <Random123/philox.h>
 #pragma GCC diagnostic pop
 
+#include "core/alloc.h"
+
 /* The last word of the counter tells the streams of the functions below apart. */
 enum { STREAM_SCALAR = 0, STREAM_UNIFORM = 1, STREAM_NORMAL = 2 };
 
@@ -84,4 +86,16 @@ void comp__rng_permutation(size_t *out, size_t n, comp__rng rng) {
     out[i - 1] = out[j];
     out[j] = kept;
   }
+}
+
+comp_status comp__rng_draw(size_t *out, size_t count, size_t n, comp__rng rng) {
+  uint8_t *drawn = NULL;
+  size_t first = 0, other = count;
+  comp_status status = comp__calloc(&drawn, n, sizeof *drawn);
+  if (status != COMP_OK) return status;
+  comp__rng_permutation(out, n, rng);
+  for (size_t i = 0; i < count; i++) drawn[out[i]] = 1;
+  for (size_t i = 0; i < n; i++) out[drawn[i] ? first++ : other++] = i;
+  comp__free(drawn);
+  return COMP_OK;
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "comp/status.h"
+
 /* What the numbers are for. Append only: the value is part of the stream, so reordering changes results. */
 typedef enum comp__purpose {
   COMP__RNG_TEST = 1,
@@ -64,5 +66,8 @@ void comp__rng_fill_normal(float *out, size_t n, comp__rng rng, uint64_t first);
 
 /* A random permutation of 0 .. n - 1. */
 void comp__rng_permutation(size_t *out, size_t n, comp__rng rng);
+
+/* Draws `count` of 0 .. n - 1 without replacement: out [n] has those drawn, ascending, then the others, ascending. */
+comp_status comp__rng_draw(size_t *out, size_t count, size_t n, comp__rng rng);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct column {
   bool integer;
   bool ordered;
   bool from_file;
+  bool changed;          /* it is not what the file holds */
   comp__strings strings; /* the values of a string column, the levels of a categorical one */
   int32_t *codes;
   double *numbers;
@@ -416,7 +417,12 @@ const char *comp_table_format(const comp_table *table, size_t i, size_t row, cha
 
 void comp__table_mark_file(comp_table *table) {
   table->from_file = true;
-  for (size_t i = 0; i < table->count; i++) table->columns[i].from_file = true;
+  for (size_t i = 0; i < table->count; i++) table->columns[i].from_file = !table->columns[i].changed;
+}
+
+void comp__table_set_changed(comp_table *table, size_t i) {
+  assert(i < table->count);
+  table->columns[i].changed = true;
 }
 
 bool comp__table_from_file(const comp_table *table) {
@@ -559,4 +565,24 @@ void comp_groups_release(comp_groups *groups) {
   comp__free(groups->counts);
   comp__free(groups->codes);
   *groups = (comp_groups){0};
+}
+
+comp_status comp__table_marks(bool *out, const comp_table *table, const char *name) {
+  static const char *const yes[] = {"True", "true", "TRUE", "yes", "1"};
+  comp_groups g = {0};
+  size_t at, marked = 0;
+  comp_status status;
+  COMP__TRY(comp_table_require(&at, table, name));
+  COMP__TRY(comp_table_groups(&g, table, at));
+  for (size_t i = 0; i < g.rows; i++) {
+    const char *value = g.codes[i] < 0 ? "" : g.levels[g.codes[i]];
+    out[i] = false;
+    for (size_t k = 0; k < sizeof yes / sizeof *yes; k++) out[i] = out[i] || strcmp(value, yes[k]) == 0;
+    marked += out[i];
+  }
+  if (marked == 0)
+    COMP__FAIL(COMP_ERR_DATA, "no sample is true (or 1) in column '%s': only such samples are tested on", name);
+done:
+  comp_groups_release(&g);
+  return status;
 }

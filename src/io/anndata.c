@@ -111,17 +111,23 @@ done:
   return status;
 }
 
-void comp__anndata_tell_not_read(comp_context *context, const comp__tree *tree, const char *path, const char *why) {
+void comp__anndata_tell_not_used(comp_context *context, const comp__tree *tree, const char *path, const char *why) {
   size_t shape[COMP__TREE_MOST_DIMS];
   int rank;
   if (tree->ops->find(tree, path) == COMP__NODE_ARRAY && tree->ops->shape(shape, &rank, tree, path) != COMP_OK)
     comp__warn(context, "%s is not read: %s", path, comp_error_message());
   else
-    comp__info(context, "%s is not read: %s", path, why);
+    comp__info(context, "%s is not used: %s", path, why);
+}
+
+comp_status comp__anndata_pass_over(comp_context *context, const char *path, comp_status status) {
+  if (status != COMP_ERR_FORMAT && status != COMP_ERR_DATA && status != COMP_ERR_UNAVAILABLE) return status;
+  comp__warn(context, "%s%s%s", path ? path : "", path ? " is not read: " : "", comp_error_message());
+  return COMP_OK;
 }
 
 static comp_status read_slot(comp_dataset *dataset, comp_context *context, const comp__tree *tree, comp_slot slot,
-                             const char *skipped, bool quiet) {
+                             const char *skipped, const comp__read_options *options) {
   const char *folder = comp_slot_name(slot), *why;
   comp__strings members = {0};
   comp__tree_path path;
@@ -136,10 +142,13 @@ static comp_status read_slot(comp_dataset *dataset, comp_context *context, const
     const char *name = comp__strings_get(&members, i);
     if (skipped && strcmp(name, skipped) == 0) continue;
     COMP__TRY(comp__tree_join(&path, folder, name));
-    if (comp__anndata_can_hold(&why, tree, path.text, slot))
-      COMP__TRY(read_entry(dataset, context, tree, path.text, name, slot, quiet));
-    else
-      comp__anndata_tell_not_read(context, tree, path.text, why);
+    if (comp__anndata_can_hold(&why, tree, path.text, slot)) {
+      status = read_entry(dataset, context, tree, path.text, name, slot, options->copy);
+      if (options->skip_damaged) status = comp__anndata_pass_over(context, path.text, status);
+      if (status != COMP_OK) goto done;
+    } else if (!options->copy) { /* else it is copied, or the writer says why not */
+      comp__anndata_tell_not_used(context, tree, path.text, why);
+    }
   }
 done:
   comp__strings_release(&members);
@@ -190,14 +199,15 @@ static comp_status read_parts(comp_dataset **out, comp_context *context, const c
   comp_status status;
   COMP__TRY(read_tables(out, context, tree, paths->var));
   if (!options->skip_x) COMP__TRY(read_x(*out, context, tree, paths, options->copy));
+  COMP__TRY(read_record(*out, context, tree));
+  COMP__TRY(tree->ops->certain(tree)); /* of what must be there; layers and obsm follow */
   if (!options->skip_slots) {
     COMP__TRY(comp__anndata_tell_lost(context, tree, ""));
     /* The layers have the columns of X, not of raw. */
     if (!options->raw && !options->skip_layers)
-      COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer, options->copy));
-    COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL, options->copy));
+      COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_LAYERS, options->layer, options));
+    COMP__TRY(read_slot(*out, context, tree, COMP_SLOT_OBSM, NULL, options));
   }
-  COMP__TRY(read_record(*out, context, tree));
 done:
   return status == COMP_ERR_ARGUMENT ? COMP_ERR_FORMAT : status; /* a name that is not UTF-8 is the file's fault */
 }
@@ -211,7 +221,9 @@ comp_status comp__anndata_read(comp_dataset **out, comp_context *context, const 
   COMP__TRY(comp__anndata_find_paths(&paths, tree, options));
   COMP__TRY(read_parts(&dataset, context, tree, &paths, options));
   mark_from_file(dataset, tree, options);
-  COMP__TRY(tree->ops->certain(tree));
+  status = tree->ops->certain(tree);
+  if (options->skip_damaged) status = comp__anndata_pass_over(context, NULL, status);
+  if (status != COMP_OK) goto done;
   *out = dataset;
 done:
   if (status != COMP_OK) comp_dataset_free(dataset);

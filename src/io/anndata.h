@@ -33,8 +33,13 @@ comp_status comp__anndata_open_x(comp__tree_matrix *out, comp_context *context, 
 /* Whether an entry of layers or obsm is a matrix that can be held; *why says what it is otherwise. */
 bool comp__anndata_can_hold(const char **why, const comp__tree *tree, const char *path, comp_slot slot);
 
-/* Says why an entry is not read; damage is a warning. */
-void comp__anndata_tell_not_read(comp_context *context, const comp__tree *tree, const char *path, const char *why);
+/* Says why an entry is not used; damage is a warning. */
+void comp__anndata_tell_not_used(comp_context *context, const comp__tree *tree, const char *path, const char *why);
+
+/* For a look at a file, which goes on without what is damaged in layers and obsm: turns such a failure to read it into
+ * a warning (`path` NULL: the message names what it is), and returns COMP_OK. Other failures are returned as they are.
+ */
+comp_status comp__anndata_pass_over(comp_context *context, const char *path, comp_status status);
 
 /* The names of a group's members in one line, for messages. */
 void comp__anndata_list_members(char *out, size_t size, const comp__tree *tree, const char *path);
@@ -58,10 +63,11 @@ comp_status comp__anndata_index_name(char **out, const comp__tree *tree, const c
 comp_status comp__anndata_read_texts(comp__strings *out, comp_context *context, const comp__tree *tree,
                                      const char *path, bool any);
 
-/* Adding columns from lists (anndata_table.c). Levels are copied. */
+/* Adding columns from lists (anndata_table.c). Levels are copied. Categories of one name are one: they are merged, with
+ * a warning, and `codes` get their numbers. `where` is the table, for messages. */
 comp_status comp__table_add_texts(comp_table *table, const char *name, const comp__strings *values);
-comp_status comp__table_add_codes(comp_table *table, const char *name, const int32_t *codes,
-                                  const comp__strings *levels);
+comp_status comp__table_add_codes(comp_table *table, comp_context *context, const char *where, const char *name,
+                                  int32_t *codes, const comp__strings *levels);
 
 /* For adding results to what is in a tree. They must be of its samples, in its order, and their layers of its features,
  * whose number is `*features`. A layer may hold measurements: a message says which of them are overwritten. */
@@ -70,14 +76,23 @@ comp_status comp__anndata_check_fit(size_t *features, comp_context *context, con
 void comp__anndata_tell_overwritten(comp_context *context, const comp_dataset *results, const comp__tree *tree,
                                     const char *path);
 
-/* anndata_check.c: whether a part can be copied; the errors name it. Readers may go on without: a warning names the
+/* anndata_check.c: an error for a tree that holds several AnnData (MuData), which says what to do. */
+comp_status comp__anndata_refuse_many(const comp__tree *tree);
+
+/* Whether a part can be copied; the errors name it. Readers may go on without: a warning names the
  * first thing in a group that has lost its metadata; to copy such a group is an error. */
 comp_status comp__anndata_tell_lost(comp_context *context, const comp__tree *tree, const char *path);
 comp_status comp__anndata_check_lost(const comp__tree *tree, const char *path);
 
-/* An entry of layers, obsm, obsp, varm or varp, of so many rows and columns (SIZE_MAX: any). */
-comp_status comp__anndata_check_member(comp_context *context, const comp__tree *tree, const char *path, size_t rows,
-                                       size_t cols);
+/* An entry of layers, obsm, obsp, varm or varp: its rows and columns (SIZE_MAX: any), and the row names of a table
+ * (NULL: any), without which AnnData does not read it. */
+typedef struct comp__anndata_fit {
+  size_t rows;
+  size_t cols;
+  const comp__strings *names;
+} comp__anndata_fit;
+comp_status comp__anndata_check_member(comp_context *context, const comp__tree *tree, const char *path,
+                                       const comp__anndata_fit *fit);
 /* A table of so many rows (SIZE_MAX: any): all its columns are there. */
 comp_status comp__anndata_check_table(comp_context *context, const comp__tree *tree, const char *path, size_t rows);
 comp_status comp__anndata_check_raw(comp_context *context, const comp__tree *tree, size_t rows);

@@ -2,6 +2,7 @@
  * silence. */
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/alloc.h"
 #include "core/context.h"
@@ -9,6 +10,24 @@
 #include "io/anndata.h"
 
 static const char LOST[] = "it has files, but no metadata (.zarray, .zgroup, zarr.json): the store is damaged";
+
+comp_status comp__anndata_refuse_many(const comp__tree *tree) {
+  char list[512];
+  char *encoding = NULL;
+  comp_status status = tree->ops->get_text(&encoding, tree, "", "encoding-type");
+  if (status != COMP_OK) return status;
+  const bool named = encoding && strcasecmp(encoding, "MuData") == 0;
+  comp__free(encoding);
+  if (!named && (tree->ops->find(tree, "mod") != COMP__NODE_GROUP || tree->ops->find(tree, "X") != COMP__NODE_NONE))
+    return COMP_OK;
+  comp__anndata_list_members(list, sizeof list, tree, "mod");
+  return comp__error(
+      COMP_ERR_FORMAT,
+      "it is MuData, which holds several AnnData (there are: %s): write one of them as a file of its own. "
+      "In Python: mdata = mudata.read(\"cells.h5mu\"), for zarr mudata.read_zarr(\"cells.zarr\"); then "
+      "mdata.mod[\"rna\"].write_h5ad(\"rna.h5ad\")",
+      list);
+}
 
 /* What AnnData has at the root. */
 static bool is_part(const char *name) {
@@ -132,8 +151,30 @@ done:
   return status;
 }
 
-comp_status comp__anndata_check_member(comp_context *context, const comp__tree *tree, const char *path, size_t rows,
-                                       size_t cols) {
+/* The names of a table's rows are those of the samples or features. */
+static comp_status check_names(comp_context *context, const comp__tree *tree, const char *path,
+                               const comp__strings *names) {
+  comp__strings own = {0};
+  comp_status status;
+  COMP__TRY(comp__anndata_read_names(&own, context, tree, path));
+  for (size_t i = 0; i < own.count && i < names->count; i++) {
+    const char *is = comp__strings_get(&own, i), *must = comp__strings_get(names, i);
+    if (is && must && strcmp(is, must) == 0) continue;
+    COMP__FAIL(
+        COMP_ERR_FORMAT,
+        "%s: row %zu is called '%s' in place of '%s', so that AnnData could not read it. Where names repeat, make "
+        "them unique first (in Python: adata.var_names_make_unique()); otherwise the file is damaged or not "
+        "complete",
+        path, i, is ? is : "", must ? must : "");
+  }
+done:
+  comp__strings_release(&own);
+  return status;
+}
+
+comp_status comp__anndata_check_member(comp_context *context, const comp__tree *tree, const char *path,
+                                       const comp__anndata_fit *fit) {
+  const size_t rows = fit->rows, cols = fit->cols;
   char *encoding = NULL;
   comp_status status = COMP_OK;
   comp__node node = tree->ops->find(tree, path);
@@ -143,9 +184,10 @@ comp_status comp__anndata_check_member(comp_context *context, const comp__tree *
   bool old = tree->ops->has(tree, path, "h5sparse_format");
   if (old || (encoding && (strcmp(encoding, "csr_matrix") == 0 || strcmp(encoding, "csc_matrix") == 0)))
     status = check_sparse(context, tree, path, rows, cols);
-  else if (encoding && strcmp(encoding, "dataframe") == 0)
-    status = comp__anndata_check_table(context, tree, path, rows);
-  else if (!encoding || strcmp(encoding, "dict") == 0)
+  else if (encoding && strcmp(encoding, "dataframe") == 0) {
+    COMP__TRY(comp__anndata_check_table(context, tree, path, rows));
+    if (fit->names) COMP__TRY(check_names(context, tree, path, fit->names));
+  } else if (!encoding || strcmp(encoding, "dict") == 0)
     status =
         comp__error(COMP_ERR_FORMAT, "%s is a group, but neither a sparse matrix nor a table: it is damaged", path);
 done:
@@ -159,7 +201,7 @@ comp_status comp__anndata_check_raw(comp_context *context, const comp__tree *tre
   COMP__TRY(comp__anndata_read_names(&names, context, tree, "raw/var"));
   COMP__TRY(comp__anndata_check_table(context, tree, "raw/var", names.count));
   if (tree->ops->find(tree, "raw/X") != COMP__NODE_NONE)
-    COMP__TRY(comp__anndata_check_member(context, tree, "raw/X", rows, names.count));
+    COMP__TRY(comp__anndata_check_member(context, tree, "raw/X", &(const comp__anndata_fit){rows, names.count, NULL}));
 done:
   comp__strings_release(&names);
   return status;

@@ -37,13 +37,50 @@ comp_status comp__table_add_texts(comp_table *table, const char *name, const com
   return status;
 }
 
-comp_status comp__table_add_codes(comp_table *table, const char *name, const int32_t *codes,
-                                  const comp__strings *levels) {
-  const char **pointers;
-  comp_status status = pointers_of(&pointers, levels);
-  if (status != COMP_OK) return status;
-  status = comp_table_add_categorical(table, name, codes, pointers, levels->count);
+/* Where categories repeat: `out` gets each once, and the codes their numbers there. */
+static comp_status merge_levels(comp__strings *out, int32_t *codes, size_t rows, const comp__strings *levels,
+                                const comp__string_index *index) {
+  int32_t *number = NULL;
+  comp_status status;
+  COMP__TRY(comp__alloc(&number, levels->count, sizeof *number));
+  for (size_t l = 0; l < levels->count; l++) {
+    const char *name = comp__strings_get(levels, l);
+    size_t first = name ? comp__string_index_find(index, name) : l;
+    number[l] = first < l ? number[first] : (int32_t)out->count;
+    if (first == l) COMP__TRY(comp__strings_append(out, name, name ? strlen(name) : 0));
+  }
+  for (size_t i = 0; i < rows; i++)
+    if (codes[i] >= 0 && (size_t)codes[i] < levels->count) codes[i] = number[codes[i]];
+done:
+  comp__free(number);
+  return status;
+}
+
+comp_status comp__table_add_codes(comp_table *table, comp_context *context, const char *where, const char *name,
+                                  int32_t *codes, const comp__strings *levels) {
+  comp__strings merged = {0};
+  comp__string_index index = {0};
+  const char **pointers = NULL;
+  size_t duplicate;
+  comp_status status;
+  COMP__TRY(comp__string_index_init(&index, levels, &duplicate));
+  const bool repeats = duplicate != SIZE_MAX;
+  if (repeats) {
+    COMP__TRY(merge_levels(&merged, codes, comp_table_row_count(table), levels, &index));
+    comp__warn(
+        context,
+        "%s, column '%s': %zu of its %zu categories repeat an earlier one (the first is '%s'); those of one name "
+        "are merged",
+        where, name, levels->count - merged.count, levels->count, comp__strings_get(levels, duplicate));
+    levels = &merged;
+  }
+  COMP__TRY(pointers_of(&pointers, levels));
+  COMP__TRY(comp_table_add_categorical(table, name, codes, pointers, levels->count));
+  if (repeats) comp__table_set_changed(table, comp_table_find(table, name));
+done:
   comp__free(pointers);
+  comp__string_index_release(&index);
+  comp__strings_release(&merged);
   return status;
 }
 
@@ -74,7 +111,7 @@ static comp_status add_codes(const reading *r, const char *name, const char *cod
   comp_status status;
   COMP__TRY(comp__alloc(&codes, r->rows, sizeof *codes));
   COMP__TRY(read_list(r, codes_path, name, COMP__AS_I32, codes));
-  COMP__TRY(comp__table_add_codes(r->table, name, codes, levels));
+  COMP__TRY(comp__table_add_codes(r->table, r->context, r->where, name, codes, levels));
 done:
   comp__free(codes);
   return status;

@@ -14,9 +14,9 @@
 #include "io/anndata.h"
 #include "io/format.h"
 
-/* Groups in groups; characters of a list of names in a message; groups and arrays of a file, far more than any sound
- * one has: links that lead round in circles, or fan out, make endlessly many. */
-enum { DEEPEST = 32, LIST = 512, MOST_NODES = 50000 };
+/* Groups in groups, and groups and arrays of a file, both far more than any sound one has: links to one group in many
+ * can make endlessly many. Characters of a list of names in a message. */
+enum { DEEPEST = 32, LIST = 512, MOST_NODES = 200000 };
 
 typedef struct carrying {
   comp__tree_sink *to;
@@ -51,6 +51,67 @@ static comp_status compare_names(bool *same, comp_context *context, const comp__
   return status;
 }
 
+/* ---- whether it can be copied ---- */
+
+/* Categories that repeat are refused by pandas, and so is the whole file by AnnData. */
+static comp_status check_categories(const carrying *c, const char *path) {
+  comp__strings names = {0};
+  comp__string_index index = {0};
+  comp__tree_path categories;
+  size_t duplicate;
+  comp_status status;
+  COMP__TRY(comp__tree_join(&categories, path, "categories"));
+  COMP__TRY(comp__anndata_read_texts(&names, c->to->context, c->from, categories.text, true));
+  COMP__TRY(comp__string_index_init(&index, &names, &duplicate));
+  if (duplicate != SIZE_MAX)
+    COMP__FAIL(COMP_ERR_FORMAT,
+               "%s holds '%s' twice, so that AnnData cannot read it; change one of the two (with h5py or zarr in "
+               "Python), or delete %s",
+               categories.text, comp__strings_get(&names, duplicate), path);
+done:
+  comp__string_index_release(&index);
+  comp__strings_release(&names);
+  return status;
+}
+
+/* Whether a group is one of those that it is in: what follows it never ends. */
+static bool is_circle(const comp__tree *tree, const char *path) {
+  comp__tree_path above;
+  if (!tree->ops->same) return false;
+  for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+    snprintf(above.text, sizeof above.text, "%.*s", (int)(slash - path), path); /* "" is the root */
+    if (tree->ops->same(tree, above.text, path)) return true;
+  }
+  return false;
+}
+
+/* Before anything at a path is copied: that there is an end to it, and with `categories` that none repeats. */
+static comp_status check_below(carrying *c, const char *path, int depth, bool categories) {
+  comp__strings members = {0};
+  comp__tree_path below;
+  comp_status status = COMP_OK;
+  bool group = c->from->ops->find(c->from, path) == COMP__NODE_GROUP;
+  if (group && is_circle(c->from, path))
+    COMP__FAIL(COMP_ERR_FORMAT,
+               "%.100s is a link that leads round in a circle, so that AnnData cannot read the file: delete it", path);
+  if (++c->nodes > MOST_NODES || (group && depth == DEEPEST))
+    COMP__FAIL(COMP_ERR_FORMAT,
+               "%.100s: the file has more than %d groups and arrays, or more than %d groups in each other: are there "
+               "links that lead to what is copied already?",
+               path, MOST_NODES, DEEPEST);
+  if (!group) goto done;
+  if (categories && comp__tree_text_is(c->from, path, "encoding-type", "categorical"))
+    COMP__TRY(check_categories(c, path));
+  COMP__TRY(c->from->ops->members(&members, c->from, path));
+  for (size_t i = 0; i < members.count; i++) {
+    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
+    COMP__TRY(check_below(c, below.text, depth + 1, categories));
+  }
+done:
+  comp__strings_release(&members);
+  return status;
+}
+
 /* ---- one node ---- */
 
 static bool array_can_go(const carrying *c, const char *path) {
@@ -76,19 +137,19 @@ static bool is_mapping(const carrying *c, const char *path) {
 }
 
 /* Whether all that is below a path can be carried: a table without one of its columns would be no table. */
-static comp_status can_go(bool *out, const carrying *c, const char *path, int depth) {
+static comp_status can_go(bool *out, const carrying *c, const char *path) {
   comp__strings members = {0};
   comp__tree_path below;
   comp_status status = COMP_OK;
   comp__node node = c->from->ops->find(c->from, path);
   *out = node == COMP__NODE_ARRAY && array_can_go(c, path);
   if (node != COMP__NODE_GROUP) return COMP_OK;
-  *out = depth < DEEPEST && !comp__tree_text_is(c->from, path, "encoding-type", "awkward-array");
+  *out = !comp__tree_text_is(c->from, path, "encoding-type", "awkward-array");
   if (!*out) return COMP_OK;
   COMP__TRY(c->from->ops->members(&members, c->from, path));
   for (size_t i = 0; *out && i < members.count; i++) {
     COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
-    COMP__TRY(can_go(out, c, below.text, depth + 1));
+    COMP__TRY(can_go(out, c, below.text));
   }
 done:
   comp__strings_release(&members);
@@ -149,9 +210,9 @@ done:
   return status;
 }
 
-static comp_status copy_node(carrying *c, const char *path, int depth);
+static comp_status copy_node(carrying *c, const char *path);
 
-static comp_status copy_group(carrying *c, const char *path, int depth) {
+static comp_status copy_group(carrying *c, const char *path) {
   comp__strings members = {0};
   comp__tree_path below;
   json_t *attributes = NULL;
@@ -163,7 +224,7 @@ static comp_status copy_group(carrying *c, const char *path, int depth) {
   COMP__TRY(c->from->ops->members(&members, c->from, path));
   for (size_t i = 0; i < members.count; i++) {
     COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
-    COMP__TRY(copy_node(c, below.text, depth + 1));
+    COMP__TRY(copy_node(c, below.text));
   }
 done:
   json_decref(attributes);
@@ -172,13 +233,10 @@ done:
 }
 
 /* Of a mapping, what can be carried; of all else, the whole or nothing. */
-static comp_status copy_node(carrying *c, const char *path, int depth) {
+static comp_status copy_node(carrying *c, const char *path) {
   bool good = true, group = c->from->ops->find(c->from, path) == COMP__NODE_GROUP;
   comp_status status = COMP_OK;
-  if (group && is_mapping(c, path))
-    good = depth < DEEPEST;
-  else
-    status = can_go(&good, c, path, depth);
+  if (!group || !is_mapping(c, path)) status = can_go(&good, c, path);
   if (status != COMP_OK) return status;
   if (!good && group && comp__tree_text_is(c->from, path, "encoding-type", "dataframe")) return copy_table(c, path);
   if (!good && c->from->ops->find(c->from, path) == COMP__NODE_ARRAY) { /* of a kind that is not known, or damaged */
@@ -191,7 +249,17 @@ static comp_status copy_node(carrying *c, const char *path, int depth) {
     list(c->unknown, path);
     return COMP_OK;
   }
-  return group ? copy_group(c, path, depth) : copy_array(c, path);
+  return group ? copy_group(c, path) : copy_array(c, path);
+}
+
+/* All that is at a path, checked before. */
+static comp_status copy_part(carrying *c, const char *path) {
+  const bool quiet = c->from->quiet;
+  c->from->quiet = true; /* what is missing is said when it is copied */
+  comp_status status = check_below(c, path, 0, true);
+  c->from->quiet = quiet;
+  if (status != COMP_OK) return status;
+  return c->to->copier ? c->to->copier->copy(c->to, c->from, path) : copy_node(c, path);
 }
 
 /* ---- what there is ---- */
@@ -214,13 +282,13 @@ static bool was_set_aside(const carrying *c, const char *path, const char *name)
 /* What the data set has itself: its record, and from before AnnData 0.7 the categories of its columns. */
 static bool is_own(const carrying *c, const char *path, const char *name) {
   return strcmp(path, "uns") == 0 &&
-         ((c->dataset->record && strcmp(name, "comp") == 0) ||
+         ((c->dataset->record && !c->to->copier && strcmp(name, "comp") == 0) ||
           (comp__anndata_is_legacy(c->from, "obs") && comp__anndata_is_old_categories(c->dataset, name)));
 }
 
-/* The members of a group that are not in the new file. `fits`: they can be kept at all. `rows`, `cols`: what their
- * shape must be; 0 rows: they are not matrices. */
-static comp_status carry_members(carrying *c, const char *path, bool fits, size_t rows, size_t cols) {
+/* The members of a group that are not in the new file. `fits`: they can be kept at all. `fit`: what they must be; NULL:
+ * they are neither matrices nor tables of the file's samples or features. */
+static comp_status carry_members(carrying *c, const char *path, bool fits, const comp__anndata_fit *fit) {
   comp__strings members = {0};
   comp__tree_path member;
   comp_status status;
@@ -231,10 +299,14 @@ static comp_status carry_members(carrying *c, const char *path, bool fits, size_
     const char *name = comp__strings_get(&members, i);
     COMP__TRY(comp__tree_join(&member, path, name));
     if (is_own(c, path, name) || c->to->ops->has(c->to, member.text)) continue;
+    if (c->from->ops->find(c->from, member.text) == COMP__NODE_NONE) {
+      comp__warn(c->to->context, "%s is a link to something that is not in the file: it is left out", member.text);
+      continue;
+    }
     c->from->quiet = comp__anndata_is_held(c->dataset, path, name); /* it has been read before */
-    if (fits && rows > 0) COMP__TRY(comp__anndata_check_member(c->to->context, c->from, member.text, rows, cols));
+    if (fits && fit) COMP__TRY(comp__anndata_check_member(c->to->context, c->from, member.text, fit));
     if (fits)
-      COMP__TRY(copy_node(c, member.text, 1));
+      COMP__TRY(copy_part(c, member.text));
     else if (!c->from->quiet && !was_set_aside(c, path, name))
       list(c->unfit, member.text);
   }
@@ -325,24 +397,10 @@ static comp_status carry_x(carrying *c) {
   comp_status status;
   c->from->quiet = true; /* X has been read before */
   COMP__TRY(comp__tree_matrix_open(&m, c->to->context, c->from, "X"));
-  status = m.by_column ? copy_by_rows(c, &m) : copy_node(c, "X", 0);
+  status = m.by_column ? copy_by_rows(c, &m) : copy_node(c, "X");
 done:
   c->from->quiet = false;
   comp__tree_matrix_close(&m);
-  return status;
-}
-
-comp_status comp__anndata_carry_x(comp__tree_sink *sink, const char *path) {
-  carrying c = {.to = sink};
-  const comp__format *format;
-  comp_status status;
-  COMP__TRY(comp__format_of_input(&format, path));
-  COMP__TRY(format->open_tree(&c.from, path));
-  COMP__TRY(carry_x(&c));
-  COMP__TRY(c.from->ops->certain(c.from));
-done:
-  if (status != COMP_OK) comp__error_context(status, "%s", path);
-  comp__tree_free(c.from);
   return status;
 }
 
@@ -378,9 +436,14 @@ static comp_status carry_table(carrying *c, const char *path, const comp_table *
   comp__tree_path below;
   comp_status status = COMP_OK;
   if (good) COMP__TRY(comp__anndata_check_lost(c->from, path));
-  if (good) COMP__TRY(comp__anndata_check_table(c->to->context, c->from, path, comp_table_row_count(table)));
   c->from->quiet = true; /* it has been read before */
-  if (good) COMP__TRY(can_go(&good, c, path, 0));
+  if (good) COMP__TRY(comp__anndata_check_table(c->to->context, c->from, path, comp_table_row_count(table)));
+  if (good) COMP__TRY(check_below(c, path, 0, false)); /* categories that repeat have been merged */
+  if (good && c->to->copier) {                         /* the writer adds new columns */
+    status = c->to->copier->copy(c->to, c->from, path);
+    goto done;
+  }
+  if (good) COMP__TRY(can_go(&good, c, path));
   if (good) COMP__TRY(c->from->ops->attributes(&attributes, c->from, path));
   json_t *order = json_object_get(attributes, "column-order");
   if (!good || !json_is_array(order)) goto done;
@@ -390,7 +453,7 @@ static comp_status carry_table(carrying *c, const char *path, const comp_table *
   for (size_t i = 0; i < members.count; i++) {
     if (is_new(table, comp__strings_get(&members, i))) continue;
     COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
-    COMP__TRY(copy_node(c, below.text, 1));
+    COMP__TRY(copy_node(c, below.text));
   }
   COMP__TRY(comp__anndata_write_columns(c->to, path, table, false));
 done:
@@ -410,9 +473,11 @@ static comp_status carry_root_member(carrying *c, const char *name) {
                {"varm", false, true, true, 2, 0},  {"varp", false, true, true, 2, 2}, {"uns", false, false, true, 0, 0},
                {"raw", true, false, false, 1, 0}};
   const size_t sizes[] = {SIZE_MAX, c->dataset->samples, c->dataset->features};
-  size_t rows = 0, cols = SIZE_MAX;
+  const comp__strings *const names[] = {NULL, &c->dataset->obs_names, &c->dataset->var_names};
+  comp__anndata_fit fit = {0};
   bool fits = true, mapping = false;
-  if (strncmp(name, "raw.", 4) == 0) { /* before AnnData 0.7 */
+  const bool old_raw = strncmp(name, "raw.", 4) == 0; /* before AnnData 0.7 */
+  if (old_raw && !c->to->copier) {
     list(c->unknown, name);
     return COMP_OK;
   }
@@ -420,47 +485,26 @@ static comp_status carry_root_member(carrying *c, const char *name) {
   if (strcmp(name, "obs") == 0) return carry_table(c, name, c->dataset->obs, c->same_obs);
   if (strcmp(name, "var") == 0) return carry_table(c, name, c->dataset->var, c->same_var);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (strcmp(name, parts[i].name) != 0) continue;
+    if (strcmp(old_raw ? "raw" : name, parts[i].name) != 0) continue;
     fits = c->unchanged || ((!parts[i].obs || c->same_obs) && (!parts[i].var || c->same_var));
     mapping = parts[i].mapping;
-    rows = parts[i].rows ? sizes[parts[i].rows] : 0;
-    cols = sizes[parts[i].cols];
+    fit = (comp__anndata_fit){sizes[parts[i].rows], sizes[parts[i].cols], names[parts[i].rows]};
   }
-  if (mapping && c->from->ops->find(c->from, name) == COMP__NODE_GROUP) return carry_members(c, name, fits, rows, cols);
+  if (mapping && c->from->ops->find(c->from, name) == COMP__NODE_GROUP)
+    return carry_members(c, name, fits, fit.names ? &fit : NULL);
   if (mapping) return COMP_OK; /* one compound dataset, before AnnData 0.7: obsm has been read, varm is given up */
   if (c->to->ops->has(c->to, name)) return COMP_OK;
   if (fits && strcmp(name, "raw") == 0 && c->from->ops->find(c->from, name) == COMP__NODE_GROUP) {
-    comp_status status = comp__anndata_check_raw(c->to->context, c->from, rows);
+    comp_status status = comp__anndata_check_raw(c->to->context, c->from, fit.rows);
     if (status != COMP_OK) return status;
   }
-  if (fits) return copy_node(c, name, 0);
+  if (fits) return copy_part(c, name);
   list(c->unfit, name);
   return COMP_OK;
 }
 
 bool comp__anndata_copies_x(const comp_dataset *dataset, bool unchanged) {
   return unchanged && dataset->x && dataset->x->narrowed;
-}
-
-/* Before anything is written: that there is an end to it. */
-static comp_status count_nodes(carrying *c, const char *path, int depth) {
-  comp__strings members = {0};
-  comp__tree_path below;
-  comp_status status = COMP_OK;
-  if (++c->nodes > MOST_NODES)
-    COMP__FAIL(COMP_ERR_FORMAT,
-               "%.100s: the file has more than %d groups and arrays, or links that lead round in circles: remove such "
-               "links",
-               path, MOST_NODES);
-  if (depth == DEEPEST || c->from->ops->find(c->from, path) != COMP__NODE_GROUP) goto done;
-  COMP__TRY(c->from->ops->members(&members, c->from, path));
-  for (size_t i = 0; i < members.count; i++) {
-    COMP__TRY(comp__tree_join(&below, path, comp__strings_get(&members, i)));
-    COMP__TRY(count_nodes(c, below.text, depth + 1));
-  }
-done:
-  comp__strings_release(&members);
-  return status;
 }
 
 comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset, bool unchanged) {
@@ -472,13 +516,16 @@ comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const c
   COMP__TRY(comp__format_of_input(&format, path));
   COMP__TRY(format->open_tree(&tree, path));
   c.from = tree;
+  if (sink->copier) COMP__TRY(sink->copier->begin(sink, tree));
+  tree->quiet = true; /* names have been read before */
   COMP__TRY(compare_names(&c.same_obs, sink->context, tree, "obs", &dataset->obs_names));
   COMP__TRY(compare_names(&c.same_var, sink->context, tree, "var", &dataset->var_names));
+  tree->quiet = false;
   (void)tree->ops->find(tree, "");
   COMP__TRY(comp__anndata_check_lost(tree, ""));
-  COMP__TRY(count_nodes(&c, "", 0));
   COMP__TRY(tree->ops->members(&members, tree, ""));
   for (size_t i = 0; i < members.count; i++) COMP__TRY(carry_root_member(&c, comp__strings_get(&members, i)));
+  if (sink->copier) COMP__TRY(sink->copier->end(sink, tree, c.same_obs));
   COMP__TRY(tree->ops->certain(tree));
   if (c.unfit[0])
     comp__info(sink->context, "%s: left behind, since samples or features have changed: %s", path, c.unfit);

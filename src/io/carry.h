@@ -9,14 +9,12 @@
  * file holds, with new columns added. Values keep their type. To be called when the matrices of the data set have been
  * written, but not its tables; a matrix that has not been written is copied. `unchanged`: samples and features are
  * those of the file, whatever their names, and X is, too: see comp__anndata_copies_x(). Messages name what does not fit
- * any more, and what no tree but its own can hold: records of records, references, awkward arrays. What is damaged is
- * an error that names it. */
+ * any more, and what no tree but its own can hold: records of records, references, awkward arrays. What is damaged, or
+ * what AnnData could not read, is an error that names it: links that lead round in circles, categories that repeat,
+ * tables of other row names. X by columns (csc_matrix) becomes X by rows. */
 comp_status comp__anndata_carry(comp__tree_sink *sink, const char *path, const comp_dataset *dataset, bool unchanged);
 
 /* Whether X is copied from the file: it is unchanged, and its values were of another type there. */
 bool comp__anndata_copies_x(const comp_dataset *dataset, bool unchanged);
-
-/* Copies X alone. One by columns (csc_matrix) becomes one by rows. */
-comp_status comp__anndata_carry_x(comp__tree_sink *sink, const char *path);
 
 #endif

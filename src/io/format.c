@@ -231,8 +231,13 @@ done:
 
 comp_status comp__format_check_unchanged(const char *path, const struct stat *before) {
   struct stat now;
-  if (!S_ISREG(before->st_mode) || stat(path, &now) != 0) return COMP_OK;
-  if (now.st_ino != before->st_ino || now.st_dev != before->st_dev) return COMP_OK;
+  const bool folder = S_ISDIR(before->st_mode);
+  if ((!folder && !S_ISREG(before->st_mode)) || stat(path, &now) != 0) return COMP_OK;
+  const bool replaced = now.st_ino != before->st_ino || now.st_dev != before->st_dev;
+  /* A file that is open stays what it was. A folder that was replaced loses its files, which would count as empty. */
+  if (replaced && folder)
+    return comp__error(COMP_ERR_IO, "another process has changed it while it was being read; start again");
+  if (replaced || folder) return COMP_OK;
   if (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec)
     return COMP_OK;
@@ -326,10 +331,42 @@ done:
   return status;
 }
 
+/* An option that the format of the output does not have is not ignored. */
+static comp_status check_options(const comp__format *format, const char *path, const comp_options *options) {
+  static const char *const of_zarr[] = {"zarr", "shards"};
+  if (format == &comp__format_zarr || format == &comp__format_zarr_zip) return COMP_OK;
+  for (size_t i = 0; options && i < sizeof of_zarr / sizeof *of_zarr; i++)
+    if (comp_options_given(options, of_zarr[i]))
+      return comp__error(
+          COMP_ERR_ARGUMENT,
+          "%s: it is for a .zarr, which %s is not: leave it out, or give an output whose name ends in %s "
+          "or %s",
+          of_zarr[i], path, comp__format_zarr.extensions, comp__format_zarr_zip.extensions);
+  return COMP_OK;
+}
+
+comp_status comp_dataset_check_write(const char **format, const char *path, const comp_options *options) {
+  COMP__NEED(path);
+  const comp__format *found;
+  comp__write_options plain;
+  comp_status status;
+  if (format) *format = NULL;
+  COMP__TRY(comp__options_resolve(&plain, &comp__write_kind, options));
+  COMP__TRY(comp__format_of_output(&found, path));
+  COMP__TRY(check_options(found, path, options));
+  COMP__TRY(comp_file_check_writable(path));
+  if (format) *format = found->name;
+done:
+  return status;
+}
+
 comp_status comp_dataset_write(comp_context *context, const comp_dataset *dataset, const char *path,
                                const comp_options *options) {
   COMP__NEED(context, dataset, path);
+  const comp__format *format;
   comp__write_options plain;
   comp_status status = comp__options_resolve(&plain, &comp__write_kind, options);
+  if (status == COMP_OK) status = comp__format_of_output(&format, path);
+  if (status == COMP_OK) status = check_options(format, path, options);
   return status == COMP_OK ? comp__dataset_write(context, dataset, path, &plain) : status;
 }

@@ -84,13 +84,28 @@ done:
   return status;
 }
 
+/* One entry of layers or obsm. */
+static comp_status read_entry(comp_dataset *some, comp_context *context, const comp__tree *tree, const char *path,
+                              const char *name, comp_slot slot, const blocks *b, size_t samples) {
+  comp__tree_matrix m = {0};
+  comp_matrix *matrix;
+  comp_status status;
+  COMP__TRY(comp__tree_matrix_open(&m, context, tree, path));
+  if (m.rows != samples || (slot == COMP_SLOT_LAYERS && m.cols != some->features))
+    COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, which does not fit data of %zu x %zu", m.where, m.rows, m.cols,
+               samples, some->features);
+  COMP__TRY(read_blocks(&matrix, context, &m, b));
+  COMP__TRY(comp_dataset_set_matrix(some, slot, name, matrix));
+done:
+  comp__tree_matrix_close(&m);
+  return status;
+}
+
 static comp_status read_slot(comp_dataset *some, comp_context *context, const comp__tree *tree, comp_slot slot,
                              const blocks *b, const comp__read_options *options, comp_dataset *all) {
   const char *folder = comp_slot_name(slot), *why;
   comp__strings members = {0};
-  comp__tree_matrix m = {0};
   comp__tree_path path;
-  comp_matrix *matrix;
   comp_status status = COMP_OK;
   if (tree->ops->find(tree, folder) == COMP__NODE_ARRAY && slot == COMP_SLOT_OBSM && tree->ops->legacy_obsm)
     return read_legacy_obsm(some, context, tree, all, b);
@@ -102,20 +117,14 @@ static comp_status read_slot(comp_dataset *some, comp_context *context, const co
     if (slot == COMP_SLOT_LAYERS && options->layer && strcmp(name, options->layer) == 0) continue;
     COMP__TRY(comp__tree_join(&path, folder, name));
     if (!comp__anndata_can_hold(&why, tree, path.text, slot)) {
-      comp__anndata_tell_not_read(context, tree, path.text, why);
+      comp__anndata_tell_not_used(context, tree, path.text, why);
       continue;
     }
-    COMP__TRY(comp__tree_matrix_open(&m, context, tree, path.text));
-    if (m.rows != all->samples || (slot == COMP_SLOT_LAYERS && m.cols != some->features))
-      COMP__FAIL(COMP_ERR_FORMAT, "%s is %zu x %zu, which does not fit data of %zu x %zu", m.where, m.rows, m.cols,
-                 all->samples, some->features);
-    COMP__TRY(read_blocks(&matrix, context, &m, b));
-    comp__tree_matrix_close(&m);
-    m = (comp__tree_matrix){0};
-    COMP__TRY(comp_dataset_set_matrix(some, slot, name, matrix));
+    status = read_entry(some, context, tree, path.text, name, slot, b, all->samples);
+    if (options->skip_damaged) status = comp__anndata_pass_over(context, path.text, status);
+    if (status != COMP_OK) goto done;
   }
 done:
-  comp__tree_matrix_close(&m);
   comp__strings_release(&members);
   return status;
 }
@@ -131,7 +140,8 @@ static comp_status read_slots(comp_dataset *some, comp_context *context, const c
   COMP__TRY(comp__anndata_tell_lost(context, tree, ""));
   if (!options->raw) COMP__TRY(read_slot(some, context, tree, COMP_SLOT_LAYERS, b, options, all));
   COMP__TRY(read_slot(some, context, tree, COMP_SLOT_OBSM, b, options, all));
-  COMP__TRY(tree->ops->certain(tree));
+  status = tree->ops->certain(tree);
+  if (options->skip_damaged) status = comp__anndata_pass_over(context, NULL, status);
 done:
   comp__tree_free(tree);
   return status;

@@ -1,6 +1,7 @@
 /* numbers.c: numbers of any stored kind to the four that are used in memory, and to text. */
 #include "io/numbers.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,13 +236,31 @@ static comp_status append_number(comp__strings *out, double value) {
   return comp__strings_append(out, text, strlen(text));
 }
 
-comp_status comp__numbers_append_texts(comp__strings *out, const double *values, size_t n, bool boolean) {
-  for (size_t i = 0; i < n; i++) {
-    comp_status status = boolean ? comp__strings_append(out, values[i] != 0 ? "True" : "False", values[i] != 0 ? 4 : 5)
-                                 : append_number(out, values[i]);
-    if (status != COMP_OK) return status;
+comp__as comp__as_text(comp__number number, bool boolean) {
+  if (boolean || (number.kind != COMP__NUMBER_INT && number.kind != COMP__NUMBER_UINT)) return COMP__AS_F64;
+  return number.kind == COMP__NUMBER_UINT && number.size == 8 ? COMP__AS_U64 : COMP__AS_I64;
+}
+
+comp_status comp__numbers_append_texts(comp__strings *out, const void *values, comp__as as, size_t n, bool boolean) {
+  const double *floats = values;
+  const int64_t *whole = values;
+  const uint64_t *positive = values;
+  comp_status status = COMP_OK;
+  char text[32];
+  for (size_t i = 0; i < n && status == COMP_OK; i++) {
+    if (as == COMP__AS_F64 && !boolean) {
+      status = append_number(out, floats[i]);
+      continue;
+    }
+    if (as == COMP__AS_F64)
+      snprintf(text, sizeof text, "%s", floats[i] != 0 ? "True" : "False");
+    else if (as == COMP__AS_U64)
+      snprintf(text, sizeof text, "%" PRIu64, positive[i]);
+    else
+      snprintf(text, sizeof text, "%" PRId64, whole[i]);
+    status = comp__strings_append(out, text, strlen(text));
   }
-  return COMP_OK;
+  return status;
 }
 
 comp__stored comp__stored_of(comp__as *as, comp__number number, bool boolean) {

@@ -64,8 +64,10 @@ size_t comp__numbers_convert(void *to, comp__as as, const void *from, comp__numb
 void comp__numbers_swap(void *numbers, size_t size, size_t n);
 
 /* Appends numbers (or bools: True, False) as text, as Python shows them; whole floats keep no ".0", since codes and
- * clusters are meant. */
-comp_status comp__numbers_append_texts(comp__strings *out, const double *values, size_t n, bool boolean);
+ * clusters are meant. Numbers of a kind are read `as` what comp__as_text() says, of 8 bytes each: two that differ have
+ * different texts. */
+comp__as comp__as_text(comp__number number, bool boolean);
+comp_status comp__numbers_append_texts(comp__strings *out, const void *values, comp__as as, size_t n, bool boolean);
 
 /* The type in which numbers of a kind are written again, and in which they are read before. Halves become single
  * precision. */

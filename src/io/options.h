@@ -15,6 +15,7 @@ typedef struct comp__read_options {
   bool skip_x;          /* names and tables only: comp_dataset_x() is NULL */
   bool skip_slots;      /* leave layers and obsm out */
   bool skip_layers;     /* leave layers out */
+  bool skip_damaged;    /* leave out layers and entries of obsm that are damaged, with a warning */
   bool copy;            /* read only to be written again: no warning about values that do not fit floats */
   bool transpose;       /* a text table holds features as rows, samples as columns */
   bool no_header;       /* a text table has no line of column names */

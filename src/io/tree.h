@@ -74,6 +74,8 @@ typedef struct comp__tree_ops {
   /* Appends the names of what is stored in a group, but has lost its metadata, so that it is no member. NULL: there can
    * be none. */
   comp_status (*lost)(comp__strings *out, const comp__tree *tree, const char *path);
+  /* Whether two paths lead to one group: links can. NULL: they cannot. */
+  bool (*same)(const comp__tree *tree, const char *a, const char *b);
 
   /* Attributes: *out = NULL or *found = false when there is no such attribute; a wrong type is an error. */
   comp_status (*get_text)(char **out, const comp__tree *tree, const char *path, const char *name);

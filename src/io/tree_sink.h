@@ -31,9 +31,20 @@ typedef struct comp__tree_sink_ops {
   bool (*has)(const comp__tree_sink *sink, const char *path);
 } comp__tree_sink_ops;
 
+/* Copying from a tree of the same format as it is, without reading values. */
+typedef struct comp__tree_copier {
+  /* Before anything is copied: whether it can be. */
+  comp_status (*begin)(comp__tree_sink *sink, const comp__tree *from);
+  /* Copies all that is at a path. */
+  comp_status (*copy)(comp__tree_sink *sink, const comp__tree *from, const char *path);
+  /* When all has been copied. `same_obs`: the samples are those of the other tree. */
+  comp_status (*end)(comp__tree_sink *sink, const comp__tree *from, bool same_obs);
+} comp__tree_copier;
+
 /* The first member of what a format has of its own. */
 struct comp__tree_sink {
   const comp__tree_sink_ops *ops;
+  const comp__tree_copier *copier; /* NULL: the other tree is of another format, or there is no such way */
   comp_context *context;
   const char *format; /* for messages: ".h5ad" */
 };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/alloc.h"
 #include "core/dataset.h"
@@ -164,8 +165,8 @@ comp_status comp_dataset_check_update(const char *out_path) {
   return comp__dataset_check_update(NULL, out_path);
 }
 
-comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
-                                 const char *out_path, const comp__read_options *options) {
+static comp_status update(comp_context *context, const comp_dataset *results, const char *in_path, const char *out_path,
+                          const comp__read_options *options) {
   const comp__format *input, *output;
   bool old = false, place;
   comp_status status = check_name(&place, out_path);
@@ -182,6 +183,16 @@ comp_status comp__dataset_update(comp_context *context, const comp_dataset *resu
     return add_to_zarr(context, results, in_path, out_path);
   if (output == &comp__format_zarr_zip && comp_file_same(in_path, out_path)) return refuse_zip(out_path);
   return rewrite(context, results, in_path, out_path, options, input->open_tree != NULL);
+}
+
+comp_status comp__dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,
+                                 const char *out_path, const comp__read_options *options) {
+  int held = -1;
+  comp_status status = COMP_OK;
+  if (comp_file_same(in_path, out_path)) status = comp__file_hold(&held, context, out_path);
+  if (status == COMP_OK) status = update(context, results, in_path, out_path, options);
+  if (held >= 0) close(held);
+  return status;
 }
 
 comp_status comp_dataset_update(comp_context *context, const comp_dataset *results, const char *in_path,

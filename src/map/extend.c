@@ -29,6 +29,8 @@ static comp_status copy_names(comp_model *to, const comp_model *model, const cha
   COMP__TRY(comp__strings_select(&to->levels, &model->levels, NULL, 0));
   for (size_t k = 0; k < n; k++) COMP__TRY(comp__strings_append(&to->levels, names[k], strlen(names[k])));
   COMP__TRY(comp__strdup(&to->condition, model->condition));
+  COMP__TRY(comp__strings_select(&to->classes, &model->classes, NULL, 0));
+  COMP__TRY(comp__strdup(&to->target, model->target));
   COMP__TRY(comp__strdup(&to->record, model->record));
   COMP__TRY(comp__strdup(&to->config, model->config));
   COMP__TRY(comp__strdup(&to->history, model->history));

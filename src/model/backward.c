@@ -189,7 +189,18 @@ static void add_values(void *arg, size_t begin, size_t end, int thread) {
   for (size_t i = begin; i < end; i++) job->to[i] += job->from[i];
 }
 
-/* Down to d_z, the gradient by z of likelihood and of a penalty at the decoder's first hidden layer. */
+/* The target's layer, whose gradients by the logits the forward pass has left: adds to d_z. */
+static comp_status target_backward(comp_context *context, const pass *p) {
+  const comp__dense *dense = &p->network->target;
+  const comp__work *w = p->work;
+  if (!w->logits) return COMP_OK;
+  comp_status status = comp__dense_weight_gradient(context, dense, p->state, p->batch, w->z, NULL, w->logits, NULL);
+  if (status == COMP_OK)
+    status = comp__dense_input_gradient(context, dense, p->state, p->batch->rows, w->d_z, w->logits, NULL, true);
+  return status;
+}
+
+/* Down to d_z, the gradient by z of likelihood, of the target and of a penalty at the decoder's first hidden layer. */
 static comp_status decoder_backward(comp_context *context, batch_run *run) {
   const comp__network *n = run->parts[0].network;
   comp_status status;
@@ -215,6 +226,7 @@ static comp_status decoder_backward(comp_context *context, batch_run *run) {
     const comp__dense *dense = &n->decoder[0].dense;
     COMP__TRY(comp__dense_weight_gradient(context, dense, p->state, p->batch, p->work->z, NULL, p->at, NULL));
     COMP__TRY(comp__dense_input_gradient(context, dense, p->state, p->batch->rows, p->work->d_z, p->at, NULL, false));
+    COMP__TRY(target_backward(context, p));
   }
   comp__work_clock(run->parts[0].work, COMP__PHASE_PRODUCT);
 done:

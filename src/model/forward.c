@@ -9,6 +9,7 @@
 #include "model/bound.h"
 #include "model/dense.h"
 #include "model/shards.h"
+#include "model/target.h"
 #include "nn/matmul.h"
 #include "nn/vecmath.h"
 
@@ -26,7 +27,8 @@ typedef struct pass {
   comp__work *work;
   uint64_t seed, step;
   bool training;
-  float weight; /* of one sample's likelihood in the loss */
+  float weight;        /* of one sample's likelihood in the loss */
+  float target_weight; /* of one sample's cross-entropy */
   comp__batchnorm bn;
   comp__layer_work *layer;
   float momentum; /* of the running statistics */
@@ -392,6 +394,29 @@ done:
   return status;
 }
 
+/* Cross-entropy of some rows; logits become the gradient by them when training. */
+static void target_rows(void *arg, size_t begin, size_t end, int thread) {
+  (void)thread;
+  const pass *p = arg;
+  const size_t classes = p->network->options.classes;
+  for (size_t i = begin; i < end; i++) {
+    float *logits = p->work->logits + i * classes;
+    const int32_t label = p->batch->target ? p->batch->target[i] : -1;
+    p->work->row_target[i] = comp__target_forward(logits, label, classes);
+    if (p->training) comp__target_backward(logits, label, classes, p->target_weight);
+  }
+}
+
+/* What z says of the target, where there is one. */
+static comp_status target_layer(comp_context *context, pass *p) {
+  if (!p->work->logits) return COMP_OK;
+  comp_status status =
+      comp__dense_forward(context, &p->network->target, p->state, p->batch, p->work->logits, p->work->z, NULL);
+  if (status == COMP_OK) comp__parallel_for(context, p->batch->rows, COMP__ROW_CHUNK, target_rows, p);
+  comp__work_clock(p->work, COMP__PHASE_LIKELIHOOD);
+  return status;
+}
+
 static double sum_of(const double *values, size_t n) {
   double sum = 0.0;
   for (size_t i = 0; i < n; i++) sum += values[i];
@@ -470,14 +495,15 @@ static comp_status bound_loss(double *out, comp_context *context, const batch_ru
   return COMP_OK;
 }
 
-/* Sums over the rows of the whole batch: likelihood and KL. */
-static comp_status sum_losses(double out[2], comp_context *context, const batch_run *run) {
+/* Sums over the rows of the whole batch: likelihood, KL and cross-entropy of the target. */
+static comp_status sum_losses(double out[COMP__SUMS], comp_context *context, const batch_run *run) {
   for (size_t i = 0; i < run->count; i++) {
     const comp__work *w = run->parts[i].work;
     const size_t rows = run->parts[i].batch->rows;
     double *sums = run->shards ? comp__shards_sums(run->shards, i) : out;
     sums[0] = sum_of(w->row_likelihood, rows);
     sums[1] = sum_of(w->row_kl, rows);
+    sums[2] = w->row_target ? sum_of(w->row_target, rows) : 0.0;
   }
   return run->shards ? comp__shards_sum(out, context, run->shards) : COMP_OK;
 }
@@ -498,7 +524,7 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
                           const comp__parts *parts, comp__pull pull, uint64_t seed, uint64_t step, bool training) {
   const comp__model_options *o = &network->options;
   const double rows = (double)comp__parts_rows(parts);
-  double weight = 1.0 / rows, sums[2] = {0}, bound = 0.0;
+  double weight = 1.0 / rows, sums[COMP__SUMS] = {0}, bound = 0.0;
   if (o->reduction == COMP_REDUCTION_MEAN) weight /= (double)network->features;
   pass passes[COMP__MOST_SHARDS];
   const pass like = {.network = network,
@@ -506,6 +532,7 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
                      .step = step,
                      .training = training,
                      .weight = (float)weight,
+                     .target_weight = (float)(o->target_weight / rows),
                      .momentum = BN_MOMENTUM};
   batch_run run = run_of(passes, &like, parts);
   comp_status status;
@@ -515,13 +542,16 @@ comp_status comp__forward(comp__losses *out, comp_context *context, const comp__
   comp__work_clock(passes[0].work, COMP__PHASE_LATENT);
   COMP__TRY(decode(context, &run));
   for (size_t i = 0; i < run.count; i++) COMP__TRY(output_layer(context, &passes[i]));
+  for (size_t i = 0; i < run.count; i++) COMP__TRY(target_layer(context, &passes[i]));
   COMP__TRY(run_penalty(&out->penalty, context, &run, pull));
   comp__work_clock(passes[0].work, COMP__PHASE_PENALTY);
   COMP__TRY(sum_losses(sums, context, &run));
   COMP__TRY(bound_loss(&bound, context, &run));
   out->likelihood = sums[0] / rows * weight * rows;
   out->kl = sums[1] / rows;
+  out->target = sums[2] / rows;
   out->total = out->likelihood + o->beta * out->kl + pull.gamma * out->penalty + bound;
+  if (o->classes > 0) out->total += o->target_weight * out->target;
 done:
   return status;
 }

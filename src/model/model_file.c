@@ -94,8 +94,8 @@ static comp_status write_model(const comp_model *model, const char *path, char *
   size_t count = comp_model_tensor_count(model);
   comp__array *arrays = NULL;
   char *features = list_to_json(&model->features), *levels = list_to_json(&model->levels), target[32], added[32],
-       anchors[32];
-  if (!features || !levels) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+       anchors[32], *classes = model->target ? list_to_json(&model->classes) : NULL;
+  if (!features || !levels || (model->target && !classes)) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   snprintf(target, sizeof target, "%.9g", (double)model->library_target);
   snprintf(added, sizeof added, "%zu", model->network.added);
   snprintf(anchors, sizeof anchors, "%zu", model->n_anchors);
@@ -106,6 +106,8 @@ static comp_status write_model(const comp_model *model, const char *path, char *
       {"features", features},
       {"levels", levels},
       {"condition", model->condition},
+      {"target", model->target},
+      {"classes", classes},
       {"prep", model->record},
       {"history", model->history},
       {"library_target", target},
@@ -123,6 +125,7 @@ done:
   comp__free(arrays);
   free(features);
   free(levels);
+  free(classes);
   return status;
 }
 
@@ -230,11 +233,25 @@ done:
   return status;
 }
 
+/* The column of the target and its values, where the model has one. */
+static comp_status read_target(char **target, comp__strings *classes, const comp__safetensors *file) {
+  const char *name = comp__safetensors_text(file, "target");
+  comp_status status = COMP_OK;
+  if (!name) return COMP_OK;
+  COMP__TRY(list_from_json(classes, comp__safetensors_text(file, "classes"), "values of the target"));
+  COMP__TRY(check_different(classes, "value of the target"));
+  if (classes->count < 2) COMP__FAIL(COMP_ERR_FORMAT, "its target '%s' has fewer than two values", name);
+  COMP__TRY(comp__strdup(target, name));
+done:
+  return status;
+}
+
 static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   comp_status status;
   comp_model *m = NULL;
   comp__model_options options;
-  comp__strings features = {0}, levels = {0};
+  comp__strings features = {0}, levels = {0}, classes = {0};
+  char *target_name = NULL;
   const char *condition = comp__safetensors_text(file, "condition"),
              *target = comp__safetensors_text(file, "library_target");
   COMP__TRY(check_format(file));
@@ -245,11 +262,16 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
   COMP__TRY(check_different(&features, "feature"));
   COMP__TRY(check_different(&levels, "condition level"));
   if (levels.count < 2) COMP__FAIL(COMP_ERR_FORMAT, "it has fewer than two condition levels");
+  COMP__TRY(read_target(&target_name, &classes, file));
+  options.classes = classes.count;
   COMP__TRY(check_layouts(file, &options, features.count, levels.count));
   COMP__TRY(comp__model_new(&m, &options, features.count, levels.count));
   m->features = features;
   m->levels = levels;
-  features = levels = (comp__strings){0};
+  m->target = target_name;
+  m->classes = classes;
+  features = levels = classes = (comp__strings){0};
+  target_name = NULL;
   COMP__TRY(read_layout(m->params, file, &m->network.params));
   COMP__TRY(read_layout(m->buffers, file, &m->network.buffers));
   COMP__TRY(comp__safetensors_array(m->feature_means, file, "feature_means", 1, m->network.features));
@@ -271,6 +293,8 @@ static comp_status read_model(comp_model **out, const comp__safetensors *file) {
 done:
   comp__strings_release(&features);
   comp__strings_release(&levels);
+  comp__strings_release(&classes);
+  comp__free(target_name);
   comp_model_free(m);
   return status;
 }

@@ -77,6 +77,8 @@ comp_status comp__network_init(comp__network *network, const comp__model_options
   network->conditions = conditions;
   comp_status status = add_encoder(network);
   if (status == COMP_OK) status = add_decoder(network);
+  if (status == COMP_OK && options->classes > 0) /* the last, so that others start the same with and without it */
+    status = add_dense(network, &network->target, "target", options->latent, options->classes, false, true);
   if (status != COMP_OK) comp__network_release(network);
   return status;
 }

@@ -4,6 +4,7 @@
  *   hidden layer = dense (no bias: the normalisation takes it out again) -> BatchNorm -> LeakyReLU
  *   encoder      [x, onehot(c)] -> hidden layers -> mean of z, and the scale when it is learned
  *   decoder      [z, onehot(c)] -> hidden layers -> output: what the likelihood makes the distribution of x from
+ *   target       z -> one logit a class, where a target is to be predicted from z (target.h); only training needs it
  *
  * A centred model reads x - m and adds m, the centre of the condition, to the output.
  *
@@ -47,6 +48,7 @@ typedef struct comp__network {
   comp__dense mean, scale;  /* posterior; scale only when it is learned */
   comp__dense output;       /* one number a feature */
   comp__dense sample_layer; /* one number a sample, where the likelihood has such a layer */
+  comp__dense target;       /* one logit a class, where there is a target */
   size_t feature_vector;    /* offset into the parameters [features], where the likelihood has such a vector */
 } comp__network;
 
@@ -72,6 +74,7 @@ typedef struct comp__batch {
   const uint64_t *ids;        /* [rows]: what the noise of a sample depends on */
   const float *library;       /* [rows]: total counts; only of counts */
   const float *weight;        /* [rows]: how much samples count in the penalty, 0 .. 1; NULL: all 1 */
+  const int32_t *target;      /* [rows]: class of each sample, -1: not known; NULL: of none. Only with a target */
   const size_t *take;         /* [rows]: row i of the batch is row take[i] of x; NULL: x holds just the batch, in order.
                                * Dense x alone, and input is x */
 } comp__batch;
@@ -82,8 +85,8 @@ static inline const float *comp__batch_row(const comp__batch *batch, const comp_
 }
 
 typedef struct comp__losses {
-  double total, likelihood, kl,
-      penalty; /* means over the batch; likelihood is the negative log-likelihood; penalty without gamma */
+  double total, likelihood, kl, penalty, target; /* means over the batch; likelihood is the negative log-likelihood;
+                                                  * penalty and target without their weights */
 } comp__losses;
 
 /* Where a step spends its time. */

@@ -50,9 +50,11 @@ typedef struct comp__model_options {
                    bound.h */
   comp_penalty_kind penalty;
   comp_penalty_place place; /* where an MMD attaches */
+  double target_weight;     /* of the cross-entropy of the target, where there is one */
   bool include_self;        /* CoMP: a sample's own posterior is part of its own mixture */
   bool multi_scale;         /* MMD: the 19 scales of trVAE instead of one */
   double mmd_scale;         /* MMD with one scale: l in exp(-|a - b|^2 / (2 l^2)) */
+  size_t classes; /* values of the target, which z is to predict; 0: there is none. Not an option: by the data */
 } comp__model_options;
 
 /* Reads the options of a network from a model file. Users set them through the kind "train". */

@@ -39,7 +39,7 @@ static void lay_out(comp__shards *s, const comp__network *n, size_t rows) {
   s->d_scales = piece(s, penalty && o->learn_scale, rows, dims, sizeof(float));
   s->lengths = piece(s, o->bound > 0, rows, 1, sizeof(float));
   s->spare_lengths = piece(s, o->bound > 0, rows, 1, sizeof(float));
-  s->sums = piece(s, true, s->total, 2, sizeof(double));
+  s->sums = piece(s, true, s->total, COMP__SUMS, sizeof(double));
   s->buffers = piece(s, true, n->buffers.size, 1, sizeof(float));
   s->tree = piece(s, true, comp__tree_scratch(s->comm, n->params.size), 1, sizeof(float));
   for (size_t i = 0; i < s->count; i++) s->grads[i] = piece(s, true, n->params.size, 1, sizeof(float));
@@ -192,15 +192,14 @@ comp_status comp__shards_bound(double *out, comp_context *context, comp__shards 
 }
 
 double *comp__shards_sums(comp__shards *s, size_t i) {
-  return s->sums + 2 * (s->first + i);
+  return s->sums + COMP__SUMS * (s->first + i);
 }
 
-comp_status comp__shards_sum(double out[2], comp_context *context, comp__shards *s) {
-  comp_status status = comp__comm_gather_even(s->comm, context, s->sums, 2 * s->count, sizeof *s->sums);
-  out[0] = out[1] = 0.0;
-  for (size_t k = 0; k < s->total; k++) {
-    out[0] += s->sums[2 * k];
-    out[1] += s->sums[2 * k + 1];
+comp_status comp__shards_sum(double out[COMP__SUMS], comp_context *context, comp__shards *s) {
+  comp_status status = comp__comm_gather_even(s->comm, context, s->sums, COMP__SUMS * s->count, sizeof *s->sums);
+  for (size_t l = 0; l < COMP__SUMS; l++) {
+    out[l] = 0.0;
+    for (size_t k = 0; k < s->total; k++) out[l] += s->sums[COMP__SUMS * k + l];
   }
   return status;
 }

@@ -16,6 +16,9 @@
 /* As many as ranks at most (dist/comm.h). */
 enum { COMP__MOST_SHARDS = COMP__MOST_RANKS };
 
+/* Losses that are sums over rows: likelihood, KL, target. */
+enum { COMP__SUMS = 3 };
+
 struct comp__shards {
   comp__comm *comm;
   size_t total, first, count;           /* shards of a batch; those of this rank */
@@ -28,7 +31,7 @@ struct comp__shards {
   float *values, *means, *scales;       /* [rows, widest]: what the penalty reads of the whole batch */
   float *d_values, *d_means, *d_scales; /* its gradients */
   float *lengths, *spare_lengths;       /* [rows] */
-  double *sums;                         /* [total, 2] */
+  double *sums;                         /* [total, COMP__SUMS] */
   float *buffers;                       /* [buffers.size]: as they were before the step */
   float *tree;                          /* scratch of comp__tree_sum() */
   void *penalty_scratch;
@@ -82,8 +85,8 @@ comp_status comp__shards_penalty(double *out, comp_context *context, comp__shard
 /* The loss of the bound on lengths, which are in each shard's work; sets its limit there. */
 comp_status comp__shards_bound(double *out, comp_context *context, comp__shards *shards, double bound);
 
-/* Where shard i puts two sums; and these over all shards. */
+/* Where shard i puts its sums over rows; and these over all shards. */
 double *comp__shards_sums(comp__shards *shards, size_t i);
-comp_status comp__shards_sum(double out[2], comp_context *context, comp__shards *shards);
+comp_status comp__shards_sum(double out[COMP__SUMS], comp_context *context, comp__shards *shards);
 
 #endif

@@ -29,6 +29,8 @@ void comp_model_free(comp_model *model) {
   comp__free(model->buffers);
   comp__free(model->condition);
   comp__strings_release(&model->levels);
+  comp__free(model->target);
+  comp__strings_release(&model->classes);
   comp__strings_release(&model->features);
   comp__free(model->feature_means);
   comp__free(model->anchors);

@@ -9,10 +9,12 @@
 
 struct comp_model {
   comp__network network;
-  float *params;        /* [network.params.size] */
-  float *buffers;       /* [network.buffers.size] */
-  char *condition;      /* obs column */
-  comp__strings levels; /* its values, in the order of the network's condition rows */
+  float *params;         /* [network.params.size] */
+  float *buffers;        /* [network.buffers.size] */
+  char *condition;       /* obs column */
+  comp__strings levels;  /* its values, in the order of the network's condition rows */
+  char *target;          /* obs column that training predicted from z; NULL: none */
+  comp__strings classes; /* its values, in the order of the network's logits */
   comp__strings features;
   float *feature_means; /* [features]: what stands in for a feature that new data lack */
   float library_target; /* of counts: inputs are scaled to this total */

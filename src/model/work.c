@@ -85,6 +85,8 @@ static void lay_out(comp__work *w, const comp__network *n) {
   w->d_sample = piece(w, training && n->likelihood->sample_layer, rows, 1, sizeof(float));
   w->row_likelihood = piece(w, true, rows, 1, sizeof(double));
   w->row_kl = piece(w, true, rows, 1, sizeof(double));
+  w->logits = piece(w, o->classes > 0, rows, o->classes, sizeof(float));
+  w->row_target = piece(w, o->classes > 0, rows, 1, sizeof(double));
   w->lengths = piece(w, training && o->bound > 0, rows, 1, sizeof(float));
   w->spare_lengths = piece(w, training && o->bound > 0, rows, 1, sizeof(float));
   w->d_a = piece(w, training, rows, comp__blocked_cols(widest), sizeof(float));

@@ -38,6 +38,8 @@ struct comp__work {
   uint16_t *output_half;               /* the gradient in bf16 */
   float *d_sample;                     /* [rows]: gradient by what the likelihood's sample_layer gives */
   double *row_likelihood, *row_kl;     /* [rows] */
+  float *logits;                  /* [rows, classes] of the target, then the gradient by them; NULL: there is none */
+  double *row_target;             /* [rows] */
   float *lengths, *spare_lengths; /* [rows] of the posterior means, where they have a bound; NULL: they have none */
   float length_limit;             /* of this batch */
   float *d_a, *d_b;               /* [rows, widest layer], with room for blocks: gradients on their way back */

@@ -1,5 +1,6 @@
 /* fit.c: steps of a run: the model, embeddings and maps, other methods, predictions; then data.h5ad. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,12 +9,14 @@
 #include "comp/pca.h"
 #include "comp/umap.h"
 #include "comp/verdict.h"
+#include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/matrix.h"
 #include "pipeline/job.h"
 
-enum { COMPONENTS = 50 };
+/* The map before is for the page, which draws so many samples. */
+enum { COMPONENTS = 50, LAID_OUT_BEFORE = 100000 };
 
 /* ---- The model ------------------------------------------------------------------------------------------------- */
 
@@ -33,6 +36,47 @@ static comp_status limit_batch(comp_options *t, const comp__job *job) {
   return comp_options_set_int(t, "batch", quarter < 32 ? 32 : quarter);
 }
 
+bool comp__job_aims(const comp__job *job) {
+  const char *weight = comp__options_text(job->options, "target-weight");
+  return job->o.target && !(weight && strtod(weight, NULL) == 0.0);
+}
+
+/* Marks the rows whose target the model does not see: it may know the others by heart. */
+static comp_status mark_held(comp__job *job, double share) {
+  const size_t n = comp_dataset_sample_count(job->dataset);
+  int8_t *held = NULL;
+  comp_status status = comp__alloc(&held, n, sizeof *held);
+  for (size_t i = 0; status == COMP_OK && i < n; i++)
+    held[i] = !(share > 0) || comp__target_is_held(job->o.train.seed, share, i);
+  if (status == COMP_OK) status = comp_table_add_bools(comp_dataset_obs(job->dataset), COMP__TARGET_HELD, held);
+  comp__free(held);
+  return status;
+}
+
+/* The target, and rows to measure it on. */
+static comp_status add_target(comp_options *t, comp__job *job) {
+  double share;
+  comp_status status = COMP_OK;
+  if (job->o.target) status = comp_options_set(t, "target", job->o.target);
+  if (status != COMP_OK || !comp__job_aims(job)) return status;
+  if (!comp_options_given(t, "target-hold")) status = comp_options_set_real(t, "target-hold", COMP__TARGET_HOLD);
+  if (status == COMP_OK) status = comp_options_get_real(&share, t, "target-hold");
+  return status == COMP_OK ? mark_held(job, share) : status;
+}
+
+/* The same where the model knows what it is used for. */
+static void tell_aim(comp__job *job, const comp_options *t) {
+  char latent[32], gamma[32], weight[32];
+  comp__info(
+      job->context,
+      "--protect: the model learns to predict '%s' (weight %s) in %s dimensions, and keeps little else; gamma %s "
+      "takes out what reveals '%s', which the encoder does not see. It sees '%s' of a part of the rows, and is "
+      "measured on the others (--target-weight 0: it does not see '%s'; --preset default: other options, too)",
+      job->o.target, comp_options_get(t, "target-weight", weight, sizeof weight),
+      comp_options_get(t, "latent", latent, sizeof latent), comp_options_get(t, "gamma", gamma, sizeof gamma),
+      job->o.train.condition, job->o.target, job->o.target);
+}
+
 /* What --protect changes, and why. */
 static void tell_recipe(comp__job *job, const comp_options *t) {
   char scale[32], batch[32], gamma[32];
@@ -50,10 +94,15 @@ static void tell_recipe(comp__job *job, const comp_options *t) {
 comp_status comp__train_plan(comp__plan *plan, comp__job *job) {
   comp_status status = comp__options_part(&plan->options, job->options, &comp__train_kind);
   if (status == COMP_OK && takes_protect(job)) status = comp_options_set(plan->options, "preset", "protect");
+  if (status == COMP_OK) status = add_target(plan->options, job);
   if (status == COMP_OK) status = limit_batch(plan->options, job);
   if (status == COMP_OK) status = comp_options_check(plan->options);
-  if (status == COMP_OK && takes_protect(job)) tell_recipe(job, plan->options);
-  return status;
+  if (status != COMP_OK || !takes_protect(job)) return status;
+  if (comp__job_aims(job))
+    tell_aim(job, plan->options);
+  else
+    tell_recipe(job, plan->options);
+  return COMP_OK;
 }
 
 static comp_status train(comp__job *job, const comp_options *options, const char *checkpoint, bool resume) {
@@ -139,6 +188,9 @@ comp_status comp__map_plan(comp__plan *plan, comp__job *job) {
   comp__words_add(&plan->words, "--use", mapped(plan));
   comp__words_add(&plan->words, "--key", plan->id);
   comp_status status = comp_options_new(&plan->options, "umap");
+  if (status == COMP_OK && plan->step == &comp__steps[COMP__STEP_MAP_BEFORE] &&
+      comp_dataset_sample_count(job->dataset) > LAID_OUT_BEFORE)
+    status = comp_options_set_int(plan->options, "max-samples", LAID_OUT_BEFORE);
   return status == COMP_OK ? comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed) : status;
 }
 

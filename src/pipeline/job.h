@@ -310,6 +310,12 @@ comp_status comp__predict_step(comp__job *job, const comp__plan *plan);
 size_t comp__correct_count(comp__job *job);
 comp_status comp__correct_plan(comp__plan *plan, comp__job *job);
 
+/* Whether the model is trained to predict the target. Then a share of the rows, COMP__TARGET_HOLD unless target-hold is
+ * given, is there to measure it on. */
+#define COMP__TARGET_HOLD 0.3
+#define COMP__TARGET_HELD "target_held" /* column of obs: whether a row is one of these */
+bool comp__job_aims(const comp__job *job);
+
 /* After the last matrix: data.h5ad; afterwards the data set is what a reader of it gets. */
 comp_status comp__write_data(comp__job *job);
 

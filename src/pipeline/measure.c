@@ -36,6 +36,7 @@ static comp_status add_predictions(comp_options *s, comp__job *job) {
   comp_status status = comp_options_add(s, "predict", job->o.train.condition);
   if (status == COMP_OK && job->o.target) status = comp_options_add(s, "predict", job->o.target);
   if (status == COMP_OK && job->o.target) status = comp_options_set_bool(s, "fairness", true);
+  if (status == COMP_OK && comp__job_aims(job)) status = comp_options_set(s, "unseen", COMP__TARGET_HELD);
   if (status != COMP_OK || !job->o.protect) return status;
   status = comp_options_set_bool(s, "protect", true);
   if (status != COMP_OK) return status;

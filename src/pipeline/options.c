@@ -38,8 +38,8 @@ static const comp_option table[] = {
      .help = "the condition is a protected attribute: measure how well it is hidden, and predict no samples under "
              "other conditions"},
     {"target", .type = COMP_OPTION_TEXT, FIELD(target), .metavar = "COL", .group = "Options",
-     .help = "with --protect: the column that the data is used to predict, such as income; its accuracy, and "
-             "differences between groups"},
+     .help = "with --protect: the column that the data is used to predict, such as income. Training keeps it "
+             "(--target-weight); scores are its accuracy, and differences between groups"},
     {"compare", .type = COMP_OPTION_TEXT, FIELD(compare), .metavar = "A,B,...", .group = "Options",
      .help = "also run and score these methods (comp baseline), such as harmony,combat"},
     {"force", .type = COMP_OPTION_BOOL, FIELD(force), .group = "Options",
@@ -64,7 +64,7 @@ static const comp_option table[] = {
     {.rows = &comp__tabular_kind, .only = "drop drop-missing", .group = "Preparation", FIELD(tabular)},
 
     {.rows = &comp__train_kind, .only = "preset", .unset = "default; protect for a table with --protect", FIELD(train)},
-    {.rows = &comp__train_kind, .without = "condition preset " RUN_DECIDES, FIELD(train)},
+    {.rows = &comp__train_kind, .without = "condition preset target " RUN_DECIDES, FIELD(train)},
 
     {"k", 'k', COMP_OPTION_INT, FIELD(k), .metavar = "N", .min = 1, .max = 1e9, .group = "Results",
      .unset = "100; fewer for less than 1000 samples", .help = "neighbours of the metrics of the paper"},

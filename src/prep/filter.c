@@ -141,7 +141,7 @@ static comp_status filter_samples(masks *m, comp_context *context, const comp_da
   double *sum = NULL, *nonzero = NULL;
   COMP__TRY(comp__alloc(&sum, d->samples, sizeof *sum));
   COMP__TRY(comp__alloc(&nonzero, d->samples, sizeof *nonzero));
-  comp__sample_sums(sum, nonzero, context, d->x, m->cols);
+  COMP__TRY(comp__sample_sums(sum, nonzero, context, d->x, m->cols));
   for (size_t i = 0; i < d->samples; i++)
     m->rows[i] = m->rows[i] && sum[i] >= o->min_cell_counts && nonzero[i] >= (double)o->min_cell_genes;
 done:

@@ -11,6 +11,7 @@
 #include "core/options.h"
 #include "core/sort.h"
 #include "core/threads.h"
+#include "dist/comm.h"
 #include "prep/moments.h"
 
 /* Of how many samples of a condition the steps and totals are looked at, and of how many in all; FEWEST of them are
@@ -40,12 +41,13 @@ typedef struct scan {
   const comp_matrix *matrix;
   comp__row_look *rows; /* [rows] */
   bool *broken;         /* [rows]: a value is not finite */
+  size_t first;         /* row that this rank scans */
 } scan;
 
 static void scan_rows(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const scan *s = arg;
-  for (size_t row = begin; row < end; row++) {
+  for (size_t row = s->first + begin; row < s->first + end; row++) {
     size_t stored;
     const float *values = row_values(&stored, s->matrix, row);
     comp__row_look r = {INFINITY, -INFINITY, 0, 0, 0, (uint32_t)stored};
@@ -70,12 +72,19 @@ static comp_status refuse(comp_context *context, const comp_matrix *matrix) {
   return comp__error(COMP_ERR_DATA, "row %zu, column %zu of X is not a finite number", row + 1, col + 1);
 }
 
+/* Ranks share the rows out, and all know of all of them afterwards. */
 static comp_status scan_all(scan *s, comp_context *context) {
-  size_t rows = s->matrix->rows;
+  comp__comm *comm = comp__comm_of(context);
+  size_t rows = s->matrix->rows, begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, rows, ROW_CHUNK);
+  s->first = begin[comp__comm_rank(comm)];
   comp_status status = comp__alloc(&s->rows, rows, sizeof *s->rows);
   if (status == COMP_OK) status = comp__alloc(&s->broken, rows, sizeof *s->broken);
   if (status != COMP_OK) return status;
-  comp__parallel_for(context, rows, ROW_CHUNK, scan_rows, s);
+  comp__parallel_for(context, begin[comp__comm_rank(comm) + 1] - s->first, ROW_CHUNK, scan_rows, s);
+  status = comp__comm_collect(comm, context, s->rows, begin, sizeof *s->rows, COMP__TO_ALL);
+  if (status == COMP_OK) status = comp__comm_collect(comm, context, s->broken, begin, sizeof *s->broken, COMP__TO_ALL);
+  if (status != COMP_OK) return status;
   for (size_t i = 0; i < rows; i++)
     if (s->broken[i]) return refuse(context, s->matrix);
   return COMP_OK;

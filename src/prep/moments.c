@@ -1,4 +1,5 @@
-/* moments.c: sums over samples or features. Nothing here decides anything. */
+/* moments.c: sums over samples or features; ranks of a context that was joined (dist/comm.h) share them out. Nothing
+ * here decides anything. */
 #include "prep/moments.h"
 
 #include <assert.h>
@@ -8,6 +9,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "core/threads.h"
+#include "dist/comm.h"
 
 /* Pieces of a sum over samples. A constant, so that the order of additions never changes; as few as keep some dozens of
  * threads busy, since each needs room for all features. */
@@ -18,6 +20,7 @@ typedef struct sums {
   comp__term_fn term;
   const void *arg;
   size_t piece;    /* samples in a piece */
+  size_t first;    /* sample of this rank */
   double *partial; /* [PIECES x features] */
 } sums;
 
@@ -36,8 +39,8 @@ static void add_row(double *out, const sums *s, size_t row) {
 static void sum_piece(void *arg, size_t begin, size_t end, int thread) {
   (void)thread;
   const sums *s = arg;
-  double *out = s->partial + begin / s->piece * s->samples.matrix->cols;
-  for (size_t i = begin; i < end; i++) add_row(out, s, s->samples.rows ? s->samples.rows[i] : i);
+  double *out = s->partial + (s->first + begin) / s->piece * s->samples.matrix->cols;
+  for (size_t i = s->first + begin; i < s->first + end; i++) add_row(out, s, s->samples.rows ? s->samples.rows[i] : i);
 }
 
 comp_status comp__feature_sums(double *out, comp_context *context, comp__samples samples, comp__term_fn term,
@@ -46,11 +49,20 @@ comp_status comp__feature_sums(double *out, comp_context *context, comp__samples
   size_t piece = (samples.n + PIECES - 1) / PIECES;
   if (piece == 0) piece = 1;
   size_t pieces = (samples.n + piece - 1) / piece;
-  sums s = {samples, term, arg, piece, NULL};
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1], part[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, samples.n, piece);
+  comp__comm_share(part, comm, pieces, 1); /* the same pieces */
+  sums s = {samples, term, arg, piece, begin[comp__comm_rank(comm)], NULL};
   if (!comp__size_mul(&room, pieces, features)) room = SIZE_MAX;
   comp_status status = comp__calloc(&s.partial, room, sizeof *s.partial);
   if (status != COMP_OK) return status;
-  comp__parallel_for(context, samples.n, piece, sum_piece, &s);
+  comp__parallel_for(context, begin[comp__comm_rank(comm) + 1] - s.first, piece, sum_piece, &s);
+  status = comp__comm_collect(comm, context, s.partial, part, features * sizeof *s.partial, COMP__TO_ALL);
+  if (status != COMP_OK) {
+    comp__free(s.partial);
+    return status;
+  }
   for (size_t j = 0; j < features; j++) out[j] = 0.0;
   for (size_t p = 0; p < pieces; p++)
     for (size_t j = 0; j < features; j++) out[j] += s.partial[p * features + j];
@@ -116,6 +128,7 @@ typedef struct row_sums {
   const comp_matrix *matrix;
   const bool *keep;
   double *sum, *nonzero;
+  size_t first; /* row of this rank */
 } row_sums;
 
 static void sum_rows(void *arg, size_t begin, size_t end, int thread) {
@@ -123,7 +136,7 @@ static void sum_rows(void *arg, size_t begin, size_t end, int thread) {
   const row_sums *r = arg;
   const comp_matrix *m = r->matrix;
   bool sparse = m->kind == COMP_CSR;
-  for (size_t row = begin; row < end; row++) {
+  for (size_t row = r->first + begin; row < r->first + end; row++) {
     size_t first = sparse ? (size_t)m->indptr[row] : row * m->cols;
     size_t last = sparse ? (size_t)m->indptr[row + 1] : first + m->cols;
     double sum = 0.0, nonzero = 0.0;
@@ -138,8 +151,16 @@ static void sum_rows(void *arg, size_t begin, size_t end, int thread) {
   }
 }
 
-void comp__sample_sums(double *sum, double *nonzero, comp_context *context, const comp_matrix *matrix,
-                       const bool *keep) {
-  row_sums r = {matrix, keep, sum, nonzero};
-  comp__parallel_for(context, matrix->rows, ROW_CHUNK, sum_rows, &r);
+comp_status comp__sample_sums(double *sum, double *nonzero, comp_context *context, const comp_matrix *matrix,
+                              const bool *keep) {
+  comp__comm *comm = comp__comm_of(context);
+  size_t begin[COMP__MOST_RANKS + 1];
+  comp__comm_share(begin, comm, matrix->rows, ROW_CHUNK);
+  row_sums r = {matrix, keep, sum, nonzero, begin[comp__comm_rank(comm)]};
+  comp_status status = COMP_OK;
+  comp__parallel_for(context, begin[comp__comm_rank(comm) + 1] - r.first, ROW_CHUNK, sum_rows, &r);
+  if (sum) status = comp__comm_collect(comm, context, sum, begin, sizeof *sum, COMP__TO_ALL);
+  if (nonzero && status == COMP_OK)
+    status = comp__comm_collect(comm, context, nonzero, begin, sizeof *nonzero, COMP__TO_ALL);
+  return status;
 }

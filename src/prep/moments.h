@@ -1,7 +1,9 @@
 /*
  * moments.h: sums over the samples of a matrix, for every feature at once, dense or sparse.
  *
- * Samples are cut into a fixed number of pieces whose sums are added in order: the same result at any thread count.
+ * Samples are cut into a fixed number of pieces whose sums are added in order: the same result at any number of threads
+ * and ranks. The ranks of a context that was joined (dist/comm.h) share the pieces out; all of them make the same
+ * calls.
  */
 #ifndef COMP_PREP_MOMENTS_H
 #define COMP_PREP_MOMENTS_H
@@ -34,7 +36,7 @@ comp_status comp__feature_moments(double *mean, double *variance, double *nonzer
 
 /* Sum and number of nonzero values of every sample, over the features for which keep[] is true (NULL: all). Either
  * array may be NULL. */
-void comp__sample_sums(double *sum, double *nonzero, comp_context *context, const comp_matrix *matrix,
-                       const bool *keep);
+comp_status comp__sample_sums(double *sum, double *nonzero, comp_context *context, const comp_matrix *matrix,
+                              const bool *keep);
 
 #endif

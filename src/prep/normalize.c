@@ -17,14 +17,13 @@ enum { ROW_CHUNK = 256, VALUE_CHUNK = 1 << 16 };
 
 comp_status comp_library_sizes(comp_context *context, comp_dataset *dataset) {
   COMP__NEED(context, dataset);
-  double *totals;
+  double *totals = NULL;
   comp_status status = comp__dataset_need_x(dataset);
   if (status == COMP_OK) status = comp__alloc(&totals, dataset->samples, sizeof *totals);
-  if (status != COMP_OK) return status;
-  comp__sample_sums(totals, NULL, context, dataset->x, NULL);
+  if (status == COMP_OK) status = comp__sample_sums(totals, NULL, context, dataset->x, NULL);
   bool whole = true;
-  for (size_t i = 0; i < dataset->samples; i++) whole = whole && totals[i] == floor(totals[i]);
-  status = comp_table_add_numbers(dataset->obs, COMP_LIBRARY_SIZE, totals, whole);
+  for (size_t i = 0; i < dataset->samples && status == COMP_OK; i++) whole = whole && totals[i] == floor(totals[i]);
+  if (status == COMP_OK) status = comp_table_add_numbers(dataset->obs, COMP_LIBRARY_SIZE, totals, whole);
   comp__free(totals);
   return status;
 }
@@ -100,7 +99,7 @@ comp_status comp_normalize_total(double *used, comp_context *context, comp_datas
   COMP__TRY(comp__dataset_need_x(dataset));
   COMP__TRY(check_counts(context, dataset, force));
   COMP__TRY(comp__alloc(&totals, n, sizeof *totals));
-  comp__sample_sums(totals, NULL, context, dataset->x, NULL);
+  COMP__TRY(comp__sample_sums(totals, NULL, context, dataset->x, NULL));
   if (target == 0.0) COMP__TRY(median_total(&target, totals, n));
   if (target == 0.0) COMP__FAIL(COMP_ERR_DATA, "cannot normalise totals: every sample is empty");
   for (size_t i = 0; i < n; i++) empty += totals[i] <= 0.0;

@@ -65,19 +65,14 @@ static comp_status choose_maps(comp__subject *s) {
   return status;
 }
 
-static int by_size(const void *a, const void *b) {
-  size_t x = *(const size_t *)a, y = *(const size_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* The samples on the map: all, or as many as are wanted, at random. */
 static comp_status choose_rows(size_t **out, comp__subject *s) {
   size_t n = comp_dataset_sample_count(s->dataset);
   comp_status status = comp__alloc(out, n, sizeof **out);
   if (status != COMP_OK) return status;
-  comp__rng_permutation(*out, n, comp__rng_at(0, COMP__RNG_REPORT, 2, 0));
   s->n_rows = n < s->options->max_samples ? n : s->options->max_samples;
-  qsort(*out, s->n_rows, sizeof **out, by_size);
+  status = comp__rng_draw(*out, s->n_rows, n, comp__rng_at(0, COMP__RNG_REPORT, 2, 0));
+  if (status != COMP_OK) return status;
   s->rows = *out;
   if (s->n_rows < n) comp__info(s->context, "the map shows %zu of %zu samples, chosen at random", s->n_rows, n);
   return COMP_OK;

@@ -49,6 +49,10 @@ static const comp_option rows[] = {
      .help = "how well this column can be predicted from the embedding, by cross-validation; name the condition to see "
              "how well it is hidden"},
     COMP__CLASSIFY_ROWS(comp__scores_options, classify.),
+    {"unseen", .type = COMP_OPTION_TEXT, FIELD(unseen), .metavar = "COL", .group = "Classifiers",
+     .unset = "they are predicted of all samples",
+     .help = "a column that is true (or 1) for samples whose target the model has not seen in training: columns other "
+             "than the condition are predicted of these alone"},
     {"fairness", .type = COMP_OPTION_BOOL, FIELD(fairness), .group = "Classifiers",
      .help = "also show how differently a classifier of the predicted columns treats the conditions"},
     {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Classifiers",
@@ -112,6 +116,7 @@ static comp_status check_predictions(const comp__scores_options *o) {
     return comp__error(COMP_ERR_ARGUMENT, "test-on: '%s' is also the condition to train on", o->test_on);
   if (o->classify.n_classifiers && o->n_columns == 0)
     return comp__error(COMP_ERR_ARGUMENT, "classifiers: they go with predict");
+  if (o->unseen && o->n_columns == 0) return comp__error(COMP_ERR_ARGUMENT, "unseen: it goes with predict");
   if (o->fairness && o->n_columns == 0) return comp__error(COMP_ERR_ARGUMENT, "fairness: it goes with predict");
   return comp__classify_check(&o->classify);
 }

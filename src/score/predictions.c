@@ -31,6 +31,7 @@ comp_status comp__predictions_look(const comp_dataset *d, const comp__scores_opt
   size_t column;
   comp_status status = COMP_OK;
   for (size_t c = 0; c < o->n_columns; c++) COMP__TRY(comp_table_require(&column, d->obs, o->columns[c]));
+  if (o->unseen) COMP__TRY(comp_table_require(&column, d->obs, o->unseen));
   if (!o->train_on) return COMP_OK;
   COMP__TRY(read_groups(&groups, d, o->score.condition));
   for (int i = 0; i < 2; i++) {
@@ -58,10 +59,24 @@ static const comp_matrix *embedding(const comp_dataset *d, const comp_score *sco
   return comp__score_matrix(d, comp_score_embedding_name(score, e));
 }
 
+/* Leaves the values of those samples alone that are marked in a column. */
+static comp_status leave_unseen(comp_groups *groups, const comp_dataset *d, const char *column) {
+  bool *marked;
+  comp_status status = comp__alloc(&marked, d->samples, sizeof *marked);
+  if (status != COMP_OK) return status;
+  status = comp__table_marks(marked, d->obs, column);
+  for (size_t i = 0; status == COMP_OK && i < d->samples; i++)
+    if (!marked[i]) groups->codes[i] = -1;
+  comp__free(marked);
+  return status == COMP_OK ? COMP_OK : comp__error_context(status, "unseen");
+}
+
 static comp_status run_column(comp__predictions *out, comp_context *context, const comp_dataset *d,
                               const comp_score *score, const comp__scores_options *o, const char *column) {
   comp_groups groups = {0};
   comp_status status = read_groups(&groups, d, column);
+  if (status == COMP_OK && o->unseen && strcmp(column, o->score.condition) != 0)
+    status = leave_unseen(&groups, d, o->unseen);
   for (size_t e = 0; status == COMP_OK && e < comp_score_embedding_count(score); e++) {
     comp__predicted *item = &out->predicted[out->n_predicted++];
     status = comp__strdup(&item->column, column);

@@ -43,10 +43,10 @@ static void numbers_to_text(char *text, size_t size, const comp__training *t) {
   const comp__training_numbers *n = &t->now;
   snprintf(text, size,
            "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-           " %d %a %a %a %a %a %a %a %a %a %" PRIu64,
+           " %d %a %a %a %a %a %a %a %a %a %" PRIu64 " %a",
            n->step, n->epoch, n->batch, n->since_best, n->since_cut, t->optimiser.steps, t->has_best, n->gamma,
            n->rate_factor, n->best_loss, n->first_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty,
-           n->samples, n->averaged);
+           n->samples, n->averaged, n->sums.target);
 }
 
 static bool numbers_from_text(comp__training *t, const char *text) {
@@ -54,12 +54,13 @@ static bool numbers_from_text(comp__training *t, const char *text) {
   int best = 0;
   int found = sscanf(text,
                      "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                     " %d %la %la %la %la %la %la %la %la %la %" SCNu64,
+                     " %d %la %la %la %la %la %la %la %la %la %" SCNu64 " %la",
                      &n->step, &n->epoch, &n->batch, &n->since_best, &n->since_cut, &t->optimiser.steps, &best,
                      &n->gamma, &n->rate_factor, &n->best_loss, &n->first_loss, &n->sums.total, &n->sums.likelihood,
-                     &n->sums.kl, &n->sums.penalty, &n->samples, &n->averaged);
+                     &n->sums.kl, &n->sums.penalty, &n->samples, &n->averaged, &n->sums.target);
   t->has_best = best != 0;
-  return found == 17 && isfinite(n->gamma) && n->epoch <= t->epochs && n->batch <= comp__loader_batches(t->loader);
+  return found >= 17 && /* before there were targets */ isfinite(n->gamma) && n->epoch <= t->epochs &&
+         n->batch <= comp__loader_batches(t->loader);
 }
 
 comp_status comp__checkpoint_save(const comp__training *t) {

@@ -9,7 +9,13 @@
 comp_status comp__config_write(char **out, const comp__train_options *o) {
   json_t *root = json_object();
   comp_status status = root ? comp__options_to_record(root, &comp__train_kind, o) : COMP_ERR_MEMORY;
-  if (o->shards == 0) json_object_del(json_object_get(root, "training"), "shards"); /* as before there were any */
+  json_t *training = json_object_get(root, "training");
+  if (o->shards == 0) json_object_del(training, "shards"); /* as before there were any */
+  if (!o->target) {
+    json_object_del(training, "target");
+    json_object_del(training, "target_hold");
+    json_object_del(root, "target_weight");
+  }
   char *text = status == COMP_OK ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(root);
   if (!text) return comp__error(COMP_ERR_MEMORY, "out of memory");

@@ -31,6 +31,7 @@ struct comp__loader {
   size_t *order;       /* rows of the window in the epoch's order, block by block */
   size_t *batch_rows;  /* [largest batch] */
   size_t *batch_start; /* [conditions + 1] */
+  int32_t *target;     /* [largest batch] classes of the batch, or of its shards one after the other */
   size_t largest;
   comp__gather gather;
   struct cut {
@@ -216,6 +217,7 @@ comp_status comp__loader_new(comp__loader **out, comp_context *context, const co
     l->largest = options->samples + options->conditions * LEAST_OF_CONDITION;
   COMP__TRY(comp__alloc(&l->batch_rows, l->largest, sizeof *l->batch_rows));
   COMP__TRY(comp__alloc(&l->batch_start, options->conditions + 1, sizeof *l->batch_start));
+  if (options->target) COMP__TRY(comp__alloc(&l->target, l->largest, sizeof *l->target));
   if (options->stream && comp__stream_is_shared(options->stream)) {
     COMP__TRY(comp__alloc(&l->places, l->largest, sizeof *l->places));
     for (size_t i = 0; i < l->largest; i++) l->places[i] = i;
@@ -241,6 +243,7 @@ void comp__loader_free(comp__loader *l) {
   comp__free(l->order);
   comp__free(l->batch_rows);
   comp__free(l->batch_start);
+  comp__free(l->target);
   comp__free(l->places);
   comp__gather_release(&l->gather);
   for (size_t i = 0; l->cut.gather && i < l->cut.count; i++) comp__gather_release(&l->cut.gather[i]);
@@ -286,12 +289,20 @@ static size_t choose_rows(comp__loader *l, const sample_set *set, const size_t *
   return l->batch_start[l->options.conditions] = at;
 }
 
+/* Gives a batch, whose first row is row `first` of the whole, the classes of its samples. */
+static void add_target(comp__batch *batch, const comp__loader *l, size_t first) {
+  if (!l->target) return;
+  for (size_t i = 0; i < batch->rows; i++) l->target[first + i] = l->options.target[batch->ids[i]];
+  batch->target = l->target + first;
+}
+
 /* The rows that were chosen, n of them, as a batch. x has them at `places`; ids [rows of the window]: what they are in
  * the file. */
 static comp_status make_batch(comp__batch *out, comp_context *context, comp__loader *l, const comp_matrix *x,
                               const size_t *places, const size_t *ids, size_t n, bool training) {
   comp_status status = comp__gather_rows(out, context, &l->gather, x, places, n, l->batch_start, training);
   for (size_t i = 0; status == COMP_OK && ids && i < n; i++) l->gather.ids[i] = ids[l->batch_rows[i]];
+  if (status == COMP_OK) add_target(out, l, 0);
   return status;
 }
 
@@ -347,6 +358,7 @@ static comp_status make_shard(comp__loader *l, comp_context *context, const comp
   comp_status status =
       comp__gather_rows(&l->cut.batch[i], context, gather, x, places + (begin - first), end - begin, start, true);
   for (size_t r = begin; status == COMP_OK && l->ids && r < end; r++) gather->ids[r - begin] = l->ids[l->batch_rows[r]];
+  if (status == COMP_OK) add_target(&l->cut.batch[i], l, begin);
   return status;
 }
 

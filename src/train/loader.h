@@ -21,6 +21,7 @@ typedef struct comp__loader_options {
   size_t samples;
   const int32_t *codes; /* [samples] condition of each; -1 leaves a sample out */
   size_t conditions;
+  const int32_t *target; /* [samples] class of each, -1: not known; NULL: there is no target */
   uint64_t seed;
   size_t batch;      /* samples a batch, at most (about) */
   double validation; /* share held out */

@@ -21,9 +21,11 @@ static comp__losses mean_losses(const comp__losses *sums, double samples) {
   return mean;
 }
 
-static json_t *losses_to_json(const comp__losses *losses) {
-  return json_pack("{s:f, s:f, s:f, s:f}", "total", losses->total, "likelihood", losses->likelihood, "kl", losses->kl,
-                   "penalty", losses->penalty);
+static json_t *losses_to_json(const comp__losses *losses, bool target) {
+  json_t *object = json_pack("{s:f, s:f, s:f, s:f}", "total", losses->total, "likelihood", losses->likelihood, "kl",
+                             losses->kl, "penalty", losses->penalty);
+  if (object && target) json_object_set_new(object, "target", json_real(losses->target));
+  return object;
 }
 
 /* The losses of one validation batch. */
@@ -140,7 +142,7 @@ static void tell_epoch(comp__training *t, const comp__losses *training, const co
 static comp_status end_epoch(comp__training *t) {
   comp__training_numbers *now = &t->now;
   comp__losses training = mean_losses(&now->sums, now->samples), held = training;
-  bool validated = comp__loader_validation_batches(t->loader) > 0;
+  const bool validated = comp__loader_validation_batches(t->loader) > 0, target = t->options->target;
   if (validated) {
     comp_status status = validate(&held, t);
     if (status != COMP_OK) return status;
@@ -150,9 +152,9 @@ static comp_status end_epoch(comp__training *t) {
   follow_validation(t, held.total);
   json_t *entry =
       json_pack("{s:I, s:I, s:f, s:f, s:o}", "epoch", (json_int_t)now->epoch + 1, "steps", (json_int_t)now->step,
-                "rate", rate, "gamma", now->gamma, "train", losses_to_json(&training));
+                "rate", rate, "gamma", now->gamma, "train", losses_to_json(&training, target));
   if (entry && t->options->blur_from > 0) json_object_set_new(entry, "blur", json_real(comp__blur_now(t)));
-  if (entry && validated) json_object_set_new(entry, "validation", losses_to_json(&held));
+  if (entry && validated) json_object_set_new(entry, "validation", losses_to_json(&held, target));
   if (entry && now->since_best == 0) json_object_set_new(entry, "best", json_true());
   if (!entry || json_array_append(t->history, entry) != 0) {
     json_decref(entry);

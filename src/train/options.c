@@ -2,6 +2,7 @@
 #include "train/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -35,6 +36,15 @@ static const comp_option rows[] = {
 
     {"condition", 'c', COMP_OPTION_TEXT, .required = true, FIELD(condition), .metavar = "COL", .group = "Model",
      .help = "the column that holds the condition: a batch, a treatment, a group"},
+    {"target", .type = COMP_OPTION_TEXT, FIELD(target), .metavar = "COL", .group = "Model",
+     .unset = "z keeps what describes samples, whatever it is used for", .record = "training/target",
+     .record_later = true,
+     .help = "a column that z must predict, such as income: training keeps it while the condition is hidden. Samples "
+             "without a value are trained on without it, and new data needs none"},
+    {"target-hold", .type = COMP_OPTION_REAL, FIELD(target_hold), .metavar = "SHARE", .group = "Model", .value = "0",
+     .max = 0.9, .record = "training/target_hold", .record_later = true,
+     .help = "with a target: samples whose target training does not see, drawn by the seed, so that its prediction can "
+             "be measured on them"},
     {"model", .type = COMP_OPTION_CHOICE, FIELD(model_name), .metavar = "NAME", .group = "Model", .value = "comp",
      .choice_at = comp_model_kind_name, .record = "model", .help = "the model"},
     {"preset", .type = COMP_OPTION_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .value = "default",
@@ -72,7 +82,7 @@ static const comp_option rows[] = {
     {"weight-decay", .type = COMP_OPTION_REAL, FIELD(weight_decay), .metavar = "W", .group = "Training", .value = "0",
      .max = 1, .record = "training/weight_decay", .help = "decoupled weight decay"},
     {"clip", .type = COMP_OPTION_REAL, FIELD(clip), .metavar = "NORM", .group = "Training", .value = "0", .max = 1e30,
-     .record = "training/clip", .help = "largest norm of the gradient; 0 is no limit"},
+     BY_PRESET, .record = "training/clip", .help = "largest norm of the gradient; 0 is no limit"},
     {"patience", .type = COMP_OPTION_INT, FIELD(patience), .metavar = "N", .group = "Training", .max = 1e9, BY_PRESET,
      .record = "training/patience",
      .help = "stop after N epochs without a better validation loss, counted after the warm-up; 0 never stops early"},
@@ -112,7 +122,12 @@ static const comp_option rows[] = {
 };
 
 static comp_status base(void *out, const comp_options *options) {
-  return comp__train_options_init(out, comp__options_text(options, "model"), comp__options_text(options, "preset"));
+  comp_status status =
+      comp__train_options_init(out, comp__options_text(options, "model"), comp__options_text(options, "preset"));
+  const char *weight = comp__options_text(options, "target-weight");
+  const bool idle_target = weight && strtod(weight, NULL) == 0.0;
+  if (status == COMP_OK && comp__options_text(options, "target") && !idle_target) comp__train_options_aim(out);
+  return status;
 }
 
 static bool is_set(const comp_options *options, const char *name) {
@@ -159,6 +174,9 @@ static comp_status check_idle(const comp__train_options *t, const comp_options *
   if (!m->decoder_sees_condition && is_set(o, "centre")) return idle("centre", blind);
   if (m->gamma == 0 && t->blur_from > 0 && is_set(o, "blur"))
     return idle("blur", "gamma is 0: there is no penalty to blur");
+  static const char no_target[] = "no target is given";
+  if (is_set(o, "target-weight") && !is_set(o, "target")) return idle("target-weight", no_target);
+  if (is_set(o, "target-hold") && !is_set(o, "target")) return idle("target-hold", no_target);
   if (is_set(o, "centre") && is_set(o, "no-centre")) return idle("no-centre", "centre is given, too");
   if (!comp__schedule_find(t->schedule)->warms_up && is_set(o, "warmup"))
     return idle("warmup", "the schedule is not cosine");
@@ -181,6 +199,10 @@ static comp_status check(const void *values) {
   comp_status status = comp__model_options_check(&o->model);
   if (status != COMP_OK) return status;
   if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
+  if (o->target && !o->target[0]) return comp__error(COMP_ERR_ARGUMENT, "target: no column is named");
+  if (o->target && strcmp(o->target, o->condition) == 0)
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "target: '%s' is the condition: what z must not tell cannot be what z must predict", o->target);
   if (o->kl_target > 0 && !penalty)
     return comp__error(COMP_ERR_ARGUMENT, "kl-target: the model %s has no penalty to adjust", o->model_name);
   if ((o->blur_from > 0) != (o->blur_to > 0))

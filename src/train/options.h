@@ -29,6 +29,8 @@ typedef struct comp__train_options {
   char model_name[16];   /* row of the model table */
   char preset[32];       /* recipe that these options started from */
   const char *condition; /* obs column */
+  const char *target;    /* obs column that z is to predict; NULL: none */
+  double target_hold;    /* share of the samples whose target training does not see */
   uint64_t seed;
   size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
   size_t steps; /* fewer for little data, so that an epoch is not too small a part; without effect where `epochs` is not
@@ -66,6 +68,12 @@ extern const comp__options_kind comp__train_kind;
 /* The options of a model (NULL: "comp") in a preset (NULL: "default"). An unknown name is an error that suggests the
  * nearest. */
 comp_status comp__train_options_init(comp__train_options *out, const char *model, const char *preset);
+
+/* What the preset `protect` changes where there is a target. (presets.c) */
+void comp__train_options_aim(comp__train_options *options);
+
+/* Whether training does not see the target of a sample: by the seed and its row. */
+bool comp__target_is_held(uint64_t seed, double share, size_t row);
 
 /* As the public functions, with plain options. */
 comp_status comp__train(comp_model **out, comp_context *context, const comp_dataset *dataset,

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "core/context.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/matrix.h"
+#include "core/rng.h"
 #include "core/threads.h"
 #include "model/penalty.h"
 #include "nn/matmul.h"
@@ -82,14 +84,89 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   return COMP_OK;
 }
 
+/* Whether two columns part the samples that have both in the same way. */
+static bool same_parts(const comp_groups *a, const comp_groups *b) {
+  int32_t of_a[MOST_LEVELS], of_b[MOST_LEVELS];
+  memset(of_a, -1, sizeof of_a);
+  memset(of_b, -1, sizeof of_b);
+  for (size_t i = 0; i < a->rows; i++) {
+    const int32_t x = a->codes[i], y = b->codes[i];
+    if (x < 0 || y < 0) continue;
+    if ((of_a[x] >= 0 && of_a[x] != y) || (of_b[y] >= 0 && of_b[y] != x)) return false;
+    of_a[x] = y;
+    of_b[y] = x;
+  }
+  return true;
+}
+
+/* What makes a column unfit for a target. `known` samples have a condition and a value of it, of `values` kinds. */
+static comp_status check_target(const comp_groups *target, const comp_groups *conditions, const comp__train_options *o,
+                                size_t known, size_t values) {
+  if (target->n_levels > MOST_LEVELS)
+    return comp__error(COMP_ERR_DATA,
+                       "target: column '%s' has %zu different values, and a target has %d at most. Put numbers into a "
+                       "few groups",
+                       o->target, target->n_levels, (int)MOST_LEVELS);
+  if (values < 2)
+    return comp__error(COMP_ERR_DATA,
+                       "target: column '%s' has %s among the %zu samples that have a condition; there must be two or "
+                       "more to predict",
+                       o->target, known ? "one value only" : "no value", conditions->rows);
+  if (same_parts(target, conditions))
+    return comp__error(COMP_ERR_DATA,
+                       "target: column '%s' says of each sample what the condition '%s' says: z cannot predict the one "
+                       "and hide the other",
+                       o->target, o->condition);
+  return COMP_OK;
+}
+
+bool comp__target_is_held(uint64_t seed, double share, size_t row) {
+  return share > 0 && comp__rng_uniform(comp__rng_at(seed, COMP__RNG_SPLIT, 1, row), 0) < share;
+}
+
+static comp_status read_target(comp_groups *out, comp_context *context, const comp_dataset *dataset,
+                               const comp_groups *conditions, const comp__train_options *o) {
+  size_t column, known = 0, samples = 0, values = 0;
+  bool seen[MOST_LEVELS] = {0};
+  comp_status status = COMP_OK;
+  if (!o->target) return COMP_OK;
+  status = comp_table_require(&column, comp_dataset_obs(dataset), o->target);
+  if (status != COMP_OK) return comp__error_context(status, "target");
+  COMP__TRY(comp_table_groups(out, comp_dataset_obs(dataset), column));
+  for (size_t i = 0; i < out->rows; i++) {
+    const int32_t value = out->codes[i];
+    if (comp__target_is_held(o->seed, o->target_hold, i)) {
+      out->codes[i] = -1;
+      continue;
+    }
+    if (conditions->codes[i] < 0) continue;
+    samples++;
+    if (value < 0) continue;
+    known++;
+    if (value >= MOST_LEVELS || seen[value]) continue;
+    seen[value] = true;
+    values++;
+  }
+  COMP__TRY(check_target(out, conditions, o, known, values));
+  if (known < samples)
+    comp__info(context, "%zu of %zu samples have no value in '%s': they are trained on without it", samples - known,
+               samples, o->target);
+done:
+  if (status != COMP_OK) comp_groups_release(out);
+  return status;
+}
+
 static comp_status describe(comp_model *model, const comp_dataset *dataset, const comp_groups *groups,
-                            const comp__train_options *options, uint64_t digest) {
+                            const comp_groups *target, const comp__train_options *options, uint64_t digest) {
   comp_status status;
   char trained_on[64], kernel[32];
   snprintf(trained_on, sizeof trained_on, "%zu %016llx", groups->rows, (unsigned long long)digest);
   COMP__TRY(comp__strdup(&model->trained_on, trained_on));
   for (size_t k = 0; k < groups->n_levels; k++)
     COMP__TRY(comp__strings_append(&model->levels, groups->levels[k], strlen(groups->levels[k])));
+  for (size_t k = 0; k < target->n_levels; k++)
+    COMP__TRY(comp__strings_append(&model->classes, target->levels[k], strlen(target->levels[k])));
+  COMP__TRY(comp__strdup(&model->target, options->target));
   for (size_t g = 0; g < comp_dataset_feature_count(dataset); g++) {
     const char *name = comp_dataset_var_name(dataset, g);
     COMP__TRY(comp__strings_append(&model->features, name, strlen(name)));
@@ -316,7 +393,7 @@ static void tell_size(const comp__training *t, const source *data, size_t condit
 }
 
 static comp_status train(comp_model **out, comp_context *context, const comp_dataset *dataset,
-                         const comp__train_options *asked, const comp_groups *groups) {
+                         const comp__train_options *asked, const comp_groups *groups, const comp_groups *target) {
   comp__train_options options = *asked; /* with everything chosen that was left open: what the model remembers */
   comp__training t = {.context = context, .options = &options};
   source data = {0};
@@ -325,12 +402,14 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   comp_status status;
   COMP__TRY(open_source(&data, context, dataset, asked));
   comp__checkpoint_recipe(&options);
+  options.model.classes = target->n_levels;
   COMP__TRY(comp__ranks_join(&t, &options));
   COMP__TRY(comp__ranks_compare_start(&t, groups, data.stream));
   COMP__TRY(comp__model_new(&t.model, &options.model, data.features, groups->n_levels));
   comp__layout_initialise(&t.model->network.params, t.model->params, options.seed);
   comp__layout_initialise(&t.model->network.buffers, t.model->buffers, options.seed);
   COMP__TRY(comp__survey(t.model, &digest, context, data.x, data.stream, data.samples, groups));
+  if (target->codes) digest = comp__mix(digest, target->codes, target->rows * sizeof *target->codes);
   if (options.model.centred || options.align == COMP_ALIGN_SHARED) {
     COMP__TRY(comp__members_take(&t.members, context, t.model, data.x, data.stream, groups));
     COMP__TRY(comp__counterparts_find(&counterparts, context, &t.members));
@@ -343,6 +422,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
                                  .samples = data.samples,
                                  .codes = groups->codes,
                                  .conditions = groups->n_levels,
+                                 .target = target->codes,
                                  .seed = options.seed,
                                  .batch = options.batch,
                                  .validation = options.validation,
@@ -350,7 +430,7 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
                                  .library_target = t.model->library_target};
   COMP__TRY(comp__loader_new(&t.loader, context, &loader));
   resolve(&options, context, comp__loader_batches(t.loader));
-  COMP__TRY(describe(t.model, dataset, groups, &options, digest));
+  COMP__TRY(describe(t.model, dataset, groups, target, &options, digest));
   if (options.align == COMP_ALIGN_SHARED)
     COMP__TRY(comp__shared_new(&t.shared, context, t.model, &t.members, &counterparts, data.x, data.stream, groups));
   COMP__TRY(new_run(&t, digest));
@@ -369,12 +449,14 @@ done:
 comp_status comp__train(comp_model **out, comp_context *context, const comp_dataset *dataset,
                         const comp__train_options *options) {
   *out = NULL;
-  comp_groups groups = {0};
+  comp_groups groups = {0}, target = {0};
   comp_status status;
   COMP__TRY(comp__options_check(&comp__train_kind, options));
   COMP__TRY(read_condition(&groups, context, dataset, options->condition));
-  COMP__TRY(train(out, context, dataset, options, &groups));
+  COMP__TRY(read_target(&target, context, dataset, &groups, options));
+  COMP__TRY(train(out, context, dataset, options, &groups, &target));
 done:
+  comp_groups_release(&target);
   comp_groups_release(&groups);
   return status;
 }

@@ -17,6 +17,7 @@ void comp__losses_add(comp__losses *sums, const comp__losses *losses, double wei
   sums->likelihood += weight * losses->likelihood;
   sums->kl += weight * losses->kl;
   sums->penalty += weight * losses->penalty;
+  sums->target += weight * losses->target;
 }
 
 /* Dual ascent: the multiplier rises while the constraint penalty <= target is broken, and falls while there is slack.
@@ -41,6 +42,7 @@ comp_status comp__diverged(const comp__training *t, const comp__losses *losses, 
   const char *part = !isfinite(losses->likelihood) ? "the likelihood is not a finite number"
                      : !isfinite(losses->kl)       ? "the KL divergence is not a finite number"
                      : !isfinite(losses->penalty)  ? "the penalty is not a finite number"
+                     : !isfinite(losses->target)   ? "the prediction of the target is not a finite number"
                      : !finite_gradient            ? "the gradient is not a finite number"
                                                    : "the loss has grown a thousandfold";
   char kept[96] = "no epoch was completed: there is no model";

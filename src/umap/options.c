@@ -32,6 +32,8 @@ static const comp_option rows[] = {
      .help = "learning rate at the start"},
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .value = "0", .max = 9e15,
      .help = "of the random numbers"},
+    {"max-samples", .type = COMP_OPTION_INT, FIELD(max_samples), .metavar = "N", .value = "0", .max = 1e15,
+     .help = "lay out at most N samples, drawn at random, and place the others among them; 0: lay out all"},
     {"fast", .type = COMP_OPTION_BOOL, FIELD(fast),
      .help = "half the time, but with several threads the layout is never the same twice"},
     {"dimensions", 'd', COMP_OPTION_INT, FIELD(dimensions), .metavar = "N", .value = "2", .min = 1, .max = 64,
@@ -43,6 +45,9 @@ static comp_status check(const void *values) {
   const comp__umap_options *o = values;
   if (o->min_dist > o->spread)
     return comp__error(COMP_ERR_ARGUMENT, "min-dist: %g is not between 0 and spread (%g)", o->min_dist, o->spread);
+  if (o->max_samples == 1)
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "max-samples: a single sample has no neighbours; give 2 or more, or 0 for all");
   if (isnan(o->a) != isnan(o->b))
     return comp__error(COMP_ERR_ARGUMENT, "a and b go together: one is given, the other not");
   return COMP_OK;

@@ -23,6 +23,7 @@ typedef struct comp__umap_options {
   size_t negative; /* random points that a point is pushed from, for each that it is drawn to */
   double rate;     /* of learning, at the start */
   uint64_t seed;
+  size_t max_samples; /* points that are laid out; the others are placed among them; 0: all are laid out */
   bool fast; /* threads do not wait for each other: half the time, and with several of them never the same twice */
 } comp__umap_options;
 

@@ -129,17 +129,13 @@ static comp_status check_layout(const float *layout, size_t n) {
   return COMP_OK;
 }
 
-comp_status comp__umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
+/* All points. */
+static comp_status lay_out(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
                            const comp__umap_options *options) {
   const size_t n = comp_matrix_rows(points);
-  comp_umap_info local;
   comp__graph graph = {0};
   comp_matrix *layout = NULL;
   comp_status status;
-  *out = NULL;
-  if (!info) info = &local;
-  *info = (comp_umap_info){.recall = 1.0};
-  COMP__TRY(comp__options_check(&comp__umap_kind, options));
   if (n < 2) COMP__FAIL(COMP_ERR_DATA, "%zu points have no neighbours", n);
   COMP__TRY(choose_curve(info, options));
   info->epochs = options->epochs ? options->epochs : n <= SMALL ? 500 : 200;
@@ -251,6 +247,47 @@ done:
   comp__graph_release(&graph);
   comp_matrix_free(result);
   return status;
+}
+
+/* Lays some points out and places the others among them. `info` is of the former, but for the worse recall. */
+static comp_status lay_out_some(comp_matrix **out, comp_umap_info *info, comp_context *context,
+                                const comp_matrix *points, const comp__umap_options *options) {
+  const size_t n = comp_matrix_rows(points), most = options->max_samples, dims = options->dimensions;
+  comp_matrix *parts[2] = {NULL, NULL}, *places[2] = {NULL, NULL};
+  size_t *rows = NULL;
+  comp_umap_info of_others;
+  comp_status status;
+  COMP__TRY(comp__alloc(&rows, n, sizeof *rows));
+  COMP__TRY(comp__rng_draw(rows, most, n, comp__rng_at(options->seed, COMP__RNG_UMAP, UINT64_MAX - 5, 0)));
+  COMP__TRY(comp_matrix_select(&parts[0], context, points, rows, most, NULL, 0));
+  COMP__TRY(comp_matrix_select(&parts[1], context, points, rows + most, n - most, NULL, 0));
+  COMP__TRY(lay_out(&places[0], info, context, parts[0], options));
+  COMP__TRY(comp__umap_transform(&places[1], &of_others, context, parts[0], places[0], parts[1], options));
+  if (of_others.recall < info->recall) info->recall = of_others.recall;
+  COMP__TRY(comp_matrix_new_dense(out, n, dims));
+  for (size_t i = 0; i < n; i++)
+    memcpy(comp_matrix_values(*out) + rows[i] * dims,
+           i < most ? comp_matrix_values(places[0]) + i * dims : comp_matrix_values(places[1]) + (i - most) * dims,
+           dims * sizeof(float));
+done:
+  comp__free(rows);
+  for (int part = 0; part < 2; part++) {
+    comp_matrix_free(parts[part]);
+    comp_matrix_free(places[part]);
+  }
+  return status;
+}
+
+comp_status comp__umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,
+                           const comp__umap_options *options) {
+  comp_umap_info local;
+  *out = NULL;
+  if (!info) info = &local;
+  *info = (comp_umap_info){.recall = 1.0};
+  comp_status status = comp__options_check(&comp__umap_kind, options);
+  if (status != COMP_OK) return status;
+  const bool all = options->max_samples == 0 || comp_matrix_rows(points) <= options->max_samples;
+  return (all ? lay_out : lay_out_some)(out, info, context, points, options);
 }
 
 comp_status comp_umap_run(comp_matrix **out, comp_umap_info *info, comp_context *context, const comp_matrix *points,

@@ -11,7 +11,7 @@ text
 io            core
 nn            core
 dist          core
-prep          core
+prep          core dist
 simulate      core io
 model         core io nn dist
 train         core io nn dist model linalg neighbors

@@ -100,11 +100,32 @@ static void permutations_are_permutations(void **state) {
   comp__rng_permutation(order, 0, comp__rng_at(1, COMP__RNG_TEST, 0, 0));
 }
 
+static void draws_are_in_order(void **state) {
+  (void)state;
+  size_t drawn[100], order[100];
+  for (size_t count = 0; count <= 100; count += 25) {
+    comp__rng rng = comp__rng_at(2, COMP__RNG_TEST, count, 0);
+    uint8_t seen[100] = {0}, first[100] = {0};
+    assert_int_equal(comp__rng_draw(drawn, count, 100, rng), COMP_OK);
+    comp__rng_permutation(order, 100, rng);
+    for (size_t i = 0; i < count; i++) first[order[i]] = 1; /* those that a permutation has first */
+    for (size_t i = 0; i < 100; i++) {
+      assert_int_equal(seen[drawn[i]]++, 0);
+      assert_int_equal(first[drawn[i]], i < count);
+      if (i > 0 && i != count) assert_true(drawn[i] > drawn[i - 1]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(known_answer),  cmocka_unit_test(every_coordinate_matters),
-      cmocka_unit_test(moments),       cmocka_unit_test(fills_can_be_split),
-      cmocka_unit_test(below_is_even), cmocka_unit_test(permutations_are_permutations),
+      cmocka_unit_test(known_answer),
+      cmocka_unit_test(every_coordinate_matters),
+      cmocka_unit_test(moments),
+      cmocka_unit_test(fills_can_be_split),
+      cmocka_unit_test(below_is_even),
+      cmocka_unit_test(permutations_are_permutations),
+      cmocka_unit_test(draws_are_in_order),
   };
   return cmocka_run_group_tests_name("core/rng", tests, NULL, NULL);
 }

@@ -225,6 +225,31 @@ def refuses(done, text, name):
     check(done.returncode != 0 and text in done.stderr, name, done.stderr)
 
 
+def test_prep():
+    file = lambda number: ["-o", f"prep{number}.h5ad"]
+    genes = ["--hvg-batch", "label", "--min-gene-cells", "3", "--min-cell-genes", "2", "--keep-counts"]
+    logged = ["--normalize-total", "median", "--log1p"]
+    ways = {"logarithms": logged, "genes by auto": [*logged, "--hvg", "auto:10", "--condition", "condition", "--label", "label"],
+            "filters, genes by vst": [*logged, "--hvg", "vst:12", *genes], "genes by seurat": [*logged, "--hvg", "seurat:12", *genes],
+            "genes by variance": [*logged, "--hvg", "variance:7", "--hvg-batch", "condition"]}
+    for number, (name, options) in enumerate(ways.items()):
+        for ranks in (2, 4) if number == 1 else (2 + number % 3,):
+            same_result(f"prep over {ranks} ranks, {name}: the same bytes", ["prep", "-i", "more.h5ad", *options], file, ranks)
+    same_result("prep of 6 samples over 8 ranks: the same bytes", ["prep", "-i", "few.h5ad", "--log1p", "--force"], file, 8)
+    same_result("prep of a table over 2 ranks: the same bytes", ["prep", "-i", "few.csv", "--obs", "group"], file, 2)
+    one, done = comp("prep", "-i", "more.h5ad", *ways["genes by auto"], "-o", "prep1.h5ad"), comp("prep", "-i", "more.h5ad", *ways["genes by auto"], "-o", "launched.h5ad", "--ranks", "2")
+    check(done.returncode == 0 and same("prep1.h5ad", "launched.h5ad"), "prep --ranks 2: the same bytes", one.stderr + done.stderr)
+    check(done.stderr.count("done in ") == 1 and done.stderr.count("genes are kept") == 1, "prep: rank 0 speaks for all", done.stderr)
+    split = lambda first, second: run(*MPIRUN, "-n", "1", *first, ":", "-n", "1", *second)
+    prep = lambda name, folder=".": ["sh", "-c", 'cd "$1"; shift; exec "$@"', "sh", folder, COMP, "prep", "-i", name, "-o", "no.h5ad", *logged]
+    os.makedirs(os.path.join(folder.name, "empty"), exist_ok=True)
+    refuses(split(prep("more.h5ad"), prep("more.h5ad", "empty")), "rank 1: more.h5ad: cannot open", "prep: a rank that fails ends all; rank 0 says why")
+    refuses(split(prep("more.h5ad"), prep("counts.h5ad")), "rank 1 has other options than rank 0", "prep: ranks with other options")
+    refuses(over(2, "prep", "-i", "more.h5ad", "-o", "no.h5ad", "--log1p", "--ranks", "3"), "has started 2 processes already", "prep: --ranks under mpirun")
+    refuses(over(2, "prep", "-i", "ready.h5ad", "-o", "no.h5ad", "--log1p"), "X is already logged", "prep: an error of all ranks")
+    check(not os.path.exists(os.path.join(folder.name, "no.h5ad")), "prep: nothing was written")
+
+
 def test_refused():
     split = lambda first, second: run(*MPIRUN, "-n", "1", *first, ":", "-n", "1", *second)
     refuses(over(3, *train("no.comp", "--epochs", "1")), "8 shards cannot be shared out evenly to 3 processes", "3 ranks and 8 shards")
@@ -236,7 +261,7 @@ def test_refused():
     refuses(split([COMP, "embed", "-i", "ready.h5ad", "-m", "one.comp", "-o", "no.h5ad"], [COMP, "embed", "-i", "other.h5ad", "-m", "one.comp", "-o", "no.h5ad"]),
             "rank 1 has other options than rank 0", "embed: ranks with other options")
     refuses(comp("train", "-i", "gone.h5ad", *NETWORK[2:], "-o", "no.comp", "--ranks", "2"), "gone.h5ad: cannot open", "--ranks: an error of all ranks")
-    refuses(over(2, "prep", "-i", "counts.h5ad", "-o", "no.h5ad", "--log1p"), "it does not work over ranks", "a command that does not work over ranks")
+    refuses(over(2, "pca", "-i", "counts.h5ad", "-o", "no.h5ad"), "it does not work over ranks", "a command that does not work over ranks")
     refuses(over(8, "train", "-i", "few.csv", "-c", "group", "-o", "no.comp", "--hidden", "4", "--latent", "2", "--validation", "0"),
             "a batch of 6 samples cannot be cut into 8 shards", "fewer samples than ranks")
     refuses(split([COMP, *train("no.comp", "--epochs", "1")], [COMP, *train("no.comp", "--epochs", "1", "--seed", "1")]),
@@ -289,7 +314,7 @@ if not os.path.exists(os.path.join(os.environ.get("COMP_MODULES", "."), "mpi.so"
     print("1..0 # SKIP comp was built without the module mpi")
     sys.exit(0)
 make_inputs()
-for test in (test_bytes, test_disk, test_bad_files, test_tasks, test_killed, test_refused):
+for test in (test_bytes, test_disk, test_bad_files, test_tasks, test_prep, test_killed, test_refused):
     if test.__name__ in (sys.argv[2:] or [test.__name__]):
         test()
 print(f"1..{count}")

@@ -47,6 +47,7 @@ static int leave(void **state) {
   remove("sparse.h5ad");
   remove("dense.h5ad");
   remove("table.csv");
+  if (system("rm -rf damaged.zarr") != 0) return -1;
   return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
@@ -130,11 +131,36 @@ static void another_layer_and_one_that_is_not_there(void **state) {
   comp_context_free(context);
 }
 
+/* A look goes on without an entry that is damaged when it is asked to. */
+static void a_damaged_entry_is_left_out(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  comp__read_options read = {0};
+  comp_dataset *all, *some;
+  assert_ok(comp_dataset_read(&all, context, "dense.h5ad", NULL));
+  assert_ok(comp_dataset_write(context, all, "damaged.zarr", NULL));
+  comp_dataset_free(all);
+  FILE *file = fopen("damaged.zarr/obsm/X_two/0.0", "we");
+  fputs("damaged", file);
+  fclose(file);
+  assert_int_equal(comp__dataset_glance(&all, &some, context, "damaged.zarr", &read, 1000), COMP_ERR_FORMAT);
+  assert_non_null(strstr(comp_error_message(), "obsm/X_two: chunk 0,0"));
+  assert_true(!all && !some);
+  read.skip_damaged = true;
+  assert_ok(comp__dataset_glance(&all, &some, context, "damaged.zarr", &read, 1000));
+  assert_rows(comp_dataset_matrix(some, COMP_SLOT_LAYERS, "half"), comp_dataset_obs(some), 0.5);
+  assert_null(comp_dataset_matrix(some, COMP_SLOT_OBSM, "X_two"));
+  comp_dataset_free(all);
+  comp_dataset_free(some);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(some_samples_of_a_large_file),
       cmocka_unit_test(a_small_file_is_read_whole),
       cmocka_unit_test(another_layer_and_one_that_is_not_there),
+      cmocka_unit_test(a_damaged_entry_is_left_out),
   };
   return cmocka_run_group_tests_name("io/glance", tests, enter, leave);
 }

@@ -3,7 +3,7 @@
  * tests/oracle/test_gradients.py to compute again with PyTorch. Not installed.
  *
  *   grad_dump OUT MODEL [learned] [without-self] [p0] [nb] [mean] [single] [hidden] [z] [centred] [unseen] [K=3] [bf16]
- *             [shards=4]
+ *             [target] [shards=4]
  *
  * bf16 products are those of this CPU, or of the emulated kernel for AMX where it has none.
  */
@@ -50,6 +50,7 @@ static void cut(comp__batch *out, const comp__batch *batch, size_t conditions, s
     out[s].take = take + begin;
     out[s].ids = batch->ids + begin;
     out[s].library = batch->library + begin;
+    if (batch->target) out[s].target = batch->target + begin;
   }
 }
 
@@ -77,6 +78,11 @@ static void choose(comp__train_options *o, size_t *conditions, bool *bf16, int a
     if (strcmp(argv[i], "centred") == 0) m->centred = true;
     if (strcmp(argv[i], "unseen") == 0) m->encoder_sees_condition = false;
     if (strcmp(argv[i], "bf16") == 0) *bf16 = true;
+    if (strcmp(argv[i], "target") == 0) {
+      m->classes = 3;
+      m->target_weight = 20.0;
+      o->target = "target";
+    }
     if (strncmp(argv[i], "shards=", 7) == 0) o->shards = (size_t)atoi(argv[i] + 7);
     if (strncmp(argv[i], "K=", 2) == 0) *conditions = (size_t)atoi(argv[i] + 2);
   }
@@ -123,7 +129,8 @@ int main(int argc, char **argv) {
   need(comp__context_new(&context, &context_options));
   need(comp__model_new(&model, &o.model, FEATURES, conditions));
   const comp__layout *layout = &model->network.params;
-  float library[ROWS], losses[STEPS], *eps, *initial, *grads, *m, *v, starts[16];
+  int32_t target[ROWS];
+  float targets[ROWS], library[ROWS], losses[STEPS], *eps, *initial, *grads, *m, *v, starts[16];
   need(comp__alloc(&eps, STEPS * ROWS * LATENT, sizeof(float)));
   need(comp__alloc(&initial, layout->size, sizeof(float)));
   need(comp__calloc(&grads, 2 * layout->size, sizeof(float)));
@@ -133,6 +140,7 @@ int main(int argc, char **argv) {
   for (size_t k = 0; k <= conditions; k++) starts[k] = (float)(start[k] = k * k * ROWS / (conditions * conditions));
   uint64_t ids[ROWS];
   for (size_t i = 0; i < ROWS; i++) ids[i] = i;
+  for (size_t i = 0; i < ROWS; i++) targets[i] = (float)(target[i] = i % 7 == 2 ? -1 : (int32_t)(i * i % 3));
   comp__layout_initialise(layout, model->params, 1);
   comp__layout_initialise(&model->network.buffers, model->buffers, 1);
   for (size_t i = 0; o.model.centred && i < conditions * FEATURES; i++)
@@ -145,6 +153,7 @@ int main(int argc, char **argv) {
   }
   comp__optimiser optimiser = {m, v, 0};
   comp__batch batch = {.rows = ROWS, .x = x, .input = x, .start = start, .ids = ids, .library = library};
+  if (o.target) batch.target = target;
   comp__batch shard[16];
   comp__shards *shards = NULL;
   need(comp__work_new(&work, &model->network, ROWS, bf16, true));
@@ -173,6 +182,7 @@ int main(int argc, char **argv) {
   arrays[count++] = (comp__array){"x", x->values, ROWS, FEATURES};
   arrays[count++] = (comp__array){"library", library, 1, ROWS};
   arrays[count++] = (comp__array){"eps", eps, STEPS, ROWS * LATENT};
+  arrays[count++] = (comp__array){"target", targets, 1, ROWS};
   arrays[count++] = (comp__array){"start", starts, 1, conditions + 1};
   arrays[count++] = (comp__array){"losses", losses, 1, STEPS};
   char *config;

@@ -20,6 +20,7 @@ typedef struct problem {
   size_t start[MOST_CONDITIONS + 1];
   uint64_t ids[ROWS];
   float library[ROWS], weight[ROWS], eps[ROWS * LATENT];
+  int32_t target[ROWS]; /* every fifth sample has no class */
 } problem;
 
 comp__model_options gradient_options(void) {
@@ -36,6 +37,7 @@ comp__model_options gradient_options(void) {
 }
 
 static void make_batch(problem *p, comp_context *context, size_t conditions, bool sparse, bool counts) {
+  const size_t classes = p->network.options.classes;
   comp__rng rng = comp__rng_at(3, COMP__RNG_TEST, conditions, counts);
   comp_matrix *dense;
   assert_ok(comp_matrix_new_dense(&dense, ROWS, FEATURES));
@@ -55,9 +57,17 @@ static void make_batch(problem *p, comp_context *context, size_t conditions, boo
     p->ids[i] = i * 17 + 5;
     p->library[i] = 20.0f + (float)i;
     p->weight[i] = (float)comp__rng_uniform(rng, 1000 + i);
+    p->target[i] = i % 5 == 3 ? -1 : (int32_t)(comp__rng_uniform(rng, 2000 + i) * (double)classes);
     comp__rng_fill_normal(p->eps + i * LATENT, LATENT, comp__rng_at(9, COMP__RNG_LATENT, 4, p->ids[i]), 0);
   }
-  p->batch = (comp__batch){ROWS, p->x, p->x, p->x_t, p->start, p->ids, p->library, NULL, NULL};
+  p->batch = (comp__batch){.rows = ROWS,
+                           .x = p->x,
+                           .input = p->x,
+                           .input_t = p->x_t,
+                           .start = p->start,
+                           .ids = p->ids,
+                           .library = p->library,
+                           .target = classes > 0 ? p->target : NULL};
 }
 
 static void setup(problem *p, comp_context *context, const comp__model_options *options, size_t conditions,
@@ -179,7 +189,8 @@ static comp__batch cut_shard(shard_data *data, comp_context *context, const prob
                        .input_t = data->x_t,
                        .start = data->start,
                        .ids = p->ids + begin,
-                       .library = p->library + begin};
+                       .library = p->library + begin,
+                       .target = p->batch.target ? p->batch.target + begin : NULL};
 }
 
 typedef struct sharded_job {

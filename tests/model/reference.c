@@ -301,6 +301,17 @@ static double bound(const comp__model_options *o, size_t rows, const double *mea
   return loss;
 }
 
+/* Cross-entropy of the target, summed over the samples that have one. */
+static double target_loss(const comp__network *n, const double *params, const comp__batch *batch, const double *z) {
+  double *logits = dense(&n->target, params, batch, z), sum = 0;
+  const size_t classes = n->options.classes;
+  for (size_t i = 0; i < batch->rows; i++)
+    if (batch->target[i] >= 0)
+      sum += reference_log_sum(logits + i * classes, classes) - logits[i * classes + (size_t)batch->target[i]];
+  free(logits);
+  return sum;
+}
+
 double reference_loss(const comp__network *n, const double *params, const float *buffers, const comp__batch *batch,
                       const float *eps, comp__pull pull) {
   const comp__model_options *o = &n->options;
@@ -324,6 +335,7 @@ double reference_loss(const comp__network *n, const double *params, const float 
   loss = (loss + o->beta * kl) / (double)rows;
   if (o->penalty != COMP_PENALTY_NONE) loss += pull.gamma * penalty(n, batch, eps, pull.blur, mean, scale, z, first);
   if (o->bound > 0) loss += bound(o, rows, mean);
+  if (o->classes > 0) loss += o->target_weight * target_loss(n, params, batch, z) / (double)rows;
   free(x), free(h), free(mean), free(scale), free(z), free(first);
   return loss;
 }

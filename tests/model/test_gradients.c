@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "gradients.h"
 #include "model/bound.h"
+#include "model/target.h"
 
 static void check(const comp__model_options *options, size_t conditions, const char *what) {
   check_gradients(options, conditions, 0, what);
@@ -89,6 +90,32 @@ static void bounded_lengths(void **state) {
   }
 }
 
+/* Samples without a class among them; also where no other term moves z. */
+static void targets(void **state) {
+  (void)state;
+  for (int variant = 0; variant < 6; variant++) {
+    comp__model_options o = gradient_options();
+    o.classes = variant & 1 ? 4 : 2;
+    o.target_weight = 3.0;
+    o.learn_scale = variant & 2;
+    if (variant >= 4) o.penalty = COMP_PENALTY_NONE;
+    check(&o, 2 + (size_t)variant % 3, "a target");
+  }
+}
+
+/* Large logits overflow nothing, and a sample without a class has no gradient. */
+static void extreme_logits(void **state) {
+  (void)state;
+  float logits[3] = {1000.0f, -1000.0f, 999.0f};
+  assert_true(fabs(comp__target_forward(logits, 2, 3) - (1.0 + log1p(exp(-1.0)))) < 1e-6);
+  assert_true(logits[1] == 0.0f && fabsf(logits[0] + logits[2] - 1.0f) < 1e-6f);
+  comp__target_backward(logits, 2, 3, 2.0f);
+  assert_true(logits[2] < 0.0f && logits[0] > 0.0f && fabsf(logits[0] + logits[1] + logits[2]) < 1e-6f);
+  assert_true(comp__target_forward(logits, -1, 3) == 0.0);
+  comp__target_backward(logits, -1, 3, 2.0f);
+  for (int k = 0; k < 3; k++) assert_true(logits[k] == 0.0f);
+}
+
 /* The quantile without a sort, against one. */
 static void quantiles(void **state) {
   (void)state;
@@ -123,7 +150,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(comp_penalty),    cmocka_unit_test(mmd_penalty),      cmocka_unit_test(plain_models),
       cmocka_unit_test(count_models),    cmocka_unit_test(centred_encoders), cmocka_unit_test(other_shapes),
-      cmocka_unit_test(bounded_lengths), cmocka_unit_test(quantiles),
+      cmocka_unit_test(bounded_lengths), cmocka_unit_test(quantiles),        cmocka_unit_test(targets),
+      cmocka_unit_test(extreme_logits),
   };
   return cmocka_run_group_tests_name("model/gradients", tests, NULL, NULL);
 }

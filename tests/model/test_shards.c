@@ -39,6 +39,10 @@ static void test_others(void **state) {
   o.penalty = COMP_PENALTY_NONE;
   o.likelihood = COMP_LIKELIHOOD_NB;
   check_sharded_gradients(&o, 2, 4, 0.0, false, "counts, no penalty");
+  o = gradient_options();
+  o.classes = 3;
+  o.target_weight = 5.0;
+  check_sharded_gradients(&o, 3, 4, 0.0, false, "a target");
 }
 
 /* ---- The penalty alone, on a batch of several tiles, against one rank ------------------------------------------ */

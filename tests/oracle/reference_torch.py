@@ -66,8 +66,14 @@ def output(p, config, h, c):
     return out + p["centre"][c] if config.get("centred") else out
 
 
-def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast):
-    """The training loss of a batch. p: tensors by name, as the model file has them."""
+def target_loss(p, z, target):
+    """Cross-entropy of the samples whose class is known (not -1), over all samples of the batch."""
+    logits = z @ p["target.weight"] + p["target.bias"]
+    return F.cross_entropy(logits, target, ignore_index=-1, reduction="sum") / len(target)
+
+
+def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast, target=None):
+    """The training loss of a batch. p: tensors by name, as the model file has them; target: the class of each sample, or -1."""
     onehot = F.one_hot(c, conditions).to(x.dtype)
     layers = len(config["hidden"])
     h = encoder_input(p, config, x, c, conditions)
@@ -95,6 +101,8 @@ def loss(p, config, x, c, eps, library, conditions, log_q=log_q_broadcast):
         nll = 0.5 * ((x - out) / sd) ** 2 + torch.log(sd) + 0.5 * math.log(2 * math.pi)
     nll = nll.sum(1).mean() if config["reduction"] == "sum" else nll.mean()
     total = nll + config["beta"] * kl
+    if "target" in config["training"]:
+        total = total + config["target_weight"] * target_loss(p, z, target)
     if config["penalty"] == "mmd":
         total = total + config["gamma"] * mmd_penalty(z if config["place"] == "z" else first, c, config)
     elif config["penalty"] != "none":

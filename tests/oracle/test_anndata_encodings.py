@@ -122,7 +122,7 @@ def make(kind):
 def all_encodings(kind):
     p = make(kind)
     check(read(p))
-    assert "obsm/ragged is not read" in run(p).stderr
+    assert "obsm/ragged is not used" in run(p).stderr
 
 
 @each("from", ["h5ad", "zarr"])

@@ -17,7 +17,8 @@ CASES = ["vae", "vae learned", "cvae", "cvae mean", "cvae nb", "vfae single z le
          "trvae K=5", "comp", "comp K=3", "comp K=5", "comp learned", "comp learned K=3", "comp without-self", "comp p0",
          "comp p0 learned K=3", "comp without-self learned K=5", "comp nb", "comp mean", "comp blur",
          "comp blur learned K=3", "comp blur p0", "comp centred", "comp centred unseen K=3", "vfae centred nb unseen",
-         "comp shards=4", "comp shards=8 K=5 learned blur", "comp shards=4 K=3 without-self centred", "comp shards=2 nb", "trvae shards=4 K=3"]
+         "comp shards=4", "comp shards=8 K=5 learned blur", "comp shards=4 K=3 without-self centred", "comp shards=2 nb", "trvae shards=4 K=3",
+         "comp target", "comp target learned blur K=3", "vae target", "vfae target unseen", "comp target shards=4 K=3"]
 
 
 def load(path):
@@ -50,7 +51,8 @@ def run(case, folder, extra=()):
     for step in range(arrays["losses"].numel()):
         optimiser.zero_grad()
         eps = arrays["eps"][step].reshape(rows, -1)
-        value = reference.loss(tensors, config, arrays["x"], c, eps, arrays["library"].flatten(), conditions)
+        value = reference.loss(tensors, config, arrays["x"], c, eps, arrays["library"].flatten(), conditions,
+                               target=arrays["target"].flatten().long())
         value.backward()
         if grads is None:
             grads = {name: p.grad.clone() for name, p in params.items()}

@@ -106,5 +106,5 @@ bad.write_h5ad(path)
 for command in (["umap", "-o", os.path.join(folder.name, "no.h5ad")], ["score", "-c", "half"]):
     run = subprocess.run([COMP, *command, "-i", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     ok(run.returncode == 1 and "sample 'digit7' (row 8), column 3" in run.stderr, f"{command[0]} names the sample whose value is not finite")
-    ok("obsm/X_sparse is not read: it is sparse" in run.stderr, "and says why a sparse matrix of obsm is not read")
+    ok("obsm/X_sparse is not used: it is sparse" in run.stderr, "and says why a sparse matrix of obsm is not read")
 finish()

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pipeline/job.h"
+
 static char folder[64];
 static comp_context *context;
 static comp_dataset *cells;
@@ -497,6 +499,33 @@ static void predictions_of_many_conditions(void **state) {
   cells = two;
 }
 
+/* Of the data as it was, as many samples are laid out as the page draws; of the embedding all. */
+static void maps_of_many_samples(void **state) {
+  (void)state;
+  static const struct {
+    size_t samples;
+    comp__step_id step;
+    const char *laid_out;
+  } cases[] = {
+      {100000, COMP__STEP_MAP_BEFORE, "0"}, {100001, COMP__STEP_MAP_BEFORE, "100000"}, {100001, COMP__STEP_MAP, "0"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    comp__job *job = calloc(1, sizeof *job);
+    comp__plan plan = {.step = &comp__steps[cases[i].step]};
+    comp_matrix *x;
+    char text[32];
+    assert_non_null(job);
+    assert_ok(comp_matrix_new_dense(&x, cases[i].samples, 1));
+    assert_ok(comp_dataset_new(&job->dataset, x, NULL, NULL));
+    comp__words_start(&plan.words, "umap");
+    assert_ok(comp__map_plan(&plan, job));
+    assert_string_equal(comp_options_get(plan.options, "max-samples", text, sizeof text), cases[i].laid_out);
+    comp_options_free(plan.options);
+    comp__words_release(&plan.words);
+    comp_dataset_free(job->dataset);
+    free(job);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_result),
                                      cmocka_unit_test(test_findings),
@@ -509,6 +538,7 @@ int main(void) {
                                      cmocka_unit_test(nothing_of_the_users_is_lost),
                                      cmocka_unit_test(values_are_what_the_user_says),
                                      cmocka_unit_test(corrected_values),
-                                     cmocka_unit_test(predictions_of_many_conditions)};
+                                     cmocka_unit_test(predictions_of_many_conditions),
+                                     cmocka_unit_test(maps_of_many_samples)};
   return cmocka_run_group_tests(tests, start, end);
 }

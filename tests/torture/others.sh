@@ -26,7 +26,7 @@ comp_limited() {
   )
 }
 
-echo "1..13"
+echo "1..15"
 "$COMP" simulate -q -o cells.h5ad --cells 400 --genes 200 --no-truth || exit 1
 cp cells.h5ad old.h5ad
 convert="convert -q --threads 1 -i cells.h5ad -o new.h5ad"
@@ -120,6 +120,31 @@ for round in 1 2 3 4 5; do
   [ -z "$(find . -name 'both*.tmp-*')" ] || wrong=1
 done
 check "two runs with one output (5 rounds)" $wrong
+
+# Four runs that each add a result to one file or store, in place: what a run has added stays. A store that is exchanged while it is read is
+# an error, since the files of the old one go; an .h5ad that is open stays what it was.
+for format in h5ad zarr; do
+  "$COMP" convert -q -i cells.h5ad -o added.$format || exit 1
+  for key in X_a X_b X_c X_d; do
+    {
+      "$COMP" umap -q --threads 1 -i added.$format -o added.$format -u X --epochs 5 -k 5 --key $key 2>err_$key
+      echo $? >code_$key
+    } &
+  done
+  wait
+  wrong=0 done=0
+  "$COMP" info added.$format >out 2>err || wrong=1
+  for key in X_a X_b X_c X_d; do
+    if [ "$(cat code_$key)" = 0 ]; then
+      done=$((done + 1))
+      grep -q "$key" out || wrong=1
+    else
+      [ $format = zarr ] && grep -q "another process has changed it" err_$key || wrong=1
+    fi
+  done
+  [ $done -gt 0 ] && [ -z "$(find . -name 'added*.tmp-*')" ] || wrong=1
+  check "four runs that add results to one $format" $wrong
+done
 
 # Limits: every value gives the result or one message.
 wrong=0

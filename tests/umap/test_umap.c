@@ -217,6 +217,32 @@ static void test_transform(void **state) {
   comp_matrix_free(points);
 }
 
+/* Points that were not drawn are placed among those that were, each in its own row. */
+static void test_max_samples(void **state) {
+  (void)state;
+  comp__umap_options options = comp__umap_defaults();
+  comp_matrix *points = grouped_points(900, 8, 3, 8.0f), *all = run(points, &options, NULL, 2);
+  comp_umap_info whole, part;
+  options.max_samples = 900; /* no fewer than there are: nothing changes */
+  comp_matrix *same = run(points, &options, &whole, 2);
+  assert_memory_equal(comp_matrix_values(all), comp_matrix_values(same), 1800 * sizeof(float));
+  options.max_samples = 300;
+  comp_matrix *some = run(points, &options, &part, 2);
+  assert_int_equal(comp_matrix_rows(some), 900);
+  assert_in_range(part.edges, 1, whole.edges / 2); /* of 300 points, not of 900 */
+  assert_memory_not_equal(comp_matrix_values(all), comp_matrix_values(some), 1800 * sizeof(float));
+  check_run(900, 3, 8.0f, options);
+  options.max_samples = 1;
+  comp_context *context = test_context(1);
+  comp_matrix *none;
+  assert_error(comp__umap_run(&none, NULL, context, points, &options), COMP_ERR_ARGUMENT, "max-samples");
+  comp_context_free(context);
+  comp_matrix_free(all);
+  comp_matrix_free(same);
+  comp_matrix_free(some);
+  comp_matrix_free(points);
+}
+
 static void test_bad(void **state) {
   (void)state;
   comp_context *context = test_context(1);
@@ -248,7 +274,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_curve), cmocka_unit_test(test_strengths), cmocka_unit_test(test_union),
       cmocka_unit_test(test_run),   cmocka_unit_test(test_fast),      cmocka_unit_test(test_components),
-      cmocka_unit_test(test_tiny),  cmocka_unit_test(test_transform), cmocka_unit_test(test_bad),
+      cmocka_unit_test(test_tiny),  cmocka_unit_test(test_transform), cmocka_unit_test(test_max_samples),
+      cmocka_unit_test(test_bad),
   };
   return cmocka_run_group_tests_name("umap/umap", tests, NULL, NULL);
 }

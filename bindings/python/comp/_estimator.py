@@ -37,8 +37,9 @@ except ImportError:  # it works without scikit-learn, outside of its pipelines
 
 
 CONDITION = "condition"
-# Of training without what is for long runs in files; encoder-without-condition has another default here.
-TABLE = rows("train", without=(*NOT_TRAIN, "log", "checkpoint", "resume", "checkpoint-epochs", "checkpoint-minutes", "encoder-without-condition"))
+# Of training without what is for long runs in files, or needs a column; encoder-without-condition has another default here.
+TABLE = rows("train", without=(*NOT_TRAIN, "log", "checkpoint", "resume", "checkpoint-epochs", "checkpoint-minutes", "encoder-without-condition",
+                               "target", "target-weight", "target-hold"))
 
 
 class ConditionInvariant(TransformerMixin, BaseEstimator):

@@ -15,7 +15,7 @@ OPTIONS <- list(
   diagnoseComp = list(kind = "diagnose", without = c("label", "names", "against-name")),
   auditComp = list(kind = "audit", without = c("use", "condition", "target", "gammas", "preset", "epochs", "encoder-without-condition")),
   simulateComp = list(kind = "simulate", without = character()),
-  readComp = list(kind = "read", without = c("skip-x", "skip-layers", "skip-slots", "copy"))
+  readComp = list(kind = "read", without = c("skip-x", "skip-layers", "skip-slots", "skip-damaged", "copy"))
 )
 
 # As R can write it: min-dist is min_dist.

@@ -42,6 +42,24 @@ static comp_status members(comp__strings *out, const comp__tree *tree, const cha
   return status;
 }
 
+/* Where an object is in the file; 0: not known, which no object is at. */
+static haddr_t place_of(const comp__tree *tree, const char *path) {
+  hid_t object = open_object(tree, path);
+  H5O_info_t info = {0};
+#if H5_VERSION_GE(1, 12, 0)
+  const bool known = object >= 0 && H5Oget_info1(object, &info) >= 0;
+#else
+  const bool known = object >= 0 && H5Oget_info(object, &info) >= 0;
+#endif
+  comp__h5_close(&object);
+  return known ? info.addr : 0;
+}
+
+static bool same(const comp__tree *tree, const char *a, const char *b) {
+  const haddr_t place = place_of(tree, a);
+  return place != 0 && place == place_of(tree, b);
+}
+
 /* Opens what an attribute is of. */
 static comp_status open_owner(hid_t *out, const comp__tree *tree, const char *path) {
   *out = open_object(tree, path);
@@ -303,6 +321,7 @@ static void free_tree(comp__tree *tree) {
 static const comp__tree_ops ops = {
     .find = find,
     .members = members,
+    .same = same,
     .get_text = get_text,
     .get_texts = get_texts,
     .get_pair = get_pair,

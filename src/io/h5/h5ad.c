@@ -14,11 +14,6 @@ bool comp__h5ad_is_legacy(hid_t file, const char *table) {
   return comp__h5_find(file, table) == COMP__H5_DATASET;
 }
 
-comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid_t file, const char *table) {
-  const comp__h5_tree tree = comp__h5_tree_of(file);
-  return comp__anndata_read_names(out, context, &tree.tree, table);
-}
-
 /* Other formats that are HDF5, by what they have at the root, and what makes an .h5ad of them. */
 static const struct {
   const char *has[2];
@@ -31,17 +26,14 @@ static const struct {
     {{"assays", "cell.names"},
      "an .h5Seurat file, which is not read. In R: SeuratDisk::Convert(\"cells.h5Seurat\", dest = \"h5ad\"); or "
      "x <- SeuratDisk::LoadH5Seurat(\"cells.h5Seurat\") and comp::RunComp(x)"},
-    {{"mod", "mod"},
-     "a MuData file, which holds several AnnData; write one of them. In Python: "
-     "mudata.read(\"cells.h5mu\")[\"rna\"].write_h5ad(\"cells.h5ad\")"},
 };
 
 /* What is missing when a file is HDF5, but not this. */
 static comp_status check_is_h5ad(const comp__tree *tree) {
   hid_t file = comp__h5_tree_file(tree);
-  bool multi = comp__h5_find(file, "mod") == COMP__H5_GROUP && comp__h5_find(file, "X") == COMP__H5_NONE;
-  if (!multi && comp__h5_find(file, "obs") != COMP__H5_NONE && comp__h5_find(file, "var") != COMP__H5_NONE)
-    return COMP_OK;
+  comp_status status = comp__anndata_refuse_many(tree);
+  if (status != COMP_OK) return status;
+  if (comp__h5_find(file, "obs") != COMP__H5_NONE && comp__h5_find(file, "var") != COMP__H5_NONE) return COMP_OK;
   char list[512];
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (comp__h5_find(file, others[i].has[0]) != COMP__H5_NONE &&

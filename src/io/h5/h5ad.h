@@ -13,7 +13,4 @@ comp_status comp__h5ad_legacy_names(comp__strings *out, comp_context *context, h
 comp_status comp__h5ad_legacy_table(comp_table *out, comp_context *context, hid_t file, const char *table);
 comp_status comp__h5ad_legacy_obsm(comp_dataset *dataset, comp_context *context, hid_t file);
 
-/* The names of a table's rows, whatever its layout. */
-comp_status comp__h5ad_read_names(comp__strings *out, comp_context *context, hid_t file, const char *table);
-
 #endif

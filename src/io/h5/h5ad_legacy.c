@@ -87,7 +87,7 @@ static comp_status add_numbers(comp_table *out, comp_context *context, const com
   }
   COMP__TRY(comp__alloc(&codes, r->rows, sizeof *codes));
   for (size_t i = 0; i < r->rows; i++) codes[i] = (int32_t)values[i];
-  COMP__TRY(comp__table_add_codes(out, name, codes, &levels));
+  COMP__TRY(comp__table_add_codes(out, context, r->where, name, codes, &levels));
 done:
   comp__strings_release(&levels);
   comp__free(codes);

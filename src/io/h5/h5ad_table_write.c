@@ -123,10 +123,14 @@ static comp_status write_texts(comp__tree_sink *sink, const char *path, const co
   return comp__h5_write_texts(((h5_sink *)sink)->file, path, values);
 }
 
+hid_t comp__h5ad_sink_file(const comp__tree_sink *sink) {
+  return ((const h5_sink *)sink)->file;
+}
+
 static h5_sink sink_of(comp_context *context, hid_t file, int level) {
   static const comp__tree_sink_ops ops = {make_group, write_list, write_texts, write_value, has};
   comp__json_start();
-  return (h5_sink){{&ops, context, ".h5ad"}, file, level};
+  return (h5_sink){{&ops, NULL, context, ".h5ad"}, file, level};
 }
 
 comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char *path, const comp__strings *names,
@@ -135,15 +139,11 @@ comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char
   return comp__anndata_write_table(&sink.sink, path, names, table);
 }
 
-comp_status comp__h5ad_carry_tree(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
-                                  const comp__write_options *options) {
+comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
+                             const comp__write_options *options, bool as_is) {
   h5_sink sink = sink_of(context, file, options->compression);
+  if (as_is) sink.sink.copier = &comp__h5ad_copier;
   return comp__anndata_carry(&sink.sink, path, dataset, options->unchanged);
-}
-
-comp_status comp__h5ad_carry_x(comp_context *context, hid_t file, const char *path, int compression) {
-  h5_sink sink = sink_of(context, file, compression);
-  return comp__anndata_carry_x(&sink.sink, path);
 }
 
 /* Takes a column out of a table in the file, with its categories where AnnData 0.7 keeps them. */

@@ -87,11 +87,7 @@ comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset,
                                       : from ? COMP__H5AD_FLOATS
                                              : COMP__H5AD_ALL));
   if (from) {
-    hid_t file = comp__h5ad_writer_file(writer);
-    if (same)
-      COMP__TRY(comp__h5ad_carry(context, file, from, dataset, options));
-    else
-      COMP__TRY(comp__h5ad_carry_tree(context, file, from, dataset, options));
+    COMP__TRY(comp__h5ad_carry(context, comp__h5ad_writer_file(writer), from, dataset, options, same));
     /* What could not be copied after all. */
     COMP__TRY(comp__h5ad_write_matrices(context, writer, dataset, false, COMP__H5AD_MISSING));
   }

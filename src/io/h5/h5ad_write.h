@@ -5,6 +5,7 @@
 #include "io/h5/h5.h"
 #include "io/h5/h5ad_writer.h"
 #include "io/options.h"
+#include "io/tree_sink.h"
 
 /* A writer on a file that the caller names and keeps: a new one, or one that exists and is changed (a matrix that is
  * added then replaces one of its name). It should be freed via comp__h5ad_writer_free(), which leaves the file. */
@@ -45,15 +46,14 @@ comp_status comp__h5ad_write_table(comp_context *context, hid_t file, const char
 comp_status comp__h5ad_add_columns(comp_context *context, hid_t file, const char *path, const comp_table *table,
                                    int compression);
 
-/* Copies into `file` what `path` holds beyond the data set and what still fits it; an info message names what does not
- * (h5ad_carry.c). */
+/* comp__anndata_carry() (io/carry.h) to `file`. `as_is`: what is carried is an .h5ad, too, and objects are copied by
+ * HDF5. */
 comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
-                             const comp__write_options *options);
+                             const comp__write_options *options, bool as_is);
 
-/* The same from any tree, to a file that is written as it is read (h5ad_table_write.c, io/carry.h); and X alone. */
-comp_status comp__h5ad_carry_tree(comp_context *context, hid_t file, const char *path, const comp_dataset *dataset,
-                                  const comp__write_options *options);
-comp_status comp__h5ad_carry_x(comp_context *context, hid_t file, const char *path, int compression);
+/* How HDF5 copies (h5ad_carry.c), and the file of a sink of this format. */
+extern const comp__tree_copier comp__h5ad_copier;
+hid_t comp__h5ad_sink_file(const comp__tree_sink *sink);
 
 /* Writes a data set whole: the slot of the format table. */
 comp_status comp__h5ad_write(comp_context *context, const comp_dataset *dataset, const char *path, const char *name,

@@ -130,13 +130,14 @@ done:
 
 static comp_status read_numbers_as_text(comp__strings *out, comp_context *context, hid_t dataset) {
   comp__h5_array array;
-  double *values = NULL;
+  void *values = NULL;
   comp_status status;
   COMP__TRY(comp__h5_array_open(&array, dataset, "."));
   if (array.rank != 1) COMP__FAIL(COMP_ERR_FORMAT, "%s has %d dimensions, not 1", array.where, array.rank);
-  COMP__TRY(comp__alloc(&values, array.rows, sizeof *values));
-  COMP__TRY(comp__h5_array_read(context, &array, COMP__AS_F64, 0, array.rows, values));
-  COMP__TRY(comp__numbers_append_texts(out, values, array.rows, array.boolean));
+  const comp__as as = comp__as_text(array.number, array.boolean);
+  COMP__TRY(comp__alloc(&values, array.rows, comp__as_size(as)));
+  COMP__TRY(comp__h5_array_read(context, &array, as, 0, array.rows, values));
+  COMP__TRY(comp__numbers_append_texts(out, values, as, array.rows, array.boolean));
 done:
   comp__free(values);
   comp__h5_array_close(&array);

@@ -414,7 +414,7 @@ comp_status comp__zarr_sink_open(comp__zarr_sink *out, comp_context *context, co
                                  bool sharded, int level) {
   static const comp__tree_sink_ops ops = {put_group, put_list, put_texts, put_value, has};
   comp__json_start();
-  *out = (comp__zarr_sink){{&ops, context, ".zarr"}, -1, version, sharded, level};
+  *out = (comp__zarr_sink){{&ops, NULL, context, ".zarr"}, -1, version, sharded, level};
   out->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return out->fd >= 0 ? COMP_OK : comp__error_errno("cannot open %s", folder);
 }

@@ -223,7 +223,8 @@ static comp_status lost(comp__strings *out, const comp__tree *tree, const char *
     const char *name = comp__strings_get(&names, i);
     if (name[0] == '.' || comp__zarr_key_is_metadata(name) || !comp__utf8_valid(name, strlen(name), NULL)) continue;
     COMP__TRY(comp__tree_join(&folder, path, name));
-    if (find(tree, folder.text) != COMP__NODE_NONE) continue;
+    const json_t *node; /* metadata that cannot be read is not lost: `find` notes what is wrong */
+    if (find(tree, folder.text) != COMP__NODE_NONE || load(&node, tree, folder.text) != COMP_OK) continue;
     comp__strings_release(&below);
     COMP__TRY(comp__zarr_store_list(&below, of(tree)->store, folder.text));
     if (below.count > 0) COMP__TRY(comp__strings_append(out, name, strlen(name)));
@@ -376,13 +377,15 @@ static void close_array(comp__tree_array *array) {
 }
 
 static comp_status read_numbers_as_text(comp__strings *out, comp_context *context, const comp__zarr_array *array) {
-  double *values = NULL;
+  const bool boolean = array->meta.type.kind == COMP__ZARR_BOOL;
+  const comp__as as = comp__as_text(array->meta.type.number, boolean);
+  void *values = NULL;
   size_t n = array->meta.rank == 1 ? array->meta.shape[0] : 0;
   comp_status status;
   if (array->meta.rank != 1) COMP__FAIL(COMP_ERR_FORMAT, "%s has %d dimensions, not 1", array->path, array->meta.rank);
-  COMP__TRY(comp__alloc(&values, n, sizeof *values));
-  COMP__TRY(comp__zarr_array_read(context, array, COMP__AS_F64, 0, n, values));
-  COMP__TRY(comp__numbers_append_texts(out, values, n, array->meta.type.kind == COMP__ZARR_BOOL));
+  COMP__TRY(comp__alloc(&values, n, comp__as_size(as)));
+  COMP__TRY(comp__zarr_array_read(context, array, as, 0, n, values));
+  COMP__TRY(comp__numbers_append_texts(out, values, as, n, boolean));
 done:
   comp__free(values);
   return status;

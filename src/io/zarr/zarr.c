@@ -12,6 +12,7 @@ static comp_status check_is_anndata(const comp__tree *tree) {
   (void)tree->ops->find(tree, ""); /* its attributes are not needed, but damaged ones are a sign of more */
   bool whole = tree->ops->find(tree, "obs") != COMP__NODE_NONE && tree->ops->find(tree, "var") != COMP__NODE_NONE;
   comp_status status = tree->ops->certain(tree);
+  if (status == COMP_OK) status = comp__anndata_refuse_many(tree);
   if (whole || status != COMP_OK) return status;
   comp__anndata_list_members(list, sizeof list, tree, "");
   return comp__error(COMP_ERR_FORMAT,

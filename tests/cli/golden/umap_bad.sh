@@ -18,4 +18,6 @@ END
 "$COMP" umap -q -i cells.h5ad -o out.h5ad -u X --reference cells.h5ad
 "$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --init pca -d 3
 "$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --fast --reference cells.h5ad
+"$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --max-samples 3 --reference cells.h5ad
+"$COMP" umap -q -i cells.h5ad -o out.h5ad -u X_pca --max-samples 1
 ls -A
