@@ -217,6 +217,12 @@ static void wrong_names_of_outputs(void **state) {
   assert_ok(comp_table_add_bools(d->obs, "/etc", (int8_t[10]){0}));
   assert_error(comp_dataset_write(context, d, make_path("x.h5ad"), NULL), COMP_ERR_DATA, "cannot be called '/etc'");
   comp_dataset_free(d);
+  comp_matrix *nameless; /* as in a damaged file: not a wrong option */
+  d = sample(10, 5);
+  assert_ok(comp_matrix_new_dense(&nameless, 10, 2));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "", nameless));
+  assert_error(comp_dataset_write(context, d, make_path("x.h5ad"), NULL), COMP_ERR_DATA, "cannot be called ''");
+  comp_dataset_free(d);
   comp_context_free(context);
 }
 

@@ -69,6 +69,7 @@ static json_t *read_attribute(hid_t object, const char *name) {
   hid_t type = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
   hid_t space = attribute < 0 ? H5I_INVALID_HID : H5Aget_space(attribute);
   json_t *out = NULL;
+  if (type < 0 || space < 0) comp__h5_doubt(object, 0);
   if (type >= 0 && space >= 0) {
     H5S_class_t kind = H5Sget_simple_extent_type(space);
     hssize_t count = H5Sget_simple_extent_npoints(space);

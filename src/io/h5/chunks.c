@@ -210,7 +210,10 @@ done:
 static void read_fill(reading *r) {
   if (r->array->number.kind == COMP__NUMBER_RAW) return; /* no text: all zero */
   hid_t list = H5Dget_create_plist(r->array->dataset), type = H5Dget_type(r->array->dataset);
-  if (list >= 0 && type >= 0) H5Pget_fill_value(list, type, r->fill);
+  H5D_fill_value_t defined;
+  if (list < 0 || type < 0 || H5Pfill_value_defined(list, &defined) < 0 ||
+      (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(list, type, r->fill) < 0))
+    comp__h5_doubt(r->array->dataset, 0);
   comp__h5_close(&type);
   comp__h5_close(&list);
 }

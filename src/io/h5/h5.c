@@ -387,8 +387,7 @@ hid_t comp__h5_bool_type(void) {
   signed char no = 0, yes = 1;
   hid_t type = H5Tenum_create(H5T_STD_I8LE);
   if (type < 0) return type;
-  H5Tenum_insert(type, "FALSE", &no);
-  H5Tenum_insert(type, "TRUE", &yes);
+  if (H5Tenum_insert(type, "FALSE", &no) < 0 || H5Tenum_insert(type, "TRUE", &yes) < 0) comp__h5_close(&type);
   return type;
 }
 
@@ -409,7 +408,6 @@ bool comp__h5_is_bool(hid_t type) {
 hid_t comp__h5_text_type(void) {
   hid_t type = H5Tcopy(H5T_C_S1);
   if (type < 0) return type;
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
+  if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0) comp__h5_close(&type);
   return type;
 }

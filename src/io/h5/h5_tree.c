@@ -133,13 +133,15 @@ static comp__content content(int *rank, const comp__tree *tree, const char *path
     type = H5Dget_type(object);
     space = H5Dget_space(object);
     H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    int plain = class == H5T_COMPOUND ? comp__h5_records_plain(type) : 0;
+    if (type < 0 || space < 0 || plain < 0) comp__h5_doubt(comp__h5_tree_file(tree), 0);
     *rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-    holds = class == H5T_STRING                                     ? COMP__CONTENT_TEXT
-            : class == H5T_INTEGER                                  ? COMP__CONTENT_INTEGERS
-            : class == H5T_FLOAT                                    ? COMP__CONTENT_FLOATS
-            : type >= 0 && comp__h5_is_bool(type)                   ? COMP__CONTENT_BOOLS
-            : class == H5T_COMPOUND && comp__h5_records_plain(type) ? COMP__CONTENT_RECORDS
-                                                                    : COMP__CONTENT_OTHER;
+    holds = class == H5T_STRING                   ? COMP__CONTENT_TEXT
+            : class == H5T_INTEGER                ? COMP__CONTENT_INTEGERS
+            : class == H5T_FLOAT                  ? COMP__CONTENT_FLOATS
+            : type >= 0 && comp__h5_is_bool(type) ? COMP__CONTENT_BOOLS
+            : plain > 0                           ? COMP__CONTENT_RECORDS
+                                                  : COMP__CONTENT_OTHER;
   }
   comp__h5_close(&space);
   comp__h5_close(&type);

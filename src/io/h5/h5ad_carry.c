@@ -15,8 +15,8 @@ static comp_status begin(comp__tree_sink *sink, const comp__tree *from) {
 
 static comp_status copy(comp__tree_sink *sink, const comp__tree *from, const char *path) {
   hid_t how = H5Pcreate(H5P_OBJECT_COPY), links = comp__h5_link_list();
-  H5Pset_copy_object(how, H5O_COPY_EXPAND_REFERENCE_FLAG); /* references would be emptied else */
-  herr_t result = H5Ocopy(comp__h5_tree_file(from), path, comp__h5ad_sink_file(sink), path, how, links);
+  herr_t result = H5Pset_copy_object(how, H5O_COPY_EXPAND_REFERENCE_FLAG); /* references would be emptied else */
+  if (result >= 0) result = H5Ocopy(comp__h5_tree_file(from), path, comp__h5ad_sink_file(sink), path, how, links);
   comp__h5_close(&links);
   comp__h5_close(&how);
   if (result >= 0) return COMP_OK;
@@ -27,6 +27,7 @@ static comp_status copy(comp__tree_sink *sink, const comp__tree *from, const cha
 
 static void encode_dataset(hid_t dataset) {
   hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+  if (type < 0 || space < 0) comp__h5_doubt(dataset, 0);
   bool scalar = H5Sget_simple_extent_type(space) == H5S_SCALAR;
   H5T_class_t class = H5Tget_class(type);
   if (class == H5T_STRING)
@@ -60,7 +61,7 @@ static void encode_sparse(hid_t group) {
 static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info, void *arg) {
   (void)arg;
   hid_t object = H5Oopen(root, name, H5P_DEFAULT);
-  if (object < 0) return 0;
+  if (object < 0) return -1;
   if (!comp__h5_has_attr(object, "encoding-type")) {
     if (info->type == H5O_TYPE_DATASET)
       encode_dataset(object);
@@ -76,7 +77,7 @@ static herr_t encode_object(hid_t root, const char *name, const H5O_info_t *info
 /* Says in today's words what each thing below `path` is: AnnData warns otherwise. The values stay as they are. */
 static void encode_below(hid_t file, const char *path) {
   hid_t group = H5Oopen(file, path, H5P_DEFAULT);
-  comp__h5_visit(group, encode_object, NULL);
+  if (group >= 0 && comp__h5_visit(group, encode_object, NULL) < 0) comp__h5_doubt(group, 0);
   comp__h5_close(&group);
 }
 

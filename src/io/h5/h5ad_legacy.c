@@ -152,6 +152,7 @@ static size_t field_width(const comp__h5_records *r, int field) {
     base = H5Tget_super(type);
     width = H5Tget_array_ndims(type) == 1 && H5Tget_array_dims2(type, dims) == 1 ? (size_t)dims[0] : 0;
   }
+  if (type < 0) comp__h5_doubt(r->dataset, 0);
   H5T_class_t class = H5Tget_class(base >= 0 ? base : type);
   comp__h5_close(&base);
   comp__h5_close(&type);

@@ -23,7 +23,7 @@ static comp_status write_matrix(comp_context *context, comp__h5ad_writer *writer
                                 const comp_matrix *matrix) {
   char path[512];
   size_t number;
-  if (strchr(name, '/') || strcmp(name, ".") == 0 ||
+  if (!name[0] || strchr(name, '/') || strcmp(name, ".") == 0 ||
       snprintf(path, sizeof path, "%s%s", folder, name) >= (int)sizeof path)
     return comp__error(COMP_ERR_DATA, "a matrix cannot be called '%s' in an .h5ad file", name);
   comp_status status = comp__h5ad_writer_add(&number, writer, path, matrix->kind, matrix->cols);

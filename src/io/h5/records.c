@@ -123,12 +123,11 @@ static bool is_plain(hid_t type) {
   return class == H5T_STRING || class == H5T_INTEGER || class == H5T_FLOAT || (type >= 0 && comp__h5_is_bool(type));
 }
 
-bool comp__h5_records_plain(hid_t type) {
-  int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
-  bool plain = n > 0;
-  for (int i = 0; i < n && plain; i++) {
+int comp__h5_records_plain(hid_t type) {
+  int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0, plain = n > 0;
+  for (int i = 0; i < n && plain > 0; i++) {
     hid_t member = H5Tget_member_type(type, (unsigned)i);
-    plain = is_plain(member);
+    plain = member < 0 ? -1 : is_plain(member);
     comp__h5_close(&member);
   }
   return plain;

@@ -31,8 +31,8 @@ void comp__h5_records_close(comp__h5_records *records);
 comp_status comp__h5_records_read(const comp__h5_records *records, int field, hid_t type, void *out);
 comp_status comp__h5_records_texts(comp__strings *out, const comp__h5_records *records, int field);
 
-/* Whether all fields of a compound type are numbers, bools or text. */
-bool comp__h5_records_plain(hid_t type);
+/* Whether all fields of a compound type are numbers, bools or text. -1: it could not be found out. */
+int comp__h5_records_plain(hid_t type);
 
 /* All fields, for writing them again: comp__tree_ops.load(). */
 comp_status comp__h5_records_load(comp__tree_value *out, comp_context *context, hid_t file, const char *path);

@@ -87,17 +87,16 @@ static size_t chunk_rows_for(size_t rows, size_t row_bytes) {
   return rows < chunk ? rows : chunk;
 }
 
+/* Negative: it cannot be made. Chunks are packed here: without one of the filters in the list they would be read as
+ * other numbers. */
 static hid_t creation_list(const comp__h5_sink *sink, const hsize_t *chunk, int rank) {
   hid_t list = H5Pcreate(H5P_DATASET_CREATE);
-  if (list < 0) return list;
-  H5Pset_obj_track_times(list, false); /* the same data gives the same file */
-  if (sink->chunk_rows == 0) return list;
-  H5Pset_chunk(list, rank, chunk);
-  H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
-  if (sink->level > 0) {
-    if (sink->element > 1) H5Pset_shuffle(list);
-    H5Pset_deflate(list, (unsigned)sink->level);
-  }
+  bool chunked = sink->chunk_rows > 0, packed = chunked && sink->level > 0;
+  bool good = list >= 0 && H5Pset_obj_track_times(list, false) >= 0; /* the same data gives the same file */
+  if (chunked) good = good && H5Pset_chunk(list, rank, chunk) >= 0 && H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0;
+  if (packed && sink->element > 1) good = good && H5Pset_shuffle(list) >= 0;
+  if (packed) good = good && H5Pset_deflate(list, (unsigned)sink->level) >= 0;
+  if (!good) comp__h5_close(&list);
   return list;
 }
 
