@@ -93,6 +93,14 @@ static comp_status refuse_r(const comp__peek *peek) {
       "cells with --metadata cells.csv");
 }
 
+/* Text under the name of a binary format: a download that failed, say. */
+static comp_status refuse_name(const char *path) {
+  size_t size = strlen(path);
+  if (has_extension(path, size, ".h5ad .h5 .hdf5")) return comp__error(COMP_ERR_FORMAT, "it is not an HDF5 file");
+  if (has_extension(path, size, ".zip")) return comp__error(COMP_ERR_FORMAT, "it is not a zip file");
+  return COMP_OK;
+}
+
 comp_status comp__format_of_input(const comp__format **out, const char *path) {
   unsigned char *head = NULL;
   comp__peek peek;
@@ -115,6 +123,7 @@ comp_status comp__format_of_input(const comp__format **out, const char *path) {
                    ? "it is not text (it has bytes of value 0), nor any other of the known formats (.h5ad, .zarr, 10x "
                      ".h5, MEX)"
                    : "it is none of the known formats (.h5ad, .zarr, 10x .h5, MEX, .csv, .tsv)");
+  if (*out == &comp__format_csv) status = refuse_name(path);
 done:
   comp__free(head);
   return status;

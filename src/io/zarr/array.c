@@ -213,14 +213,15 @@ void comp__zarr_array_tell_missing(comp_context *context, const comp__zarr_array
   if (missing == 0 || array->told) return;
   ((comp__zarr_array *)array)->told = true;
   if (is_sparse_part(name))
-    comp__warn(context, "%s: %zu of %zu chunks are not in the store, and count as zeros: is the copy complete?",
-               array->path, missing, total);
+    comp__warn(context, "%s: %s: %zu of %zu chunks are not in the store, and count as zeros: is the copy complete?",
+               array->store->path, array->path, missing, total);
   else
-    comp__log(context, array->meta.type.kind == COMP__ZARR_BOOL ? COMP_LOG_INFO : COMP_LOG_WARNING,
-              "%s: %zu of %zu chunks are not in the store: their values are %s%s. This is right where the program that "
-              "wrote the store leaves out chunks that hold nothing else; otherwise the copy is not complete",
-              array->path, missing, total, fill,
-              strcmp(name, "codes") == 0 && fill[0] == '0' ? " (the first category)" : "");
+    comp__log(
+        context, array->meta.type.kind == COMP__ZARR_BOOL ? COMP_LOG_INFO : COMP_LOG_WARNING,
+        "%s: %s: %zu of %zu chunks are not in the store: their values are %s%s. This is right where the program that "
+        "wrote the store leaves out chunks that hold nothing else; otherwise the copy is not complete",
+        array->store->path, array->path, missing, total, fill,
+        strcmp(name, "codes") == 0 && fill[0] == '0' ? " (the first category)" : "");
 }
 
 /* The fill value, for messages. */

@@ -8,15 +8,15 @@
 
 comp_status comp__zarr_read_sizes(size_t *out, int *rank, const json_t *list, const char *what, size_t least) {
   if (!json_is_array(list) || json_array_size(list) > COMP__ZARR_MOST_DIMS)
-    return comp__error(COMP_ERR_FORMAT, "its %s is not a list of at most %d numbers", what, COMP__ZARR_MOST_DIMS);
+    return comp__error(COMP_ERR_FORMAT, "its '%s' is not a list of at most %d numbers", what, COMP__ZARR_MOST_DIMS);
   int n = (int)json_array_size(list);
   if (*rank >= 0 && n != *rank)
-    return comp__error(COMP_ERR_FORMAT, "its %s has %d numbers, but it has %d dimensions", what, n, *rank);
+    return comp__error(COMP_ERR_FORMAT, "its '%s' has %d numbers, but it has %d dimensions", what, n, *rank);
   *rank = n;
   for (int i = 0; i < n; i++) {
     const json_t *value = json_array_get(list, (size_t)i);
     if (!json_is_integer(value) || json_integer_value(value) < (json_int_t)least)
-      return comp__error(COMP_ERR_FORMAT, "its %s has a value that is not possible there", what);
+      return comp__error(COMP_ERR_FORMAT, "its '%s' has a value that is not possible there", what);
     out[i] = (size_t)json_integer_value(value);
   }
   return COMP_OK;

@@ -61,6 +61,7 @@ comp_status comp__zarr_store_open(comp__zarr_store **out, const char *path) {
   COMP__TRY(comp__calloc(&store, 1, sizeof *store));
   store->fd = fd;
   fd = -1;
+  COMP__TRY(comp__strdup(&store->path, path));
   COMP__TRY(S_ISDIR(info.st_mode) ? comp__zarr_folder_open(store, store->fd) : comp__zarr_zip_open(store, store->fd));
   *out = store;
 done:
@@ -73,6 +74,7 @@ void comp__zarr_store_close(comp__zarr_store *store) {
   if (!store) return;
   if (store->ops) store->ops->close(store);
   close(store->fd);
+  comp__free(store->path);
   comp__free(store);
 }
 

@@ -61,6 +61,7 @@ typedef struct comp__zarr_store_ops {
 struct comp__zarr_store {
   const comp__zarr_store_ops *ops;
   int fd;
+  char *path;            /* for messages */
   struct comp__zip *zip; /* store_zip.c */
 };
 

@@ -342,6 +342,18 @@ static comp_status get_shape(size_t *out, int *rank, const comp__tree *tree, con
   return status;
 }
 
+/* The error of an array whose values are no numbers, or of a type that is not known here. */
+static comp_status fail_type(const comp__tree *tree, const char *path, const comp__zarr_type *type) {
+  const json_t *metadata = comp__zarr_tree_metadata(tree, path), *name = json_object_get(metadata, "dtype");
+  if (!name) name = json_object_get(metadata, "data_type");
+  if (json_is_object(name)) name = json_object_get(name, "name");
+  if (type->kind != COMP__ZARR_OTHER || !json_is_string(name))
+    return comp__error(COMP_ERR_FORMAT, "%s does not hold numbers", path);
+  char shown[80];
+  return comp__error(COMP_ERR_UNAVAILABLE, "%s has the type '%s', which is not known here", path,
+                     comp__utf8_show(shown, sizeof shown, json_string_value(name)));
+}
+
 static comp_status open_array(comp__tree_array *out, const comp__tree *tree, const char *path) {
   comp__zarr_array *array = NULL;
   *out = (comp__tree_array){.tree = tree};
@@ -355,7 +367,7 @@ static comp_status open_array(comp__tree_array *out, const comp__tree *tree, con
   if (meta->rank == 0) return comp__error(COMP_ERR_FORMAT, "%s is a single value, not a list", path);
   if (meta->rank > 2) return comp__error(COMP_ERR_FORMAT, "%s has %d dimensions, more than 2", path, meta->rank);
   if (meta->type.kind != COMP__ZARR_NUMBER && meta->type.kind != COMP__ZARR_BOOL)
-    return comp__error(COMP_ERR_FORMAT, "%s does not hold numbers", path);
+    return fail_type(tree, path, &meta->type);
   out->rank = meta->rank;
   out->rows = meta->shape[0];
   out->cols = meta->rank == 2 ? meta->shape[1] : 1;
