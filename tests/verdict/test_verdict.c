@@ -480,6 +480,7 @@ static void reveals_more(void **state) {
       {true, 0.68, 0.64, 0.79, "problem", "ok", "note"},       /* by balanced accuracy alone */
       {true, 0.70, 0.585, 0.79, "none", "ok", "note"},         /* within the margin */
       {true, 0.677, 0.5, 0.757, "none", "caution", "caution"}, /* nothing is left of the target */
+      {true, 0.70, 0.585, 0.77, "none", "ok", "note"}, /* it is left, though the few rows of gaps do not show it */
       {false, 0.796, 0.726, 0.79, "none", "none", "none"},
   };
   char text[4096], gaps[512];
@@ -504,7 +505,10 @@ static void reveals_more(void **state) {
       assert_non_null(strstr(find(v, "hidden")->advice, "--encoder-without-condition"));
       assert_near(find(v, "reveals-more")->numbers[0].value, 0.726 - 0.57, 1e-9);
     }
-    if (k == 3) assert_non_null(strstr(find(v, "fairness")->text, "useless"));
+    if (k == 3) {
+      assert_non_null(strstr(find(v, "fairness")->text, "useless"));
+      assert_non_null(strstr(find(v, "hidden")->advice, "These samples were trained on"));
+    }
     comp_verdict_free(v);
   }
 }
