@@ -70,7 +70,8 @@ static const comp_option write_rows[] = {
 static comp_status finish_write(void *out, const comp_options *options) {
   const comp__write_options *o = out;
   if (o->shards && o->zarr == 2 && options && comp_options_given(options, "zarr"))
-    return comp__error(COMP_ERR_ARGUMENT, "shards: there are none in version 2; choose version 3, or leave the version out (--zarr)");
+    return comp__error(COMP_ERR_ARGUMENT,
+                       "shards: there are none in version 2; choose version 3, or leave the version out (--zarr)");
   return COMP_OK;
 }
 

@@ -8,6 +8,8 @@
     model         the model of tl.train(): the bytes of its file
     scores, diagnosis   the documents of tl.score() and tl.diagnose() (JSON text)
 """
+import os
+
 import numpy as np
 from scipy import sparse
 
@@ -65,7 +67,8 @@ def check_type(adata):
     import anndata
 
     if not isinstance(adata, anndata.AnnData):
-        raise TypeError(f"adata should be an AnnData, not {type(adata).__name__}")
+        read = "; read the file first, with anndata.read_h5ad() or anndata.read_zarr()" if isinstance(adata, (str, os.PathLike)) else ""
+        raise TypeError(f"adata should be an AnnData, not {type(adata).__name__}{read}")
 
 
 def state(adata):

@@ -39,6 +39,8 @@ def test_wrong_key(ready):
         comp.tl.counterfactual(ready, "treatd")
     with pytest.raises(TypeError, match="condition_key"):
         comp.CoMP(ready).fit()
+    with pytest.raises(TypeError, match=r"not str; read the file first, with anndata.read_h5ad\(\) or anndata.read_zarr\(\)"):
+        comp.tl.train("cells.h5ad", "c")
     with pytest.raises(TypeError, match="AnnData"):
         comp.tl.train(ready.X, "condition")
 
