@@ -13,6 +13,7 @@ MAY = {
     "comp_baseline_run": "model",
     "comp_context_join_ranks": "work",
     "comp_data_look_by": "each groups",
+    "comp_dataset_check_write": "format",
     "comp_dataset_new": "obs_names var_names",
     "comp_dataset_new_without_x": "obs_names var_names",
     "comp_dataset_select": "rows cols",
