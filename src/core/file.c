@@ -429,7 +429,7 @@ static bool is_at(int fd, const char *path) {
 comp_status comp__file_hold(int *out, comp_context *context, const char *path) {
   bool said = false;
   *out = -1;
-  for (;;) {
+  for (int attempt = 0; attempt < 1000; attempt++) { /* each: another process has put a new one in its place */
     int fd = open(path, O_RDWR | O_CLOEXEC);
     const bool folder = fd < 0 && errno == EISDIR;
     if (folder) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -449,7 +449,9 @@ comp_status comp__file_hold(int *out, comp_context *context, const char *path) {
     close(fd);
     if (!locked && code == EINTR) return comp__error(COMP_ERR_INTERRUPTED, "interrupted while waiting for '%s'", path);
     if (!locked) return COMP_OK;
-  } /* the other process has put a new one in its place */
+  }
+  return comp__error(COMP_ERR_IO, "cannot change '%s' in place: others replace it again and again; name another output",
+                     path);
 }
 
 /* A signal ends a call that waits, for the reader of a pipe say. A call on a regular file does not wait. */
