@@ -41,6 +41,12 @@ typedef struct comp_audit comp_audit;
 COMP_API comp_status comp_audit_run(comp_audit **out, comp_context *context, const comp_dataset *dataset,
                                     const comp_options *options);
 
+/* The same of the posterior means and standard deviations that a model gives the data: "use" only names them. Findings
+ * know the model's options. "unseen", where it is not given, is the column that the model's training left out
+ * (option "unseen" of the kind "train"), if the data has it. It should be freed via comp_audit_free(). */
+COMP_API comp_status comp_audit_model(comp_audit **out, comp_context *context, const comp_model *model,
+                                      const comp_dataset *dataset, const comp_options *options);
+
 /* The trade-off between what is hidden and what is kept: trains a model for each of "gammas" on part of the samples,
  * audits each on the others, which it did not see, and gives all of them in one document. X is needed, and "target".
  * It should be freed via comp_audit_free(). */

@@ -34,6 +34,12 @@
 
 /* ---- Data as a model reads it ---------------------------------------------------------------------------------- */
 
+/* Reads a file as comp_dataset_read() does (options of the kind "read"; NULL: the defaults). A .csv or .tsv for a model
+ * of an encoded table is encoded as the model's record says: comp_tabular_apply(). It should be freed via
+ * comp_dataset_free(). */
+COMP_API comp_status comp_dataset_read_for(comp_dataset **out, comp_context *context, const comp_model *model,
+                                           const char *path, const comp_options *read);
+
 /* A new data set with the features of the model, in its order: X is prepared and aligned as said above, what was
  * lacking is filled in. obs and the record go along, and var when nothing was lacking; else var has the bool column
  * "comp_in_data". Layers and obsm do not go along. For negative binomial models X is counts. It should be freed via

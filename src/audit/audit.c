@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit/columns.h"
+#include "audit/hold.h"
 #include "audit/result.h"
 #include "classify/examples.h"
 #include "classify/options.h"
 #include "cluster/kmeans.h"
+#include "comp/task.h"
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dataset.h"
@@ -32,6 +35,9 @@ typedef struct audit {
   comp_context *context;
   const comp_dataset *d;
   const comp__audit_options *o;
+  const comp__audited *given;  /* NULL: what is audited is in obsm */
+  json_t *config;              /* the options of the model; NULL: not known */
+  const char *unseen;          /* column of samples that the model did not see; NULL: none */
   comp_groups groups, targets; /* targets: only with a target */
   int32_t *codes;              /* [samples]: of the attribute, -1: left out */
   bool *held;                  /* [samples]: not for training */
@@ -51,6 +57,7 @@ static void audit_release(audit *a) {
   comp__free(a->held);
   comp__free(a->rows);
   json_decref(a->root);
+  json_decref(a->config);
 }
 
 /* ---- Samples ---- */
@@ -115,33 +122,27 @@ static comp_status read_target(audit *a) {
                      comp__groups_hint(&a->targets, o->favoured).text);
 }
 
+/* The column that says which samples the model did not see: the one that is named, else the model's own, else the one
+ * that comp run makes. */
+static void find_unseen(audit *a) {
+  const char *own = json_string_value(json_object_get(json_object_get(a->config, "training"), "unseen"));
+  const char *names[] = {own, COMP__UNSEEN};
+  a->unseen = a->o->unseen;
+  for (size_t k = 0; k < sizeof names / sizeof *names && !a->unseen; k++)
+    if (names[k] && comp_table_find(a->d->obs, names[k]) != COMP_NOT_FOUND) a->unseen = names[k];
+  if (a->unseen && !a->o->unseen)
+    comp__info(a->context, "attackers are tested on the samples that column '%s' says the model was not trained on",
+               a->unseen);
+}
+
 /* Marks those that the model did not see. */
 static comp_status read_unseen(audit *a) {
-  const comp_status status = comp__table_marks(a->held, a->d->obs, a->o->unseen);
+  const comp_status status = comp__table_marks(a->held, a->d->obs, a->unseen);
   return status == COMP_OK ? COMP_OK : comp__error_context(status, "unseen");
 }
 
-/* held[samples] of a random part, with the same mix of the attribute. */
 static comp_status hold_out(bool *held, const audit *a, double share, uint64_t seed) {
-  size_t *strata = NULL, *rows = NULL, n = 0;
-  bool *test = NULL;
-  comp_status status;
-  COMP__TRY(comp__alloc(&strata, a->d->samples, sizeof *strata));
-  COMP__TRY(comp__alloc(&rows, a->d->samples, sizeof *rows));
-  COMP__TRY(comp__alloc(&test, a->d->samples, sizeof *test));
-  for (size_t i = 0; i < a->d->samples; i++) {
-    if (a->codes[i] < 0) continue;
-    strata[n] = (size_t)a->codes[i];
-    rows[n++] = i;
-  }
-  COMP__TRY(comp__split(test, strata, n, a->groups.n_levels, share, seed));
-  memset(held, 0, a->d->samples * sizeof *held);
-  for (size_t k = 0; k < n; k++) held[rows[k]] = test[k];
-done:
-  comp__free(strata);
-  comp__free(rows);
-  comp__free(test);
-  return status;
+  return comp__hold_out(held, a->codes, a->d->samples, a->groups.n_levels, share, seed);
 }
 
 /* Puts the samples that have a level in order: those to train on first. Each level must have some on both sides. */
@@ -169,7 +170,8 @@ static comp_status order_rows(size_t *rows, size_t *n_train, size_t *n_test, con
 static comp_status divide(audit *a) {
   comp_status status = comp__calloc(&a->held, a->d->samples, sizeof *a->held);
   if (status == COMP_OK) status = comp__alloc(&a->rows, a->d->samples, sizeof *a->rows);
-  if (status == COMP_OK) status = a->o->unseen ? read_unseen(a) : hold_out(a->held, a, a->o->test_share, a->o->seed);
+  find_unseen(a);
+  if (status == COMP_OK) status = a->unseen ? read_unseen(a) : hold_out(a->held, a, a->o->test_share, a->o->seed);
   return status == COMP_OK ? order_rows(a->rows, &a->n_train, &a->n_test, a, a->held) : status;
 }
 
@@ -278,10 +280,16 @@ static comp_status check_scale(const comp_matrix *scale, const char *name) {
 
 static comp_status find_sources(audit *a) {
   char name[512];
-  comp_status status = find_matrix(&a->z, a->d, a->o->use);
-  if (status != COMP_OK) return status;
+  comp_status status = COMP_OK;
   snprintf(name, sizeof name, "%s_scale", a->o->use);
-  a->scale = comp_dataset_matrix(a->d, COMP_SLOT_OBSM, name);
+  if (a->given) {
+    a->z = a->given->z;
+    a->scale = a->given->scale;
+  } else {
+    status = find_matrix(&a->z, a->d, a->o->use);
+    if (status != COMP_OK) return status;
+    a->scale = comp_dataset_matrix(a->d, COMP_SLOT_OBSM, name);
+  }
   if (a->scale && (a->scale->cols != a->z->cols || a->z->kind != COMP_DENSE || a->scale->kind != COMP_DENSE))
     return comp__error(COMP_ERR_DATA, "'%s' and '%s' are not of one shape", a->o->use, name);
   if (a->scale) status = check_scale(a->scale, name);
@@ -445,8 +453,8 @@ static comp_status gather_codes(int32_t **out, const int32_t *codes, const size_
 
 static comp_status certify_draws(json_t *list, const audit *a) {
   /* Nothing is fitted here: all samples count, unless some were named. */
-  const size_t *rows = a->o->unseen ? a->rows + a->n_train : a->rows;
-  const size_t n = a->o->unseen ? a->n_test : a->n_train + a->n_test;
+  const size_t *rows = a->unseen ? a->rows + a->n_train : a->rows;
+  const size_t n = a->unseen ? a->n_test : a->n_train + a->n_test;
   float *mean = NULL, *scale = NULL;
   int32_t *codes = NULL;
   comp__certificate c;
@@ -539,7 +547,7 @@ static comp_status certify_cells(json_t *list, json_t *use, const audit *a, size
   if (a->z->kind != COMP_DENSE) return comp__error(COMP_ERR_DATA, "cells need a dense representation");
   COMP__TRY(comp__alloc(&rows, a->d->samples, sizeof *rows));
   COMP__TRY(comp__alloc(&held, a->d->samples, sizeof *held));
-  if (a->o->unseen)
+  if (a->unseen)
     memcpy(rows, a->rows, (n_fit + n) * sizeof *rows);
   else { /* one half fits the cells, the other bounds what they reveal */
     COMP__TRY(hold_out(held, a, 0.5, a->o->seed + 1));
@@ -587,6 +595,15 @@ static comp_status run_certificates(audit *a) {
 
 /* ---- The document ---- */
 
+/* What advice depends on. */
+static json_t *model_facts(json_t *config) {
+  static const char *const names[] = {"preset", "gamma", "scale", "encoder_sees_condition"};
+  json_t *facts = json_object();
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (json_object_get(config, names[k])) json_object_set(facts, names[k], json_object_get(config, names[k]));
+  return facts;
+}
+
 static comp_status begin(audit *a) {
   const comp__audit_options *o = a->o;
   size_t largest = 0, n = a->n_train + a->n_test;
@@ -600,16 +617,18 @@ static comp_status begin(audit *a) {
   a->root = json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:b, s:b, s:o, s:o}", "condition", comp__json_text(o->condition),
                       "use", comp__json_text(o->use), "target", comp__json_text(o->target), "samples", (json_int_t)n,
                       "train_samples", (json_int_t)a->n_train, "test_samples", (json_int_t)a->n_test, "unseen",
-                      o->unseen != NULL, "constant", is_constant(a), "majority",
+                      a->unseen != NULL, "constant", is_constant(a), "majority",
                       comp__json_number((double)largest / (double)n), "levels", levels);
-  return status == COMP_OK && !a->root ? comp__error(COMP_ERR_MEMORY, "out of memory") : status;
+  if (status == COMP_OK && !a->root) status = comp__error(COMP_ERR_MEMORY, "out of memory");
+  return status == COMP_OK && a->config ? comp__put(a->root, "model", model_facts(a->config)) : status;
 }
 
 comp_status comp__audit_run(comp_audit **out, comp_context *context, const comp_dataset *d,
-                            const comp__audit_options *o) {
-  audit a = {.context = context, .d = d, .o = o};
+                            const comp__audit_options *o, const comp__audited *given) {
+  audit a = {.context = context, .d = d, .o = o, .given = given};
   comp_status status;
   *out = NULL;
+  if (given && given->config) a.config = json_loads(given->config, 0, NULL);
   COMP__TRY(read_attribute(&a));
   COMP__TRY(read_target(&a));
   COMP__TRY(divide(&a));
@@ -629,7 +648,33 @@ comp_status comp_audit_run(comp_audit **out, comp_context *context, const comp_d
                            const comp_options *options) {
   COMP__NEED_OUT(out, context, dataset, options);
   comp__audit_options resolved;
+  comp_dataset *own = NULL;
   *out = NULL;
   comp_status status = comp__options_resolve(&resolved, &comp__audit_kind, options);
-  return status == COMP_OK ? comp__audit_run(out, context, dataset, &resolved) : status;
+  if (status == COMP_OK) status = comp__audit_columns(&own, context, dataset, &resolved);
+  if (status == COMP_OK) status = comp__audit_run(out, context, own ? own : dataset, &resolved, NULL);
+  comp_dataset_free(own);
+  return status;
+}
+
+comp_status comp_audit_model(comp_audit **out, comp_context *context, const comp_model *model,
+                             const comp_dataset *dataset, const comp_options *options) {
+  COMP__NEED_OUT(out, context, model, dataset, options);
+  comp__audit_options resolved;
+  comp_matrix *z = NULL, *scale = NULL;
+  comp_dataset *own = NULL;
+  *out = NULL;
+  comp_status status;
+  COMP__TRY(comp__options_resolve(&resolved, &comp__audit_kind, options));
+  if (strcmp(resolved.use, "X") == 0)
+    COMP__FAIL(COMP_ERR_ARGUMENT, "use: X is the data itself: a model does not go with it");
+  COMP__TRY(comp__audit_columns(&own, context, dataset, &resolved));
+  COMP__TRY(comp_embed(&z, &scale, context, model, dataset, NULL));
+  const comp__audited given = {z, scale, comp_model_config(model)};
+  COMP__TRY(comp__audit_run(out, context, own ? own : dataset, &resolved, &given));
+done:
+  comp_dataset_free(own);
+  comp_matrix_free(z);
+  comp_matrix_free(scale);
+  return status;
 }

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/columns.h"
+#include "audit/hold.h"
 #include "audit/result.h"
-#include "classify/examples.h"
 #include "comp/task.h"
 #include "comp/train.h"
 #include "core/alloc.h"
@@ -13,8 +14,6 @@
 #include "core/error.h"
 #include "train/options.h"
 #include "verdict/json.h"
-
-static const char USE[] = "X_comp", SCALE[] = "X_comp_scale", UNSEEN[] = "comp_unseen";
 
 typedef struct frontier {
   comp_context *context;
@@ -44,7 +43,7 @@ done:
 /* Divides the samples, with the same mix of the attribute. */
 static comp_status divide(frontier *f) {
   comp_groups g = {0};
-  size_t column, n = 0, *rows = NULL, *strata = NULL;
+  size_t column, n = 0, *rows = NULL;
   bool *test = NULL;
   int8_t *unseen = NULL;
   comp_status status;
@@ -52,21 +51,18 @@ static comp_status divide(frontier *f) {
   COMP__TRY(comp_table_require(&column, f->all->obs, f->o->condition));
   COMP__TRY(comp_table_groups(&g, f->all->obs, column));
   COMP__TRY(comp__alloc(&rows, samples, sizeof *rows));
-  COMP__TRY(comp__alloc(&strata, samples, sizeof *strata));
   COMP__TRY(comp__alloc(&test, samples, sizeof *test));
   COMP__TRY(comp__alloc(&unseen, samples, sizeof *unseen));
-  for (size_t i = 0; i < samples; i++) strata[i] = (size_t)g.codes[i];
-  COMP__TRY(comp__split(test, strata, samples, g.n_levels, f->o->test_share, f->o->seed));
+  COMP__TRY(comp__hold_out(test, g.codes, samples, g.n_levels, f->o->test_share, f->o->seed));
   for (size_t i = 0; i < samples; i++) {
     unseen[i] = test[i];
     if (!test[i]) rows[n++] = i;
   }
   COMP__TRY(comp_dataset_select(&f->seen, f->context, f->all, rows, n, NULL, 0));
-  COMP__TRY(comp_table_add_bools(f->all->obs, UNSEEN, unseen));
+  COMP__TRY(comp_table_add_bools(f->all->obs, COMP__UNSEEN, unseen));
 done:
   comp_groups_release(&g);
   comp__free(rows);
-  comp__free(strata);
   comp__free(test);
   comp__free(unseen);
   return status;
@@ -101,14 +97,11 @@ static comp_status run_point(frontier *f, const char *gamma) {
   comp_status status;
   COMP__TRY(train(&model, f, gamma));
   COMP__TRY(comp_embed(&z, &scale, f->context, model, f->all, NULL));
-  comp_matrix *given = z, *deviations = scale;
-  z = scale = NULL;
-  COMP__TRY(comp_dataset_set_matrix(f->all, COMP_SLOT_OBSM, USE, given));
-  COMP__TRY(comp_dataset_set_matrix(f->all, COMP_SLOT_OBSM, SCALE, deviations));
-  o.use = USE;
-  o.unseen = UNSEEN;
+  const comp__audited given = {z, scale, comp_model_config(model)};
+  o.use = "X_comp";
+  o.unseen = COMP__UNSEEN;
   o.n_gammas = 0;
-  COMP__TRY(comp__audit_run(&audit, f->context, f->all, &o));
+  COMP__TRY(comp__audit_run(&audit, f->context, f->all, &o, &given));
   COMP__TRY(comp__append(
       f->points, json_pack("{s:o, s:O}", "gamma", comp__json_number(strtod(gamma, NULL)), "audit", audit->root)));
 done:
@@ -130,8 +123,10 @@ comp_status comp_audit_frontier(comp_audit **out, comp_context *context, const c
   if (!o.target) return comp__error(COMP_ERR_ARGUMENT, "gammas: a frontier needs target");
   if (o.unseen) return comp__error(COMP_ERR_ARGUMENT, "unseen: a frontier holds samples out itself");
   frontier f = {.context = context, .o = &o, .points = json_array()};
+  comp_dataset *own = NULL;
   COMP__TRY(comp__dataset_need_x(dataset));
-  COMP__TRY(select_known(&f, dataset));
+  COMP__TRY(comp__audit_columns(&own, context, dataset, &o));
+  COMP__TRY(select_known(&f, own ? own : dataset));
   COMP__TRY(divide(&f));
   for (size_t i = 0; i < o.n_gammas; i++) COMP__TRY(run_point(&f, o.gammas[i]));
   json_t *first = json_object_get(json_array_get(f.points, 0), "audit");
@@ -142,6 +137,7 @@ comp_status comp_audit_frontier(comp_audit **out, comp_context *context, const c
   if (!root) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
   COMP__TRY(comp__audit_finish(out, root));
 done:
+  comp_dataset_free(own);
   json_decref(f.points);
   comp_dataset_free(f.all);
   comp_dataset_free(f.seen);

@@ -21,12 +21,14 @@ json_t *comp__attack_json(const comp__attack *a) {
 }
 
 json_t *comp__utility_json(const comp__utility *u, const char *source) {
-  return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "source", source, "classifier",
-                   u->classifier, "samples", count(u->samples), "accuracy", comp__json_number(u->accuracy), "low",
-                   comp__json_number(u->low), "high", comp__json_number(u->high), "balanced_accuracy",
-                   comp__json_number(u->balanced), "majority", comp__json_number(u->majority), "parity_gap",
-                   comp__json_number(u->parity), "odds_gap", comp__json_number(u->odds), "opportunity_gap",
-                   comp__json_number(u->opportunity), "accuracy_gap", comp__json_number(u->accuracy_gap));
+  return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "source", source,
+                   "classifier", u->classifier, "samples", count(u->samples), "accuracy",
+                   comp__json_number(u->accuracy), "low", comp__json_number(u->low), "high", comp__json_number(u->high),
+                   "balanced_accuracy", comp__json_number(u->balanced), "majority", comp__json_number(u->majority),
+                   "parity_gap", comp__json_number(u->parity.value), "parity_error", comp__json_number(u->parity.error),
+                   "odds_gap", comp__json_number(u->odds.value), "odds_error", comp__json_number(u->odds.error),
+                   "opportunity_gap", comp__json_number(u->opportunity.value), "opportunity_error",
+                   comp__json_number(u->opportunity.error), "accuracy_gap", comp__json_number(u->accuracy_gap));
 }
 
 static json_t *bound(const comp__bound *b) {

@@ -23,7 +23,9 @@ static const comp_option rows[] = {
      .unset = "X of up to 1000 features, else X_pca",
      .help = "the data that the representation was made from, to compare with: X, or a name in obsm"},
     {"unseen", .type = COMP_OPTION_TEXT, FIELD(unseen), .metavar = "COL",
-     .unset = "a random part, which is right only where the model saw none of the samples",
+     .unset =
+         "comp_unseen, as comp run --protect makes it, else a random part, which is right only where the model saw "
+         "none of the samples",
      .help = "a column that is true (or 1) for samples that the model was not trained on: attackers are tested, and "
              "bounds computed, on these alone"},
     {"attackers", .type = COMP_OPTION_NAMES, LIST(attackers, n_attackers), .metavar = "A,B,...",

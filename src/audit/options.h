@@ -27,8 +27,14 @@ comp__audit_options comp__audit_defaults(void);
 /* A release: "draws", or "cells:K" with K of 2 .. 4096; *cells is 0 for draws. */
 comp_status comp__release_parse(size_t *cells, const char *text);
 
-/* As the public functions, with plain options. */
+/* What a model makes of the data. */
+typedef struct comp__audited {
+  const comp_matrix *z, *scale;
+  const char *config; /* its options, as JSON */
+} comp__audited;
+
+/* As the public functions, with plain options. `given` NULL: what is audited is in obsm. */
 comp_status comp__audit_run(comp_audit **out, comp_context *context, const comp_dataset *dataset,
-                            const comp__audit_options *options);
+                            const comp__audit_options *options, const comp__audited *given);
 
 #endif

@@ -7,15 +7,23 @@
 #include "core/error.h"
 
 /* The largest difference between groups of a rate, part over whole [groups], where whole is not 0. */
-static double spread(const size_t *part, const size_t *whole, size_t groups, size_t step) {
-  double least = INFINITY, most = -INFINITY;
+static comp__gap spread(const size_t *part, const size_t *whole, size_t groups, size_t step) {
+  double least = INFINITY, most = -INFINITY, variance[2] = {0};
   for (size_t g = 0; g < groups; g++) {
+    const double n = (double)whole[g * step], rate = (double)part[g * step] / n;
     if (!whole[g * step]) continue;
-    const double rate = (double)part[g * step] / (double)whole[g * step];
+    /* Of a rate with one success and one failure more: that of no success is not known exactly either. */
+    const double p = ((double)part[g * step] + 1) / (n + 2), v = p * (1 - p) / (n + 2);
+    if (rate < least) variance[0] = v;
+    if (rate > most) variance[1] = v;
     least = fmin(least, rate);
     most = fmax(most, rate);
   }
-  return most > least ? most - least : 0;
+  return most > least ? (comp__gap){most - least, 2 * sqrt(variance[0] + variance[1])} : (comp__gap){0, 0};
+}
+
+static comp__gap larger(comp__gap a, comp__gap b) {
+  return b.value > a.value ? b : a;
 }
 
 comp_status comp__utility_measure(comp__utility *out, const comp__judged *j) {
@@ -45,12 +53,12 @@ comp_status comp__utility_measure(comp__utility *out, const comp__judged *j) {
       wrong[g * levels + l] += t != l && p == l;
     }
   }
-  out->parity = out->odds = 0;
+  out->parity = out->odds = (comp__gap){0, 0};
   for (size_t l = 0; l < levels; l++) {
     size_t total = 0, recalled = 0;
-    out->parity = fmax(out->parity, spread(said + l, all + l, groups, levels));
-    out->odds =
-        fmax(out->odds, fmax(spread(both + l, is + l, groups, levels), spread(wrong + l, is_not + l, groups, levels)));
+    out->parity = larger(out->parity, spread(said + l, all + l, groups, levels));
+    out->odds = larger(out->odds, spread(both + l, is + l, groups, levels));
+    out->odds = larger(out->odds, spread(wrong + l, is_not + l, groups, levels));
     for (size_t g = 0; g < groups; g++) {
       total += is[g * levels + l];
       recalled += both[g * levels + l];
@@ -61,7 +69,7 @@ comp_status comp__utility_measure(comp__utility *out, const comp__judged *j) {
     used++;
   }
   out->opportunity = spread(both + j->favoured, is + j->favoured, groups, levels);
-  out->accuracy_gap = spread(right, all, groups, levels);
+  out->accuracy_gap = spread(right, all, groups, levels).value;
   out->samples = j->n;
   const double n = (double)j->n, z = 1.959964;
   const double share = (double)hits / n, scale = 1 / (1 + z * z / n), centre = scale * (share + z * z / (2 * n)),

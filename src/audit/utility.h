@@ -4,12 +4,18 @@
 
 #include "classify/learner.h"
 
+/* The largest difference between two groups, and two standard errors of it. */
+typedef struct comp__gap {
+  double value, error;
+} comp__gap;
+
 typedef struct comp__utility {
   const char *classifier; /* in words */
   size_t samples;
   double accuracy, low, high; /* with a 95 % interval */
   double balanced, majority;
-  double parity, odds, opportunity, accuracy_gap; /* largest differences between two groups; NaN: not known */
+  comp__gap parity, odds, opportunity;
+  double accuracy_gap; /* the largest difference between two groups */
 } comp__utility;
 
 /* The true and the predicted values of samples, and their groups: [n] each. */

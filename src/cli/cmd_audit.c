@@ -161,24 +161,26 @@ static int show(cli_session *session, const comp_audit *audit, const audit_optio
   return 0;
 }
 
-/* Puts means and standard deviations under the name that is audited. */
-static comp_status embed(cli_session *session, comp_dataset *dataset, const audit_options *o) {
-  const char *use = comp_options_get(o->audit, "use", NULL, 0);
-  char name[600], scale[640];
+/* A text table is encoded as the model's was. */
+static comp_status audit_model(comp_audit **out, cli_session *session, const audit_options *o) {
   comp_model *model = NULL;
-  comp_matrix *z = NULL, *deviations = NULL;
-  snprintf(name, sizeof name, "%.500s", use ? use : "X_comp");
-  snprintf(scale, sizeof scale, "%s_scale", name);
+  comp_dataset *dataset = NULL;
   comp_status status = comp_model_load(&model, o->model);
-  if (status == COMP_OK) status = comp_embed(&z, &deviations, session->context, model, dataset, NULL);
-  if (status == COMP_OK) {
-    status = comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, name, z);
-    if (status == COMP_OK)
-      status = comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, scale, deviations);
-    else
-      comp_matrix_free(deviations);
-  }
+  if (status == COMP_OK)
+    status = comp_dataset_read_for(&dataset, session->context, model, o->input.path, o->input.read);
+  if (status == COMP_OK) status = comp_audit_model(out, session->context, model, dataset, o->audit);
+  comp_dataset_free(dataset);
   comp_model_free(model);
+  return status;
+}
+
+static comp_status audit_data(comp_audit **out, cli_session *session, const audit_options *o, bool frontier) {
+  comp_dataset *dataset = NULL;
+  comp_status status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
+  if (status == COMP_OK)
+    status = frontier ? comp_audit_frontier(out, session->context, dataset, o->audit)
+                      : comp_audit_run(out, session->context, dataset, o->audit);
+  comp_dataset_free(dataset);
   return status;
 }
 
@@ -195,16 +197,10 @@ static int run(cli_session *session, const void *values) {
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   if (o->figure) status = comp_figure_check(o->figure);
   if (status != COMP_OK) return cli_fail(session, status);
-  comp_dataset *dataset = NULL;
   comp_audit *audit = NULL;
-  status = comp_dataset_read(&dataset, session->context, o->input.path, o->input.read);
-  if (status == COMP_OK && o->model) status = embed(session, dataset, o);
-  if (status == COMP_OK)
-    status = frontier ? comp_audit_frontier(&audit, session->context, dataset, o->audit)
-                      : comp_audit_run(&audit, session->context, dataset, o->audit);
+  status = o->model ? audit_model(&audit, session, o) : audit_data(&audit, session, o, frontier);
   const int code = status == COMP_OK ? show(session, audit, o) : cli_fail_in(session, status, o->input.path);
   comp_audit_free(audit);
-  comp_dataset_free(dataset);
   return code;
 }
 

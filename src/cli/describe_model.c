@@ -132,6 +132,8 @@ static void put_network(FILE *out, const model_look *look, int width) {
   if (target_name)
     put_row(out, "target", width, "%s is predicted from z, weight %g", text_at(look->training, "target"),
             number_at(config, "target_weight"));
+  if (json_object_get(look->training, "unseen"))
+    put_row(out, "left out", width, "samples that are marked in column '%s'", text_at(look->training, "unseen"));
   put_row(out, "loss", width, "%s likelihood, beta %g, penalty %s, gamma %g%s%s", text_at(look->config, "likelihood"),
           number_at(config, "beta"), text_at(config, "penalty"), number_at(config, "gamma"), adjusted, blurred);
 }

@@ -233,6 +233,9 @@ static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_o
     put_accuracies(scores, target);
     put_fairness(scores);
   }
+  if (json_object_get(scores, "audit"))
+    puts("Classifiers of this table learn and are tested among the samples that were held out, which are few. The\n"
+         "findings below are of comp audit, whose attackers learn from the other samples, too: take these.");
 }
 
 static void put_changes(json_t *scores, bool table) {

@@ -2,6 +2,7 @@
 #include "core/strings.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,4 +165,14 @@ char *comp__utf8_show(char *buffer, size_t size, const char *text) {
   }
   buffer[used] = '\0';
   return buffer;
+}
+
+comp_status comp__print(char *out, size_t size, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(out, size, format, arguments);
+  va_end(arguments);
+  if (length < 0) return comp__error(COMP_ERR_MEMORY, "out of memory");
+  if ((size_t)length >= size) return comp__error(COMP_ERR_DATA, "a text of %d bytes does not fit", length);
+  return COMP_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "comp/export.h"
 #include "comp/status.h"
 #include "comp/suggest.h"
 
@@ -51,6 +52,10 @@ void comp__string_index_release(comp__string_index *index);
  * comp_suggest_hint() has it; and of the names in a list. */
 comp_hint comp__hint(const char *name, size_t n, const char *(*get)(const void *user, size_t i), const void *user);
 comp_hint comp__strings_hint(const comp__strings *strings, const char *name);
+
+/* snprintf() for texts that are kept: an error when the text does not fit, or when memory has run out. glibc allocates
+ * for formats of more than 14 fields when a library has added to what printf() knows (libquadmath, below LAPACK). */
+comp_status comp__print(char *out, size_t size, const char *format, ...) COMP_PRINTF(3, 4);
 
 /* Whether the bytes are valid UTF-8; else *bad (may be NULL) is the offset of the first byte that is not. */
 bool comp__utf8_valid(const char *text, size_t length, size_t *bad);

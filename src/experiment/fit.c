@@ -232,7 +232,8 @@ void comp__lab_gamma(comp__train_options *options, const comp__lab *lab, const c
   if (!isnan(trial->gamma)) options->model.gamma = trial->gamma;
 }
 
-/* The network of the paper's tables for all models, so that only the penalty differs between rows. */
+/* The network of the paper's tables for all models, so that only the penalty differs between rows. All samples are
+ * aligned, as in the paper: every type is in every condition. */
 static void take_paper_network(comp__train_options *o) {
   comp__model_options *m = &o->model;
   m->n_hidden = 3;
@@ -240,6 +241,8 @@ static void take_paper_network(comp__train_options *o) {
   m->latent = 40;
   m->scale = 0.1;
   m->centred = false;
+  m->bound = 0.0;
+  o->align = COMP_ALIGN_ALL;
   o->blur_from = o->blur_to = 0.0;
 }
 

@@ -122,7 +122,7 @@ static comp_status plan(comp__plan *out, const comp__lab *lab, const char *table
                ? plan_sweep(out, lab, table, "trvae", mmd_gammas, sizeof mmd_gammas / sizeof *mmd_gammas, false)
                : status;
   }
-  return plan_sweep(out, lab, table, "comp", (const double[]){1}, 1, false);
+  return plan_sweep(out, lab, table, "comp", (const double[]){10}, 1, false); /* as comp train without --gamma */
 }
 
 static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {

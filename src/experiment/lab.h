@@ -83,7 +83,7 @@ struct comp__experiment {
   /* Fills in the lab's data set and which data it is, from the folder of the options. */
   comp_status (*prepare)(comp__lab *lab);
   comp_status (*plan)(comp__plan *plan, const comp__lab *lab, const char *table);
-  /* The recipe of a trial, found by measurement (docs/experiments.md), or for the paper's that of its tables. */
+  /* The recipe of a trial, found by measurement (docs/tried.md), or for the paper's that of its tables. */
   comp_status (*recipe)(comp__train_options *out, const comp__lab *lab, const comp__trial *trial);
   comp_status (*run)(comp__figures *out, comp__lab *lab, const comp__trial *trial);
 };

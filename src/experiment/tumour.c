@@ -75,7 +75,7 @@ static comp_status prepare(comp__lab *lab) {
 /* Few samples of many tissues: posteriors barely overlap, and a sample is aligned with its nearest ones of the other
  * condition, often those of another tissue. So the blur decreases during training: tissues align before single samples.
  * Without the means of their conditions, the same organs are close from the beginning, so they are not exchanged
- * (docs/experiments.md has what was tried). */
+ * (docs/tried.md has what was tried). */
 static comp_status recipe(comp__train_options *out, const comp__lab *lab, const comp__trial *trial) {
   comp_status status = comp__lab_recipe(out, lab, trial, "paper-tumour");
   if (status != COMP_OK || strcmp(lab->options->preset, "paper") == 0 || strcmp(trial->model, "comp") != 0)

@@ -89,26 +89,49 @@ static comp_status name_bad_value(comp_context *context, const comp__rows *rows,
   return status;
 }
 
-comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows *rows, size_t begin, size_t end) {
+/* Reads rows to `room`, or where it is NULL to a matrix of its own. */
+static comp_status read_rows(comp_matrix **out, comp_matrix *room, comp_context *context, comp__rows *rows,
+                             size_t begin, size_t end) {
   size_t row, col;
-  comp_matrix *matrix = NULL;
+  comp_matrix *matrix = room;
   comp_status status = COMP_OK;
-  *out = NULL;
   if (begin > end || end > rows->matrix.rows)
     return comp__error(COMP_ERR_ARGUMENT, "rows %zu .. %zu were asked for, but there are %zu", begin, end,
                        rows->matrix.rows);
-  status = comp__tree_matrix_read(&matrix, context, &rows->matrix, begin, end);
+  status = room ? comp__tree_matrix_fill(room, context, &rows->matrix, begin, end)
+                : comp__tree_matrix_read(&matrix, context, &rows->matrix, begin, end);
   if (status != COMP_ERR_INTERRUPTED && comp__format_check_unchanged(rows->path, &rows->opened) != COMP_OK)
     status = COMP_ERR_IO; /* the better reason */
   if (status != COMP_OK) goto done;
   if (comp__matrix_find_nonfinite(&row, &col, context, matrix))
     COMP__TRY(name_bad_value(context, rows, begin + row, col));
   COMP__TRY(rows->tree->ops->certain(rows->tree));
-  *out = matrix;
+  if (out) *out = matrix;
 done:
   if (status == COMP_OK) return COMP_OK;
-  comp_matrix_free(matrix);
+  if (!room) comp_matrix_free(matrix);
   return comp__error_context(status, "%s", rows->path);
+}
+
+comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows *rows, size_t begin, size_t end) {
+  *out = NULL;
+  return read_rows(out, NULL, context, rows, begin, end);
+}
+
+comp_status comp__rows_read_to(comp_matrix *to, size_t row, size_t at, comp_context *context, comp__rows *rows,
+                               size_t begin, size_t end) {
+  comp_matrix part = {.kind = to->kind, .rows = end - begin, .cols = to->cols, .values = to->values + at};
+  comp_status status;
+  if (to->kind == COMP_CSR) {
+    part.indices = to->indices + at;
+    COMP__TRY(comp__alloc(&part.indptr, part.rows + 1, sizeof *part.indptr));
+  }
+  COMP__TRY(read_rows(NULL, &part, context, rows, begin, end));
+  for (size_t i = 0; to->kind == COMP_CSR && i < part.rows; i++)
+    to->indptr[row + i + 1] = (int64_t)at + part.indptr[i + 1];
+done:
+  comp__free(part.indptr);
+  return status;
 }
 
 void comp__rows_close(comp__rows *rows) {

@@ -27,6 +27,10 @@ size_t comp__rows_bytes(const comp__rows *rows);
  * error. It should be freed via comp_matrix_free(). */
 comp_status comp__rows_read(comp_matrix **out, comp_context *context, comp__rows *rows, size_t begin, size_t end);
 
+/* The same to rows `row` .. of a matrix of their kind, whose entries begin at `at` and that has room for them. */
+comp_status comp__rows_read_to(comp_matrix *to, size_t row, size_t at, comp_context *context, comp__rows *rows,
+                               size_t begin, size_t end);
+
 void comp__rows_close(comp__rows *rows);
 
 #endif

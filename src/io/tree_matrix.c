@@ -202,13 +202,11 @@ static void note_type(comp_context *context, const comp__tree_matrix *m, comp_ma
   ((comp__tree_matrix *)m)->told = true; /* once */
 }
 
-static comp_status read_sparse(comp_matrix **out, comp_context *context, const comp__tree_matrix *m, size_t begin,
+/* Entries and values of rows begin .. end - 1 to a CSR matrix that has room for them. */
+static comp_status fill_sparse(comp_matrix *matrix, comp_context *context, const comp__tree_matrix *m, size_t begin,
                                size_t end) {
-  comp_matrix *matrix = NULL;
   comp_status status;
-  size_t first = (size_t)m->indptr[begin], nnz = (size_t)(m->indptr[end] - m->indptr[begin]);
-  *out = NULL;
-  COMP__TRY(comp__matrix_new_csr_in(&matrix, context, end - begin, m->by_column ? m->rows : m->cols, nnz));
+  const size_t first = (size_t)m->indptr[begin], nnz = (size_t)(m->indptr[end] - m->indptr[begin]);
   for (size_t row = 0; row <= end - begin; row++) matrix->indptr[row] = m->indptr[begin + row] - m->indptr[begin];
   COMP__TRY(m->values.tree->ops->read(context, &m->indices, COMP__AS_I32, first, nnz, matrix->indices));
   COMP__TRY(m->values.tree->ops->read(context, &m->values, COMP__AS_F32, first, nnz, matrix->values));
@@ -219,9 +217,20 @@ static comp_status read_sparse(comp_matrix **out, comp_context *context, const c
     comp__info(context, "%s: the indices of %zu %s were not ascending, and have been sorted", m->where, sorted,
                m->by_column ? "columns" : "rows");
   note_type(context, m, matrix);
-  *out = matrix;
 done:
-  if (status != COMP_OK) comp_matrix_free(matrix);
+  return status;
+}
+
+static comp_status read_sparse(comp_matrix **out, comp_context *context, const comp__tree_matrix *m, size_t begin,
+                               size_t end) {
+  const size_t nnz = (size_t)(m->indptr[end] - m->indptr[begin]);
+  *out = NULL;
+  comp_status status = comp__matrix_new_csr_in(out, context, end - begin, m->by_column ? m->rows : m->cols, nnz);
+  if (status != COMP_OK) return status;
+  status = fill_sparse(*out, context, m, begin, end);
+  if (status == COMP_OK) return COMP_OK;
+  comp_matrix_free(*out);
+  *out = NULL;
   return status;
 }
 
@@ -236,17 +245,22 @@ static comp_status read_by_column(comp_matrix **out, comp_context *context, cons
   return status;
 }
 
+comp_status comp__tree_matrix_fill(comp_matrix *matrix, comp_context *context, const comp__tree_matrix *m, size_t begin,
+                                   size_t end) {
+  if (m->kind == COMP_CSR) return fill_sparse(matrix, context, m, begin, end);
+  comp_status status = m->values.tree->ops->read(context, &m->values, COMP__AS_F32, begin, end - begin, matrix->values);
+  if (status == COMP_OK) note_type(context, m, matrix);
+  return status;
+}
+
 comp_status comp__tree_matrix_read(comp_matrix **out, comp_context *context, const comp__tree_matrix *m, size_t begin,
                                    size_t end) {
   if (m->by_column) return read_by_column(out, context, m);
   if (m->kind == COMP_CSR) return read_sparse(out, context, m, begin, end);
   comp_status status = comp__matrix_new_dense_in(out, context, end - begin, m->cols);
   if (status != COMP_OK) return status;
-  status = m->values.tree->ops->read(context, &m->values, COMP__AS_F32, begin, end - begin, (*out)->values);
-  if (status == COMP_OK) {
-    note_type(context, m, *out);
-    return COMP_OK;
-  }
+  status = comp__tree_matrix_fill(*out, context, m, begin, end);
+  if (status == COMP_OK) return COMP_OK;
   comp_matrix_free(*out);
   *out = NULL;
   return status;

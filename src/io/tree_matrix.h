@@ -38,4 +38,9 @@ void comp__tree_matrix_close(comp__tree_matrix *matrix);
 comp_status comp__tree_matrix_read(comp_matrix **out, comp_context *context, const comp__tree_matrix *matrix,
                                    size_t begin, size_t end);
 
+/* The same to a matrix of end - begin rows, of the kind of the one in the file, that has room for their entries; not by
+ * column. */
+comp_status comp__tree_matrix_fill(comp_matrix *out, comp_context *context, const comp__tree_matrix *matrix,
+                                   size_t begin, size_t end);
+
 #endif

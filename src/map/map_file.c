@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "io/options.h"
 #include "map/options.h"
+#include "task/aligned.h"
 
 static comp_status check_output(const char *path) {
   const size_t length = strlen(path);
@@ -17,16 +18,18 @@ static comp_status check_output(const char *path) {
   return comp_file_check_writable(path);
 }
 
-static comp_status read_file(comp_dataset **out, comp_context *context, const char *path,
-                             const comp__read_options *read) {
+/* A text table is encoded as the model's was. */
+static comp_status read_file(comp_dataset **out, bool *encoded, comp_context *context, const comp_model *model,
+                             const char *path, const comp__read_options *read) {
   comp__read_options plain = *read;
   plain.skip_slots = true;
-  return comp__dataset_read(out, context, path, &plain);
+  return comp__dataset_read_for(out, encoded, context, model, path, &plain);
 }
 
-/* Adds the embedding and the columns to the query's file. */
+/* Adds the embedding and the columns to the query's file; `in` NULL: to the query as it was encoded. */
 static comp_status write(comp_context *context, comp_mapping *mapping, const comp_dataset *query, const char *in,
                          const char *out, const comp__read_options *read) {
+  const comp__read_options plain = {0};
   comp__strings names = {0}, features = {0};
   comp_dataset *results = NULL;
   comp_status status;
@@ -39,7 +42,8 @@ static comp_status write(comp_context *context, comp_mapping *mapping, const com
   comp_matrix *z = mapping->z;
   mapping->z = NULL;
   COMP__TRY(comp_dataset_set_matrix(results, COMP_SLOT_OBSM, "X_comp", z));
-  COMP__TRY(comp__dataset_update(context, results, in, out, read));
+  if (!in) COMP__TRY(comp_dataset_write(context, query, out, NULL));
+  COMP__TRY(comp__dataset_update(context, results, in ? in : out, out, in ? read : &plain));
 done:
   comp__strings_release(&names);
   comp__strings_release(&features);
@@ -55,6 +59,7 @@ comp_status comp_map_file(char **report, comp_context *context, const comp_model
   comp__map_options plain;
   comp_dataset *reference = NULL, *query = NULL;
   comp_mapping mapping = {0};
+  bool encoded;
   comp_status status;
   if (report) *report = NULL;
   comp__json_start();
@@ -62,10 +67,10 @@ comp_status comp_map_file(char **report, comp_context *context, const comp_model
   COMP__TRY(comp__options_resolve(&plain, &comp__map_kind, options));
   COMP__TRY(check_output(out_path));
   if (model_path) COMP__TRY(comp_file_check_writable(model_path));
-  COMP__TRY(read_file(&reference, context, reference_path, &how));
-  COMP__TRY(read_file(&query, context, query_path, &how));
+  COMP__TRY(read_file(&reference, &encoded, context, model, reference_path, &how));
+  COMP__TRY(read_file(&query, &encoded, context, model, query_path, &how));
   COMP__TRY(comp__map(&mapping, context, model, reference, query, &plain));
-  COMP__TRY(write(context, &mapping, query, query_path, out_path, &how));
+  COMP__TRY(write(context, &mapping, query, encoded ? NULL : query_path, out_path, &how));
   if (model_path) COMP__TRY(comp_model_save(mapping.model, model_path));
   if (report) {
     *report = mapping.report;

@@ -7,8 +7,9 @@
 #include "comp/context.h"
 #include "neighbors/members.h"
 
-/* From this ratio on, log 10, a population is called unshared. */
-#define COMP__UNSHARED 2.3025851f
+/* A population that is so many times rarer in other conditions is called unshared; and the log of it. */
+#define COMP__UNSHARED_TIMES 10.0
+#define COMP__UNSHARED       2.3025851f
 
 /*
  * For each of points [start[conditions], dims], sorted by condition (block k is start[k] .. start[k + 1] - 1): the log

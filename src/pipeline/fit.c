@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/hold.h"
 #include "comp/baseline.h"
 #include "comp/io.h"
 #include "comp/pca.h"
@@ -14,6 +15,7 @@
 #include "core/error.h"
 #include "core/matrix.h"
 #include "pipeline/job.h"
+#include "task/options.h"
 
 /* The map before is for the page, which draws so many samples. */
 enum { COMPONENTS = 50, LAID_OUT_BEFORE = 100000 };
@@ -29,7 +31,8 @@ static bool takes_protect(const comp__job *job) {
 /* Samples a step, where the recipe's are too many for the data: then every step would see the same ones. */
 static comp_status limit_batch(comp_options *t, const comp__job *job) {
   char preset[64];
-  int64_t batch, quarter = (int64_t)comp_dataset_sample_count(job->dataset) / 4;
+  const double held = comp__job_holds(job) ? job->o.test_share : 0;
+  int64_t batch, quarter = (int64_t)((double)comp_dataset_sample_count(job->dataset) * (1 - held)) / 4;
   comp_status status = comp_options_get_int(&batch, t, "batch");
   if (status != COMP_OK || comp_options_given(t, "batch") || batch <= quarter) return status;
   if (strcmp(comp_options_get(t, "preset", preset, sizeof preset), "protect") != 0) return COMP_OK;
@@ -41,27 +44,10 @@ bool comp__job_aims(const comp__job *job) {
   return job->o.target && !(weight && strtod(weight, NULL) == 0.0);
 }
 
-/* Marks the rows whose target the model does not see: it may know the others by heart. */
-static comp_status mark_held(comp__job *job, double share) {
-  const size_t n = comp_dataset_sample_count(job->dataset);
-  int8_t *held = NULL;
-  comp_status status = comp__alloc(&held, n, sizeof *held);
-  for (size_t i = 0; status == COMP_OK && i < n; i++)
-    held[i] = !(share > 0) || comp__target_is_held(job->o.train.seed, share, i);
-  if (status == COMP_OK) status = comp_table_add_bools(comp_dataset_obs(job->dataset), COMP__TARGET_HELD, held);
-  comp__free(held);
-  return status;
-}
-
-/* The target, and rows to measure it on. */
-static comp_status add_target(comp_options *t, comp__job *job) {
-  double share;
-  comp_status status = COMP_OK;
-  if (job->o.target) status = comp_options_set(t, "target", job->o.target);
-  if (status != COMP_OK || !comp__job_aims(job)) return status;
-  if (!comp_options_given(t, "target-hold")) status = comp_options_set_real(t, "target-hold", COMP__TARGET_HOLD);
-  if (status == COMP_OK) status = comp_options_get_real(&share, t, "target-hold");
-  return status == COMP_OK ? mark_held(job, share) : status;
+/* The target, and the rows to leave out. */
+static comp_status add_target(comp_options *t, const comp__job *job) {
+  comp_status status = job->o.target ? comp_options_set(t, "target", job->o.target) : COMP_OK;
+  return status == COMP_OK && comp__job_holds(job) ? comp_options_set(t, "unseen", COMP__UNSEEN) : status;
 }
 
 /* The same where the model knows what it is used for. */
@@ -70,11 +56,11 @@ static void tell_aim(comp__job *job, const comp_options *t) {
   comp__info(
       job->context,
       "--protect: the model learns to predict '%s' (weight %s) in %s dimensions, and keeps little else; gamma %s "
-      "takes out what reveals '%s', which the encoder does not see. It sees '%s' of a part of the rows, and is "
-      "measured on the others (--target-weight 0: it does not see '%s'; --preset default: other options, too)",
+      "takes out what reveals '%s', which the encoder does not see (--target-weight 0: it does not see '%s'; --preset "
+      "default: other options, too)",
       job->o.target, comp_options_get(t, "target-weight", weight, sizeof weight),
       comp_options_get(t, "latent", latent, sizeof latent), comp_options_get(t, "gamma", gamma, sizeof gamma),
-      job->o.train.condition, job->o.target, job->o.target);
+      job->o.train.condition, job->o.target);
 }
 
 /* What --protect changes, and why. */
@@ -83,8 +69,8 @@ static void tell_recipe(comp__job *job, const comp_options *t) {
   comp__info(
       job->context,
       "--protect: posteriors of standard deviation %s, steps of %s rows, gamma %s, and no stop before the end: "
-      "narrow posteriors barely overlap, and then the penalty cannot mix the values of '%s'; a row's own posterior is "
-      "not part of its mixture, and the encoder does not see '%s', which it would write into the means (--preset "
+      "narrow posteriors barely overlap, and then the penalty cannot mix the values of '%s'; the encoder does not see "
+      "'%s', which it would write into the means (--preset "
       "default: "
       "none of this)",
       comp_options_get(t, "scale", scale, sizeof scale), comp_options_get(t, "batch", batch, sizeof batch),
@@ -311,6 +297,12 @@ static void tell_predicted(comp__job *job) {
              job->n_predicted, g->n_levels, job->layer_bytes / 1e6, names, left > 5 ? ", ..." : "");
 }
 
+/* A population that another condition lacks takes its change from others; one that is only rarer there was seen. */
+static comp_status plan_borrowing(comp_options *options) {
+  comp_status status = comp_options_set_bool(options, "borrow", true);
+  return status == COMP_OK ? comp_options_set_real(options, "rarer", COMP__UNSHARED_TIMES) : status;
+}
+
 comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
   static const char *const how[] = {[COMP__PREDICT_CELLS] = "cells", [COMP__PREDICT_RESIDUAL] = "residual"};
   comp_status status = comp_options_new(&plan->options, "counterfactual");
@@ -320,7 +312,8 @@ comp_status comp__predict_plan(comp__plan *plan, comp__job *job) {
     status = comp_options_set_int(plan->options, "seed", (int64_t)job->o.train.seed);
   if (status == COMP_OK && clips(job)) status = comp_options_set_bool(plan->options, "clip", true);
   if (status != COMP_OK || job->o.predict == COMP__PREDICT_DECODED) return status;
-  return comp_options_set_bool(plan->options, how[job->o.predict], true);
+  status = comp_options_set_bool(plan->options, how[job->o.predict], true);
+  return status == COMP_OK ? plan_borrowing(plan->options) : status;
 }
 
 /* Dense values that nothing in the report reads are not made of large data, unless they are asked for. */

@@ -39,6 +39,7 @@ typedef enum comp__step_id {
   COMP__STEP_COMPARE,
   COMP__STEP_PREDICT,
   COMP__STEP_CORRECT,
+  COMP__STEP_AUDIT,
   COMP__STEP_SCORE,
   COMP__STEP_DIAGNOSE,
   COMP__STEP_FIGURE_MAP,
@@ -310,16 +311,22 @@ comp_status comp__predict_step(comp__job *job, const comp__plan *plan);
 size_t comp__correct_count(comp__job *job);
 comp_status comp__correct_plan(comp__plan *plan, comp__job *job);
 
-/* Whether the model is trained to predict the target. Then a share of the rows, COMP__TARGET_HOLD unless target-hold is
- * given, is there to measure it on. */
-#define COMP__TARGET_HOLD 0.3
-#define COMP__TARGET_HELD "target_held" /* column of obs: whether a row is one of these */
+/* Whether the model is trained to predict the target. */
 bool comp__job_aims(const comp__job *job);
 
 /* After the last matrix: data.h5ad; afterwards the data set is what a reader of it gets. */
 comp_status comp__write_data(comp__job *job);
 
 /* ---- measure.c ---- */
+
+/* Whether samples are kept out of training, to measure on: those that are true in the column COMP__UNSEEN of obs. */
+bool comp__job_holds(const comp__job *job);
+
+/* Marks them. */
+comp_status comp__hold_samples(comp__job *job);
+size_t comp__audit_count(comp__job *job);
+comp_status comp__audit_plan(comp__plan *plan, comp__job *job);
+comp_status comp__audit_step(comp__job *job, const comp__plan *plan);
 
 comp_status comp__score_plan(comp__plan *plan, comp__job *job);
 comp_status comp__score_step(comp__job *job, const comp__plan *plan);

@@ -35,11 +35,15 @@ static const comp_option table[] = {
      .unset = "a control by its name, else the first",
      .help = "the condition that the others are compared with: corrected values are samples as if of this condition"},
     {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Options",
-     .help = "the condition is a protected attribute: measure how well it is hidden, and predict no samples under "
-             "other conditions"},
+     .help = "the condition is a protected attribute: measure how well it is hidden, on samples that were not trained "
+             "on, and predict no samples under other conditions"},
     {"target", .type = COMP_OPTION_TEXT, FIELD(target), .metavar = "COL", .group = "Options",
      .help = "with --protect: the column that the data is used to predict, such as income. Training keeps it "
              "(--target-weight); scores are its accuracy, and differences between groups"},
+    {"test-share", .type = COMP_OPTION_REAL, FIELD(test_share), .metavar = "X", .value = "0.3", .max = 0.5,
+     .group = "Options",
+     .help = "with --protect: the part of the samples that is kept out of training. What is hidden and what is kept is "
+             "measured on it (comp audit); 0: all samples are trained on, and nothing is measured on new ones"},
     {"compare", .type = COMP_OPTION_TEXT, FIELD(compare), .metavar = "A,B,...", .group = "Options",
      .help = "also run and score these methods (comp baseline), such as harmony,combat"},
     {"force", .type = COMP_OPTION_BOOL, FIELD(force), .group = "Options",
@@ -64,7 +68,7 @@ static const comp_option table[] = {
     {.rows = &comp__tabular_kind, .only = "drop drop-missing", .group = "Preparation", FIELD(tabular)},
 
     {.rows = &comp__train_kind, .only = "preset", .unset = "default; protect for a table with --protect", FIELD(train)},
-    {.rows = &comp__train_kind, .without = "condition preset target " RUN_DECIDES, FIELD(train)},
+    {.rows = &comp__train_kind, .without = "condition preset target target-hold unseen " RUN_DECIDES, FIELD(train)},
 
     {"k", 'k', COMP_OPTION_INT, FIELD(k), .metavar = "N", .min = 1, .max = 1e9, .group = "Results",
      .unset = "100; fewer for less than 1000 samples", .help = "neighbours of the metrics of the paper"},
@@ -115,6 +119,8 @@ static comp_status base(void *out, const comp_options *options) {
 
 static comp_status finish(void *out, const comp_options *options) {
   comp__run_options *o = out;
+  if (!o->protect && comp__options_text(options, "test-share"))
+    return comp__error(COMP_ERR_ARGUMENT, "--test-share goes with --protect");
   comp_status status = comp__read_kind.finish(&o->read, options);
   if (status == COMP_OK) status = comp__prep_kind.finish(&o->prep, options);
   return status == COMP_OK ? comp__train_kind.finish(&o->train, options) : status;

@@ -23,6 +23,7 @@ typedef struct comp__run_options {
   bool no_hvg;
   size_t k; /* 0: by the number of samples */
   double alpha;
+  double test_share; /* of the samples that a protected attribute is measured on; 0: none are held out */
   comp__predict_how predict;
   comp__clip_how clip;
   bool no_umap, no_correct, no_diagnose, no_counterfactual, all_counterfactuals;

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/table.h"
 #include "pipeline/job.h"
 #include "prep/plan.h"
 
@@ -29,6 +30,8 @@ static comp_status take_request(comp__job *job) {
   char *options = NULL;
   comp_status status = comp__run_options_text(&options, job->options, groups);
   if (status != COMP_OK) return status;
+  char held[64] = "";
+  if (comp__job_holds(job)) snprintf(held, sizeof held, "%.17g %llu", o->test_share, (unsigned long long)o->train.seed);
   const char *texts[] = {comp__program,
                          job->digest,
                          job->format,
@@ -37,6 +40,7 @@ static comp_status take_request(comp__job *job) {
                          job->table || chooses_by_label(o) ? o->label : NULL,
                          job->table ? o->target : NULL,
                          job->keep_known,
+                         held,
                          options};
   job->request = 1;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) job->request = comp__mix_text(job->request, texts[i]);
@@ -293,11 +297,17 @@ comp_status comp__prepare(comp__job *job, const comp__plan *plan) {
   comp_status status = job->table ? encode_table(job, plan->options)
                                   : comp__error_in_data(job, comp_prep(&job->dataset, job->context, plan->options));
   if (status != COMP_OK) return status;
+  status = comp__hold_samples(job);
+  if (status != COMP_OK) return status;
   comp__old_data(job);
   status = comp__save_data(job);
   if (status != COMP_OK) return status;
   comp_dataset_free(job->dataset->raw); /* the file has it now, and later steps carry it on */
   job->dataset->raw = NULL;
+  /* The tables are what the file holds: later steps copy them from there, as a run does that goes on after a stop. So
+   * both write the same bytes. */
+  comp__table_mark_file(comp_dataset_obs(job->dataset));
+  comp__table_mark_file(comp_dataset_var(job->dataset));
   job->saved = true;
   return COMP_OK;
 }

@@ -70,6 +70,7 @@ comp_status comp__gather_classifiers(json_t **out, const comp__subject *s) {
   }
   COMP__TRY(comp__put(object, "predict", json_incref(s->scores.predict)));
   COMP__TRY(comp__put(object, "protect", json_boolean(s->scores.protect)));
+  COMP__TRY(comp__put(object, "audited", json_boolean(s->scores.audited)));
   COMP__TRY(comp__put(object, "fairness", fairness ? json_incref(fairness) : json_array()));
   COMP__TRY(put_names(object, s->scores.predict));
   COMP__TRY(comp__put(object, "guesses", json_incref(guesses)));

@@ -240,6 +240,23 @@ static comp_status make_design(char **out, const comp_dataset *d, const comp__sc
   return status;
 }
 
+comp_status comp__scores_read_audit(char **out, const char *path) {
+  json_error_t problem;
+  json_t *audit = json_load_file(path, 0, &problem);
+  const bool whole = json_is_array(json_object_get(audit, "attacks"));
+  comp_status status = COMP_OK;
+  if (!audit && problem.line < 0)
+    status = comp__error(COMP_ERR_IO, "audit: %s", problem.text);
+  else if (!audit)
+    status = comp__error(COMP_ERR_FORMAT, "%s: line %d: not JSON: %s", path, problem.line, problem.text);
+  else if (!whole)
+    status = comp__error(COMP_ERR_DATA, "%s: this is not what comp audit --json writes of a model", path);
+  else if (!(*out = json_dumps(audit, JSON_COMPACT | JSON_REAL_PRECISION(9))))
+    status = comp__error(COMP_ERR_MEMORY, "out of memory");
+  json_decref(audit);
+  return status;
+}
+
 /* Everything but the findings, without the closing brace. It should be freed via free(). */
 static comp_status make_numbers(char **out, const comp_scores *s, const comp__scores_options *o, const char *design) {
   size_t size;
@@ -252,6 +269,7 @@ static comp_status make_numbers(char **out, const comp_scores *s, const comp__sc
   if (s->embeddings) put_embeddings(text, s->embeddings, &o->score, s->drawn_from);
   if (comp__predictions_wanted(o)) put_predictions(text, s, o);
   comp_status status = put_changes(text, s);
+  if (s->audit) fprintf(text, ",\n  \"audit\": %s", s->audit);
   bool whole = !comp__json_lost();
   if (fclose(text) == 0 && whole) return status;
   return comp__error(COMP_ERR_MEMORY, "out of memory: the scores as text");

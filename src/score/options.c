@@ -51,13 +51,16 @@ static const comp_option rows[] = {
     COMP__CLASSIFY_ROWS(comp__scores_options, classify.),
     {"unseen", .type = COMP_OPTION_TEXT, FIELD(unseen), .metavar = "COL", .group = "Classifiers",
      .unset = "they are predicted of all samples",
-     .help = "a column that is true (or 1) for samples whose target the model has not seen in training: columns other "
-             "than the condition are predicted of these alone"},
+     .help = "a column that is true (or 1) for samples that the model has not seen in training: columns are predicted "
+             "of these alone"},
     {"fairness", .type = COMP_OPTION_BOOL, FIELD(fairness), .group = "Classifiers",
      .help = "also show how differently a classifier of the predicted columns treats the conditions"},
     {"protect", .type = COMP_OPTION_BOOL, FIELD(protect), .group = "Classifiers",
      .help = "the condition is a protected attribute: the findings ask how well it is hidden, and not whether the "
              "embedding is over-corrected"},
+    {"audit", .type = COMP_OPTION_FILE, FIELD(audit), .metavar = "FILE", .group = "Classifiers",
+     .help = "the JSON document of comp audit: its findings take the place of those of the classifiers here, which are "
+             "fewer and not tuned"},
     {"train-on", .type = COMP_OPTION_TEXT, FIELD(train_on), .metavar = "VALUE", .group = "Classifiers",
      .help = "learn the label on samples of this condition, and test it with --test-on"},
     {"test-on", .type = COMP_OPTION_TEXT, FIELD(test_on), .metavar = "VALUE", .group = "Classifiers",

@@ -12,9 +12,10 @@ typedef struct comp__scores_options {
   comp__counterfactual_score_options counterfactual; /* what all changes of condition share */
   const char *const *columns;                        /* to be predicted */
   size_t n_columns;
-  bool protect;       /* the condition is to be hidden */
-  const char *unseen; /* column that is true where columns other than the condition are predicted; NULL: everywhere */
-  bool fairness;      /* what a classifier of a column does to each condition */
+  bool protect;                   /* the condition is to be hidden */
+  const char *unseen;             /* column that is true where columns are predicted; NULL: everywhere */
+  const char *audit;              /* file of comp audit --json; NULL: none */
+  bool fairness;                  /* what a classifier of a column does to each condition */
   const char *train_on, *test_on; /* conditions between which the label is carried over; NULL: not */
   const char *const *layers, *const *from, *const *to; /* one of each a change of condition */
   size_t n_layers, n_from, n_to;

@@ -75,8 +75,7 @@ static comp_status run_column(comp__predictions *out, comp_context *context, con
                               const comp_score *score, const comp__scores_options *o, const char *column) {
   comp_groups groups = {0};
   comp_status status = read_groups(&groups, d, column);
-  if (status == COMP_OK && o->unseen && strcmp(column, o->score.condition) != 0)
-    status = leave_unseen(&groups, d, o->unseen);
+  if (status == COMP_OK && o->unseen) status = leave_unseen(&groups, d, o->unseen);
   for (size_t e = 0; status == COMP_OK && e < comp_score_embedding_count(score); e++) {
     comp__predicted *item = &out->predicted[out->n_predicted++];
     status = comp__strdup(&item->column, column);

@@ -1,5 +1,6 @@
 /* score.c: from options and a data set to all scores: what is asked for is looked for first, then measured in turn. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -97,6 +98,7 @@ comp_status comp__scores_run(comp_scores **out, comp_context *context, const com
   *out = NULL;
   COMP__TRY(look(d, o));
   COMP__TRY(comp__calloc(&scores, 1, sizeof *scores));
+  if (o->audit) COMP__TRY(comp__scores_read_audit(&scores->audit, o->audit));
   if (comp__scores_has_embeddings(o) || comp__predictions_wanted(o))
     COMP__TRY(comp__scores_draw(&drawn, context, d, o));
   const comp_dataset *some = drawn ? drawn : d;
@@ -139,6 +141,7 @@ void comp_scores_free(comp_scores *scores) {
   comp__free(scores->changes);
   comp__predictions_release(&scores->predictions);
   comp__score_free(scores->embeddings);
+  free(scores->audit);
   comp__free(scores->json);
   comp__free(scores);
 }

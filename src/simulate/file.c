@@ -55,7 +55,7 @@ static comp_status file_finish(file_sink *sink, comp_context *context) {
   COMP__TRY(comp_table_new(&var, o->genes));
   COMP__TRY(comp__sim_fill_obs(obs, sink->world));
   COMP__TRY(comp__sim_fill_var(var, sink->world));
-  comp__sim_record(record, o);
+  COMP__TRY(comp__sim_record(record, o));
   const comp__h5ad_tables tables = {&cell_names, obs, &gene_names, var, record};
   COMP__TRY(comp__h5ad_writer_finish(context, sink->writer, &tables));
 done:

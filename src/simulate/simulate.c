@@ -132,7 +132,7 @@ static comp_status memory_dataset(comp_dataset **out, memory_sink *sink) {
     comp__sim_truth_name(name, sizeof name, "", world, k);
     COMP__TRY(comp_dataset_set_matrix(dataset, COMP_SLOT_LAYERS, name, truth));
   }
-  comp__sim_record(record, &world->options);
+  COMP__TRY(comp__sim_record(record, &world->options));
   COMP__TRY(comp_dataset_set_record(dataset, record));
   *out = dataset;
   dataset = NULL;

@@ -62,17 +62,18 @@ done:
 }
 
 /* `absent` was checked to be made of known names, so nothing needs escaping. */
-void comp__sim_record(char out[SIM_RECORD_SIZE], const comp__simulate_options *o) {
+comp_status comp__sim_record(char out[SIM_RECORD_SIZE], const comp__simulate_options *o) {
   char absent[128] = "null";
   if (o->absent) snprintf(absent, sizeof absent, "\"%s\"", o->absent);
-  snprintf(out, SIM_RECORD_SIZE,
-           "{\"simulate\": {\"version\": \"%s\", \"cells\": %zu, \"genes\": %zu, \"conditions\": %zu, \"labels\": %zu, "
-           "\"seed\": %llu, \"programs\": %zu, \"separation\": %.15g, \"effect\": %.15g, \"effect_genes\": %.15g, "
-           "\"specific\": %.15g, \"heterogeneity\": %.15g, \"library\": %.15g, \"library_sd\": %.15g, "
-           "\"dispersion\": %.15g, \"imbalance\": %.15g, \"composition\": %.15g, \"absent\": %s, \"truth\": %s}}",
-           COMP_VERSION, o->cells, o->genes, o->conditions, o->labels, (unsigned long long)o->seed, o->programs,
-           o->separation, o->effect, o->effect_genes, o->specific, o->heterogeneity, o->library, o->library_sd,
-           o->dispersion, o->imbalance, o->composition, absent, o->truth == COMP_TRUTH_ON ? "true" : "false");
+  return comp__print(
+      out, SIM_RECORD_SIZE,
+      "{\"simulate\": {\"version\": \"%s\", \"cells\": %zu, \"genes\": %zu, \"conditions\": %zu, \"labels\": %zu, "
+      "\"seed\": %llu, \"programs\": %zu, \"separation\": %.15g, \"effect\": %.15g, \"effect_genes\": %.15g, "
+      "\"specific\": %.15g, \"heterogeneity\": %.15g, \"library\": %.15g, \"library_sd\": %.15g, "
+      "\"dispersion\": %.15g, \"imbalance\": %.15g, \"composition\": %.15g, \"absent\": %s, \"truth\": %s}}",
+      COMP_VERSION, o->cells, o->genes, o->conditions, o->labels, (unsigned long long)o->seed, o->programs,
+      o->separation, o->effect, o->effect_genes, o->specific, o->heterogeneity, o->library, o->library_sd,
+      o->dispersion, o->imbalance, o->composition, absent, o->truth == COMP_TRUTH_ON ? "true" : "false");
 }
 
 void comp__sim_truth_name(char *out, size_t size, const char *before, const comp__sim_world *world, size_t condition) {

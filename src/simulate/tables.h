@@ -18,7 +18,7 @@ comp_status comp__sim_fill_var(comp_table *var, const comp__sim_world *world);
 
 /* The parameters as JSON, under "simulate". */
 enum { SIM_RECORD_SIZE = 2048 };
-void comp__sim_record(char out[SIM_RECORD_SIZE], const comp__simulate_options *o);
+comp_status comp__sim_record(char out[SIM_RECORD_SIZE], const comp__simulate_options *o);
 
 /* `before`truth_<condition>. */
 void comp__sim_truth_name(char *out, size_t size, const char *before, const comp__sim_world *world, size_t condition);

@@ -3,6 +3,7 @@
 #define COMP_TASK_ALIGNED_H
 
 #include "comp/dataset.h"
+#include "io/options.h"
 #include "model/trained.h"
 
 /* Zero-initialise to start. Points into the model and, unless it had to be prepared, into the data set. */
@@ -40,5 +41,9 @@ comp_status comp__model_find_level(int32_t *out, const comp_model *model, const 
 
 /* Whether the model was trained on an encoded table of mixed columns. */
 bool comp__model_is_tabular(const comp_model *model);
+
+/* As comp_dataset_read_for(), with plain options. *encoded: it was a text table, and is encoded now. (task_file.c) */
+comp_status comp__dataset_read_for(comp_dataset **out, bool *encoded, comp_context *context, const comp_model *model,
+                                   const char *path, const comp__read_options *read);
 
 #endif

@@ -20,9 +20,6 @@
 
 enum { LEAST_SAMPLES = 50, MAX_DRAWN = 4096 };
 
-/* A population counts as not seen when it is twice as common in its own condition, by this log ratio of shares. */
-static const double NOT_SEEN = 0.6931472;
-
 /* What the decoder says of a population that was not seen is a guess that was made in another way: a mean of both errs
  * less from seed to seed than what is borrowed alone. */
 static const float OWN_SHARE = 0.25f;
@@ -153,7 +150,7 @@ static void release_side(side *s) {
 /* ---- Who borrows, and from whom ---- */
 
 /* Populations of `from` that are much rarer under `to`, by where samples lie in z. */
-static comp_status judge(loan *l, comp_context *context) {
+static comp_status judge(loan *l, comp_context *context, double rarer) {
   const size_t n = l->aligned->samples;
   double sums[COMP__MATCH_MOST] = {0};
   size_t counts[2] = {0};
@@ -170,7 +167,7 @@ static comp_status judge(loan *l, comp_context *context) {
   COMP__TRY(comp__overlap_all(ratios, context, &crowd, l->z, l->latent));
   for (size_t j = 0; j < l->from.n_drawn; j++) sums[l->from.assignment[j]] += (double)ratios[l->from.drawn[j]];
   for (size_t u = 0; u < l->from.populations.count; u++)
-    l->unseen[u] = sums[u] >= NOT_SEEN * (double)l->from.populations.sizes[u];
+    l->unseen[u] = sums[u] >= log(rarer) * (double)l->from.populations.sizes[u];
 done:
   comp__free(codes);
   comp__free(ratios);
@@ -292,17 +289,13 @@ static void tell(comp_context *context, const loan *l) {
                from, to);
     return;
   }
-  if (l->n_takers == 0) {
-    comp__info(context, "all %zu populations of '%s' were seen under '%s': no change is borrowed",
-               l->from.populations.count, from, to);
-    return;
-  }
+  if (l->n_takers == 0) return;
   comp__info(
       context,
-      "%zu of %zu samples of '%s' are of %zu populations (of %zu) that were not seen under '%s': their change is "
-      "predicted from %zu that were; terms %.2f %.2f %.2f %.2f",
-      l->n_takers, l->n_changing, from, l->n_unseen, l->from.populations.count, to, l->response.populations, b[0], b[1],
-      b[2], b[3]);
+      "%zu of %zu samples of '%s' have few or no counterparts under '%s' (populations: %zu of %zu): their change "
+      "is predicted from that of %zu populations which both have",
+      l->n_takers, l->n_changing, from, to, l->n_unseen, l->from.populations.count, l->response.populations);
+  comp__debug(context, "terms of the predicted change: %.2f %.2f %.2f %.2f", b[0], b[1], b[2], b[3]);
 }
 
 static void release(loan *l) {
@@ -329,7 +322,7 @@ static comp_status borrow_from(loan *l, comp_context *context, const comp__count
                comp_model_level_name(l->aligned->model, (size_t)l->to.code));
   COMP__TRY(find_populations(&l->from, l, context, options->seed));
   COMP__TRY(find_populations(&l->to, l, context, options->seed));
-  COMP__TRY(judge(l, context));
+  COMP__TRY(judge(l, context, options->rarer));
   COMP__TRY(match_seen(l));
   COMP__TRY(comp__alloc(&l->takers, l->aligned->samples, sizeof *l->takers));
   mark_takers(l);
@@ -354,6 +347,7 @@ done:
 comp_status comp__borrow(comp_prediction *prediction, comp_context *context, const comp__aligned *aligned,
                          const comp__counterfactual_options *options, int32_t to) {
   comp_matrix *z = NULL;
+  size_t n_unseen = 0;
   comp_status status = encode(&z, context, aligned, options->precision);
   for (int32_t code = 0; status == COMP_OK && code < (int32_t)aligned->model->network.conditions; code++) {
     if (code == to) continue;
@@ -365,7 +359,11 @@ comp_status comp__borrow(comp_prediction *prediction, comp_context *context, con
               .from.code = code,
               .to.code = to};
     status = borrow_from(&l, context, options);
+    n_unseen += l.n_unseen;
   }
+  if (status == COMP_OK && n_unseen == 0)
+    comp__info(context, "no change is borrowed: no population is %g times rarer under '%s'", options->rarer,
+               comp_model_level_name(aligned->model, (size_t)to));
   comp_matrix_free(z);
   return status;
 }

@@ -13,8 +13,8 @@
  *
  *   populations    of the samples that are predicted, and of those of `to`: by k-means of z within the condition, one
  *                  for each 50 samples, at most 24 (on at most 4,096 samples, drawn by the seed)
- *   not seen       a population that is on average at least twice as common in its own condition as under `to`, by
- *                  neighbors/overlap.h in z: a model that aligns shared populations keeps others apart
+ *   not seen       a population that is on average at least options->rarer times as common in its own condition as
+ *                  under `to`, by neighbors/overlap.h in z: a model that aligns shared populations keeps others apart
  *   C_u, D_u       expression and change of a population that was seen: means of the samples as they were measured, of
  *                  the populations that match.h puts together
  *   weights        of a sample with expression c (decoded under its own condition), d the squared distance over all

@@ -47,6 +47,9 @@ static const comp_option counterfactual_rows[] = {
     {"borrow", .type = COMP_OPTION_BOOL, FIELD(borrow),
      .help = "where the data has few samples of the other condition like this one, predict its change from populations "
              "that were seen under both; implies residual. For cell types that were never seen under that condition"},
+    {"rarer", .type = COMP_OPTION_REAL, FIELD(rarer), .metavar = "N", .value = "2", .min = 1, .max = 1e6,
+     .help = "with borrow: a population counts as never seen when it is at least N times rarer under the other "
+             "condition"},
     {"cells", .type = COMP_OPTION_BOOL, FIELD(cells),
      .help =
          "write values as a measured cell has them: add the change to the sample, but what is less than its smallest "

@@ -3,6 +3,7 @@
 #define COMP_TASK_OPTIONS_H
 
 #include "comp/task.h"
+#include "neighbors/overlap.h" /* COMP__UNSHARED_TIMES, for `rarer` */
 #include "train/options.h"
 
 typedef struct comp__embed_options {
@@ -19,6 +20,7 @@ typedef struct comp__counterfactual_options {
   bool residual;            /* x + decoded(z, to) - decoded(z, own condition) in place of decoded(z, to) */
   bool borrow;              /* with residual: where few samples of `to` are near in z, take the change from populations
                                that have them near (src/task/borrow.h); the data must hold samples of `to` */
+  double rarer;             /* with borrow: so many times rarer under `to` is a population that counts as not seen */
   bool cells;               /* with residual: values as a measured cell has them (src/task/cells.h) */
   bool clip;                /* what is below 0 becomes 0 */
   uint64_t seed;            /* of the draws */

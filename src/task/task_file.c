@@ -203,13 +203,29 @@ typedef struct files {
   bool anndata; /* .h5ad or .zarr */
 } files;
 
-static comp_status encode_table(files *f, comp_context *context, const comp_model *model) {
+comp_status comp__dataset_read_for(comp_dataset **out, bool *encoded, comp_context *context, const comp_model *model,
+                                   const char *path, const comp__read_options *read) {
+  const char *format;
   comp_table *table = NULL;
-  comp_status status = comp__table_read(&table, context, f->in, &f->read);
-  if (status == COMP_OK) status = comp_tabular_apply(&f->dataset, context, table, model->record);
+  *out = NULL;
+  comp_status status = comp_file_format(&format, path);
+  if (status != COMP_OK) return status;
+  *encoded = strcmp(format, "csv") == 0 && comp__model_is_tabular(model) && !read->metadata && !read->transpose;
+  if (!*encoded) return comp__dataset_read(out, context, path, read);
+  status = comp__table_read(&table, context, path, read);
+  if (status == COMP_OK) status = comp_tabular_apply(out, context, table, model->record);
   comp_table_free(table);
-  f->encoded = true;
   return status;
+}
+
+comp_status comp_dataset_read_for(comp_dataset **out, comp_context *context, const comp_model *model, const char *path,
+                                  const comp_options *read) {
+  COMP__NEED_OUT(out, context, model, path);
+  comp__read_options plain;
+  bool encoded;
+  *out = NULL;
+  comp_status status = comp__options_resolve(&plain, &comp__read_kind, read);
+  return status == COMP_OK ? comp__dataset_read_for(out, &encoded, context, model, path, &plain) : status;
 }
 
 static comp_status open_files(files *f, comp_context *context, const comp_model *model, const char *in, const char *out,
@@ -222,9 +238,7 @@ static comp_status open_files(files *f, comp_context *context, const comp_model 
   if (status == COMP_OK) status = comp_file_format(&format, in);
   if (status != COMP_OK) return status;
   f->anndata = strcmp(format, "h5ad") == 0 || strcmp(format, "zarr") == 0;
-  if (strcmp(format, "csv") == 0 && comp__model_is_tabular(model) && !f->read.metadata && !f->read.transpose)
-    return encode_table(f, context, model);
-  return comp__dataset_read(&f->dataset, context, in, &f->read);
+  return comp__dataset_read_for(&f->dataset, &f->encoded, context, model, in, &f->read);
 }
 
 /* Of several ranks, the first one writes. */

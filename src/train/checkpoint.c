@@ -39,14 +39,14 @@ static int list_vectors(float *vectors[ARRAYS], size_t sizes[ARRAYS], const char
 }
 
 /* Hexadecimal floats: no digit is lost. */
-static void numbers_to_text(char *text, size_t size, const comp__training *t) {
+static comp_status numbers_to_text(char *text, size_t size, const comp__training *t) {
   const comp__training_numbers *n = &t->now;
-  snprintf(text, size,
-           "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-           " %d %a %a %a %a %a %a %a %a %a %" PRIu64 " %a",
-           n->step, n->epoch, n->batch, n->since_best, n->since_cut, t->optimiser.steps, t->has_best, n->gamma,
-           n->rate_factor, n->best_loss, n->first_loss, n->sums.total, n->sums.likelihood, n->sums.kl, n->sums.penalty,
-           n->samples, n->averaged, n->sums.target);
+  return comp__print(text, size,
+                     "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                     " %d %a %a %a %a %a %a %a %a %a %" PRIu64 " %a",
+                     n->step, n->epoch, n->batch, n->since_best, n->since_cut, t->optimiser.steps, t->has_best,
+                     n->gamma, n->rate_factor, n->best_loss, n->first_loss, n->sums.total, n->sums.likelihood,
+                     n->sums.kl, n->sums.penalty, n->samples, n->averaged, n->sums.target);
 }
 
 static bool numbers_from_text(comp__training *t, const char *text) {
@@ -68,19 +68,20 @@ comp_status comp__checkpoint_save(const comp__training *t) {
   size_t sizes[ARRAYS];
   const char *names[ARRAYS];
   if (!comp__training_writes(t)) return COMP_OK;
-  char numbers[512], *history = json_dumps(t->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  char numbers[512], *history;
+  comp_status status = numbers_to_text(numbers, sizeof numbers, t);
+  if (status != COMP_OK) return comp__error_context(status, "checkpoint");
+  history = json_dumps(t->history, JSON_COMPACT | JSON_REAL_PRECISION(17));
   if (!history) return comp__error(COMP_ERR_MEMORY, "out of memory");
   const int count = list_vectors(vectors, sizes, names, t);
   comp__array arrays[ARRAYS];
   for (int i = 0; i < count; i++) arrays[i] = (comp__array){names[i], vectors[i], 1, sizes[i]};
-  numbers_to_text(numbers, sizeof numbers, t);
   const comp__text texts[] = {{"format", FORMAT},
                               {"identity", t->identity},
                               {"numbers", numbers},
                               {"history", history},
                               {"kernel", t->model->kernel}};
-  comp_status status =
-      comp__safetensors_write(t->options->checkpoint, arrays, (size_t)count, texts, sizeof texts / sizeof *texts);
+  status = comp__safetensors_write(t->options->checkpoint, arrays, (size_t)count, texts, sizeof texts / sizeof *texts);
   free(history);
   if (status != COMP_OK) return comp__error_context(status, "checkpoint");
   return COMP_OK;

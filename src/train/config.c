@@ -5,12 +5,14 @@
 
 #include "core/error.h"
 #include "train/precision.h"
+#include "train/setup.h"
 
 comp_status comp__config_write(char **out, const comp__train_options *o) {
   json_t *root = json_object();
   comp_status status = root ? comp__options_to_record(root, &comp__train_kind, o) : COMP_ERR_MEMORY;
   json_t *training = json_object_get(root, "training");
   if (o->shards == 0) json_object_del(training, "shards"); /* as before there were any */
+  if (!o->unseen) json_object_del(training, "unseen");
   if (!o->target) {
     json_object_del(training, "target");
     json_object_del(training, "target_hold");
@@ -37,6 +39,7 @@ void comp__config_complete(json_t *root) {
 static void leave_open(json_t *root, const comp__train_options *o) {
   json_t *training = json_object_get(root, "training");
   comp__config_complete(root);
+  if (comp__self_is_open(o)) json_object_del(root, "include_self");
   if (o->epochs == 0) json_object_del(training, "epochs");
   if (comp__precision_find(o->precision)->choose) json_object_del(training, "precision");
   if (o->kl_target > 0 || o->blur_from > 0) {

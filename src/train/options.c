@@ -45,6 +45,10 @@ static const comp_option rows[] = {
      .max = 0.9, .record = "training/target_hold", .record_later = true,
      .help = "with a target: samples whose target training does not see, drawn by the seed, so that its prediction can "
              "be measured on them"},
+    {"unseen", .type = COMP_OPTION_TEXT, FIELD(unseen), .metavar = "COL", .group = "Model",
+     .unset = "all samples are trained on", .record = "training/unseen", .record_later = true,
+     .help = "a column that is true (or 1) for samples to leave out of training, so that the model can be measured on "
+             "them (comp audit --unseen)"},
     {"model", .type = COMP_OPTION_CHOICE, FIELD(model_name), .metavar = "NAME", .group = "Model", .value = "comp",
      .choice_at = comp_model_kind_name, .record = "model", .help = "the model"},
     {"preset", .type = COMP_OPTION_CHOICE, FIELD(preset), .metavar = "NAME", .group = "Model", .value = "default",
@@ -187,6 +191,7 @@ static comp_status finish(void *out, const comp_options *options) {
   comp__train_options *t = out;
   if (!options) return COMP_OK;
   if (is_set(options, "mmd-scale")) t->model.multi_scale = false;
+  t->self_out_asked = is_set(options, "leave-self-out");
   if (!t->model.encoder_sees_condition && !is_set(options, "centre"))
     t->model.centred = false; /* such a model embeds samples whose condition is not known */
   return check_idle(t, options);
@@ -199,6 +204,7 @@ static comp_status check(const void *values) {
   comp_status status = comp__model_options_check(&o->model);
   if (status != COMP_OK) return status;
   if (!o->condition || !o->condition[0]) return comp__error(COMP_ERR_ARGUMENT, "condition: no column is named");
+  if (o->unseen && !o->unseen[0]) return comp__error(COMP_ERR_ARGUMENT, "unseen: no column is named");
   if (o->target && !o->target[0]) return comp__error(COMP_ERR_ARGUMENT, "target: no column is named");
   if (o->target && strcmp(o->target, o->condition) == 0)
     return comp__error(COMP_ERR_ARGUMENT,

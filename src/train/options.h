@@ -28,9 +28,11 @@ typedef struct comp__train_options {
   comp__model_options model;
   char model_name[16];   /* row of the model table */
   char preset[32];       /* recipe that these options started from */
+  bool self_out_asked;   /* leave-self-out was given, and is not the preset's choice */
   const char *condition; /* obs column */
   const char *target;    /* obs column that z is to predict; NULL: none */
   double target_hold;    /* share of the samples whose target training does not see */
+  const char *unseen;    /* obs column that is true for samples to leave out; NULL: none */
   uint64_t seed;
   size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
   size_t steps; /* fewer for little data, so that an epoch is not too small a part; without effect where `epochs` is not

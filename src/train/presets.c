@@ -106,12 +106,12 @@ static void follow_recipe(comp__train_options *o, const recipe *r) {
   o->select = COMP_SELECT_BEST;
 }
 
-/* For tables of people and the like, from runs on census data (docs/experiments.md). Where posteriors are narrow, those
+/* For tables of people and the like, from runs on census data (docs/tried.md). Where posteriors are narrow, those
  * of two rows barely overlap, and the penalty draws all rows together without mixing the conditions; where they are
  * wide, it is stable without a row's own posterior in its mixture, and free of the bias of that term. Where batches are
  * small, it sees too few rows of the other condition. An encoder that sees the condition gives rows that differ in it
  * alone different means, so that whoever has a twin is found: on held-out rows of the census a forest found sex at
- * 0.865 with it and at 0.735 without, and income was predicted no worse (docs/experiments.md). A better validation loss
+ * 0.865 with it and at 0.735 without, and income was predicted no worse (docs/tried.md). A better validation loss
  * says little of what is hidden: the likelihood is most of it. */
 static void follow_protect(comp__train_options *o) {
   comp__model_options *m = &o->model;
@@ -132,7 +132,7 @@ static void follow_protect(comp__train_options *o) {
   o->select = COMP_SELECT_BEST;
 }
 
-/* From runs on adult.data (docs/experiments.md). The likelihood asks z to keep all that describes a row, and most of it
+/* From runs on adult.data (docs/tried.md). The likelihood asks z to keep all that describes a row, and most of it
  * goes with the attribute. With a target it is a small part of the loss: the mean over features, so that it is as small
  * where there are many. Two dimensions hold a target, and leave no room for the rest. Where posteriors are narrow,
  * means hide what draws hide. Few steps: more of them learn the targets of single rows by heart. */

@@ -11,4 +11,7 @@ comp_status comp__training_finish(comp__training *t);
 /* Whether losses of different steps can be compared: gamma and blur are the same all the time. (setup.c) */
 bool comp__losses_compare(const comp__train_options *options);
 
+/* Whether the number of samples decides if a row's own posterior is part of its mixture. (setup.c) */
+bool comp__self_is_open(const comp__train_options *options);
+
 #endif

@@ -18,8 +18,10 @@
  * other condition must find it. (Chosen on half A of the suite: docs/experiments.md.) */
 static const float SLACK = 0.5f, LEAST = 0.0025f;
 
-/* From the first share of the steps to the second, the ratios go over to those in z where these are larger. */
+/* From the first share of the steps to the second, the ratios go over to those in z where these are larger; with MANY
+ * samples also where they are smaller. */
 static const double Z_FROM = 0.1, Z_ALONE = 0.4;
+enum { MANY = 100000 };
 
 struct comp__shared {
   comp__members *of; /* the samples that are measured */
@@ -189,16 +191,21 @@ static comp_status encode_members(comp__shared *s, comp_context *context, const 
   return status;
 }
 
+float comp__shared_ratio(float first, float in_z, double done, size_t samples) {
+  const double part = fmax(0.0, fmin(1.0, (done - Z_FROM) / (Z_ALONE - Z_FROM)));
+  const float more = in_z - first;
+  return first + (float)part * (samples < MANY ? fmaxf(0.0f, more) : more);
+}
+
 comp_status comp__shared_measure(comp__shared *s, comp_context *context, const comp__network *network,
                                  const comp__state *state, comp__work *work, size_t rows, uint64_t step,
                                  uint64_t total) {
   const double done = (double)step / (double)total;
-  const double part = fmax(0.0, fmin(1.0, (done - Z_FROM) / (Z_ALONE - Z_FROM)));
   comp_status status = encode_members(s, context, network, state, work, rows);
   if (status == COMP_OK)
     status = comp__overlap_ratios(s->fresh, context, s->mean, s->of->start, s->of->conditions, s->latent);
   for (size_t m = 0; m < s->of->n && status == COMP_OK; m++)
-    s->now[m] = s->first[m] + (float)part * fmaxf(0.0f, s->fresh[m] - s->first[m]);
+    s->now[m] = comp__shared_ratio(s->first[m], s->fresh[m], done, s->of->samples);
   return status;
 }
 

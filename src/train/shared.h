@@ -28,6 +28,11 @@ void comp__shared_free(comp__shared *shared);
 /* Whether the ratios are measured again before this step. */
 bool comp__shared_is_due(uint64_t step, uint64_t total);
 
+/* The ratio of a member after the share `done` of the steps: of the data, then that in z where it is larger. With
+ * 100,000 samples and more, that in z at last: part of a population that a condition changes much looks alone in the
+ * data, would not be aligned, and is nevertheless mixed in z when its neighbours are (docs/experiments.md). */
+float comp__shared_ratio(float first, float in_z, double done, size_t samples);
+
 /* Measures in z. `work` is for batches of at most `rows`. */
 comp_status comp__shared_measure(comp__shared *shared, comp_context *context, const comp__network *network,
                                  const comp__state *state, comp__work *work, size_t rows, uint64_t step,

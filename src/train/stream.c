@@ -25,6 +25,7 @@ typedef struct window {
   uint64_t epoch;
   size_t number;
   comp_matrix *x;                    /* this rank's rows of it */
+  size_t room_rows, room_entries;    /* of x, which is used again: new memory costs a fifth of the reading */
   size_t *ids;                       /* [rows of a window] */
   size_t part[COMP__MOST_RANKS + 1]; /* where the rows of each rank begin, and the window ends */
 } window;
@@ -202,6 +203,21 @@ static comp_status new_matrix(comp_matrix **out, const comp__stream *s, size_t r
   return comp__matrix_new_dense_raw(out, rows, s->cols);
 }
 
+/* Makes x of what is there if that is enough, else new, with an eighth to spare: windows differ little. Memory that
+ * nothing was written to takes no place. */
+static comp_status use_room(window *w, const comp__stream *s, size_t rows, size_t entries) {
+  if (!w->x || rows > w->room_rows || entries > w->room_entries) {
+    comp_matrix_free(w->x);
+    w->x = NULL;
+    w->room_rows = rows + rows / 8;
+    w->room_entries = entries + entries / 8;
+    comp_status status = new_matrix(&w->x, s, w->room_rows, w->room_entries);
+    if (status != COMP_OK) return status;
+  }
+  w->x->rows = rows;
+  return COMP_OK;
+}
+
 /* Room for this rank's rows of a window: read one block after the other, none is in memory twice. */
 static comp_status make_room(window *w, const comp__stream *s, const size_t *blocks, size_t n) {
   size_t rows = 0, entries = 0, row = 0;
@@ -211,7 +227,9 @@ static comp_status make_room(window *w, const comp__stream *s, const size_t *blo
     entries += comp__rows_entries(s->rows, own.begin, own.end);
     row += block_end(s, blocks[b]) - blocks[b] * s->block;
   }
-  if (!s->kept) return new_matrix(&w->x, s, rows, entries);
+  if (!s->kept) return use_room(w, s, rows, entries);
+  comp_matrix_free(w->x); /* of a reading that was interrupted */
+  w->x = NULL;
   /* As data in memory: in a scratch file where it is too large. The caller waits meanwhile. */
   if (comp__rows_kind(s->rows) == COMP_CSR) return comp__matrix_new_csr_in(&w->x, s->caller, rows, s->cols, entries);
   return comp__matrix_new_dense_in(&w->x, s->caller, rows, s->cols);
@@ -240,18 +258,15 @@ static comp_status read_next(void *arg, const atomic_bool *stop) {
   list_rows(s, w, s->order + first, n);
   COMP__TRY(make_room(w, s, s->order + first, n));
   for (size_t b = 0; b < n && !atomic_load(stop); b++) {
-    comp_matrix *block;
     const stretch own = own_of(s, w, s->order[first + b], row);
     row += block_end(s, s->order[first + b]) - s->order[first + b] * s->block;
     if (own.begin == own.end) continue;
     pthread_mutex_lock(&s->reading);
-    status = comp__rows_read(&block, s->reader, s->rows, own.begin, own.end);
+    status = comp__rows_read_to(w->x, own_row, at, s->reader, s->rows, own.begin, own.end);
     pthread_mutex_unlock(&s->reading);
     if (status != COMP_OK) goto done;
-    put_block(w->x, block, own_row, at);
-    at += comp_matrix_nnz(block);
-    own_row += block->rows;
-    comp_matrix_free(block);
+    at += comp__rows_entries(s->rows, own.begin, own.end);
+    own_row += own.end - own.begin;
   }
 done:
   return status;
@@ -260,8 +275,6 @@ done:
 static void begin_next(comp__stream *s, uint64_t epoch, size_t number) {
   s->next.epoch = epoch;
   s->next.number = number;
-  comp_matrix_free(s->next.x);
-  s->next.x = NULL;
   s->begun = true;
   comp__ahead_start(s->ahead, read_next, s);
 }
@@ -286,7 +299,7 @@ comp_status comp__stream_window(const comp_matrix **x, const size_t **ids, comp_
   s->current = s->next;
   s->next = old;
   const bool last = number + 1 == comp__stream_windows(s);
-  if (!s->kept) begin_next(s, last ? epoch + 1 : epoch, last ? 0 : number + 1); /* frees the old one first */
+  if (!s->kept) begin_next(s, last ? epoch + 1 : epoch, last ? 0 : number + 1); /* over the old one */
 there:
   *x = s->current.x;
   *ids = s->current.ids;

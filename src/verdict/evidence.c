@@ -28,6 +28,7 @@ comp_status comp__evidence_add(comp__evidence *e, comp_document kind, json_t *do
     status = comp__scores_add(&e->scores, document, name);
     if (status == COMP_OK) status = add_changes(e, document);
     take(&e->design, json_object_get(document, "design"));
+    take(&e->audit, json_object_get(document, "audit"));
     break;
   case COMP_DOCUMENT_DESIGN:
     take(&e->design, document);
@@ -50,6 +51,7 @@ void comp__evidence_release(comp__evidence *e) {
   json_decref(e->design);
   json_decref(e->training);
   json_decref(e->findings);
+  json_decref(e->audit);
   *e = (comp__evidence){0};
 }
 

@@ -14,6 +14,7 @@ typedef struct comp__evidence {
   comp__scores scores;
   json_t *changes; /* list of predicted changes of condition, each as "counterfactual" of comp score --json */
   json_t *design, *training, *findings; /* NULL: none; findings is the list of a diagnosis */
+  json_t *audit;                        /* NULL: none; else what comp audit --json wrote, as part of scores */
 } comp__evidence;
 
 /* Adds a parsed document, which stays the caller's. `name` is for messages. */

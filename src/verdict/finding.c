@@ -92,6 +92,14 @@ void comp__findings_release(comp__findings *list) {
   *list = (comp__findings){0};
 }
 
+comp_status comp__findings_copy(comp__findings *list, const comp_finding *f, const char *id) {
+  comp_status status = comp__findings_add(list, id ? id : f->id, f->level, f->question, f->text, f->advice);
+  for (size_t i = 0; i < f->n_numbers && status == COMP_OK; i++)
+    status = comp__findings_number(list, f->numbers[i].name, f->numbers[i].value);
+  for (size_t i = 0; i < f->n_labels && status == COMP_OK; i++) status = comp__findings_label(list, f->labels[i]);
+  return status;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
 static comp_status write_one(json_t *object, const comp_finding *f) {

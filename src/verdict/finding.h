@@ -20,6 +20,9 @@ comp_status comp__findings_add(comp__findings *list, const char *id, comp_findin
 comp_status comp__findings_number(comp__findings *list, const char *name, double value);
 comp_status comp__findings_label(comp__findings *list, const char *name);
 
+/* Adds a copy of a finding, under another id (NULL: its own). */
+comp_status comp__findings_copy(comp__findings *list, const comp_finding *finding, const char *id);
+
 /* Replaces the advice of a finding. */
 comp_status comp__findings_advise(comp__findings *list, size_t index, const char *advice);
 

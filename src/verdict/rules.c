@@ -31,6 +31,8 @@ static const comp__rule table[] = {
     {"labels-lost", KEPT, 0.1, 0.3, comp__rule_labels_lost},
     /* Accuracy, or balanced accuracy, of the best classifier above that of a guess. */
     {"hidden", HIDDEN, 0.02, 0.1, comp__rule_hidden},
+    /* The same in draws from posteriors, of an audit. */
+    {"hidden-draws", HIDDEN, 0.02, 0.1, comp__rule_hidden_draws},
     /* Where it must be hidden: accuracy, or balanced accuracy, above that in the data before. Always a problem. */
     {"reveals-more", HIDDEN, 0.02, 0.02, comp__rule_reveals_more},
     {"hidden-from-some", HIDDEN, 0.02, NAN, comp__rule_hidden_from_some},
@@ -39,6 +41,8 @@ static const comp__rule table[] = {
     {"target", USEFUL, NAN, NAN, comp__rule_target},
     /* How much larger a gap between groups is than before. */
     {"fairness", USEFUL, 0.05, NAN, comp__rule_fairness},
+    /* Of an audit: the largest of the parity, odds and opportunity gaps that is above two standard errors. */
+    {"gaps", USEFUL, 0.1, 0.2, comp__rule_gaps},
     {"target-differs", USEFUL, 0.02, NAN, comp__rule_target_differs},
     /* Pearson's r of predicted and real change: below these. */
     {"predictions", PREDICTS, 0.5, 0.2, comp__rule_predictions},
@@ -68,6 +72,12 @@ size_t comp__rules_count(void) {
 
 const comp__rule *comp__rule_at(size_t index) {
   return &table[index];
+}
+
+const comp__rule *comp__rule_of(const char *id) {
+  const comp__rule *rule = table;
+  while (strcmp(rule->id, id) != 0) rule++;
+  return rule;
 }
 
 /* The first finding with this id, if it needs caution or is a problem; `count` when there is none. */
@@ -133,6 +143,20 @@ void comp__find(comp__judge *j, comp_finding_level level, const char *advice, co
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   j->status = comp__findings_add(j->out, j->rule->id, level, j->rule->question, text, advice);
+}
+
+bool comp__find_audited(comp__judge *j, const char *id) {
+  comp__findings list = {0};
+  json_t *audit = j->evidence->audit;
+  if (!audit) return false;
+  if (j->status == COMP_OK) j->status = comp__findings_read(&list, json_object_get(audit, "findings"));
+  for (size_t i = 0; i < list.count && j->status == COMP_OK; i++) {
+    if (strcmp(list.items[i].id, id) != 0) continue;
+    j->status = comp__findings_copy(j->out, &list.items[i], j->rule->id);
+    break;
+  }
+  comp__findings_release(&list);
+  return true;
 }
 
 void comp__find_number(comp__judge *j, const char *name, double value) {

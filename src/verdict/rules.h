@@ -25,9 +25,10 @@ struct comp__rule {
   void (*judge)(comp__judge *judge);
 };
 
-/* The table, and its length. */
+/* The table, and its length; the row with this id. */
 size_t comp__rules_count(void);
 const comp__rule *comp__rule_at(size_t index);
+const comp__rule *comp__rule_of(const char *id);
 
 /* Applies all rules. */
 comp_status comp__judge_evidence(comp__findings *out, const comp__evidence *evidence);
@@ -50,6 +51,10 @@ bool comp__is_within_labels(const comp__judge *judge, double *gap);
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);
 
+/* Where there is an audit: true, and its first finding with this id, if there is one, becomes that of the current rule.
+ * An audit has judged already what it measured, with more attackers and on samples that the model has not seen. */
+bool comp__find_audited(comp__judge *judge, const char *id);
+
 /* Adds a number (NaN: left out) or a label to the last finding. */
 void comp__find_number(comp__judge *judge, const char *name, double value);
 void comp__find_label(comp__judge *judge, const char *name);
@@ -71,11 +76,13 @@ void comp__rule_composition(comp__judge *j);       /* rules_embedding.c */
 void comp__rule_labels_lost(comp__judge *j);       /* rules_embedding.c */
 void comp__rule_silhouette(comp__judge *j);        /* rules_embedding.c */
 void comp__rule_hidden(comp__judge *j);            /* rules_hidden.c */
+void comp__rule_hidden_draws(comp__judge *j);      /* rules_hidden.c */
 void comp__rule_reveals_more(comp__judge *j);      /* rules_hidden.c */
 void comp__rule_hidden_from_some(comp__judge *j);  /* rules_hidden.c */
 void comp__rule_below_chance(comp__judge *j);      /* rules_hidden.c */
 void comp__rule_target(comp__judge *j);            /* rules_hidden.c */
 void comp__rule_fairness(comp__judge *j);          /* rules_hidden.c */
+void comp__rule_gaps(comp__judge *j);              /* rules_hidden.c */
 void comp__rule_target_differs(comp__judge *j);    /* rules_hidden.c */
 void comp__rule_predictions(comp__judge *j);       /* rules_predictions.c */
 void comp__rule_predictions_low(comp__judge *j);   /* rules_predictions.c */

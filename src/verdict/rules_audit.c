@@ -42,6 +42,57 @@ static void number(judge *j, const char *name, double value) {
   if (j->status == COMP_OK && !isnan(value)) j->status = comp__findings_number(j->out, name, value);
 }
 
+/* ---- Advice ---- */
+
+typedef struct advised {
+  char text[512];
+} advised;
+
+/* " than 10", where the model's value of an option is known. */
+static const char *than(char out[32], json_t *audit, const char *name) {
+  const double value = comp__member_number(json_object_get(audit, "model"), name);
+  out[0] = '\0';
+  if (!isnan(value)) snprintf(out, 32, " than %g", value);
+  return out;
+}
+
+/* Whether the encoder sees the attribute, as far as is known. */
+static bool sees_condition(json_t *audit) {
+  return !json_is_false(json_object_get(json_object_get(audit, "model"), "encoder_sees_condition"));
+}
+
+/* What hides it better in means. An option that the model has already is no advice. */
+static advised hide_means(json_t *audit) {
+  char gamma[32];
+  advised a;
+  snprintf(a.text, sizeof a.text,
+           "Release draws (comp embed --sample) or cells in place of means, or train with %sa larger --gamma%s.",
+           sees_condition(audit) ? "--encoder-without-condition or " : "", than(gamma, audit, "gamma"));
+  return a;
+}
+
+static advised hide_draws(json_t *audit) {
+  char gamma[32];
+  advised a;
+  snprintf(a.text, sizeof a.text, "Train with a larger --gamma%s, or release cells.", than(gamma, audit, "gamma"));
+  return a;
+}
+
+/* The same where means reveal more than the data. */
+static advised hide_more(json_t *audit) {
+  const bool other = strcmp(comp__member_text(json_object_get(audit, "model"), "preset"), "protect") != 0;
+  char gamma[32], train[64] = "";
+  advised a;
+  if (other || sees_condition(audit))
+    snprintf(train, sizeof train, "%s%s", other ? " --preset protect" : "",
+             sees_condition(audit) ? " --encoder-without-condition" : "");
+  else
+    snprintf(train, sizeof train, " a larger --gamma%s", than(gamma, audit, "gamma"));
+  snprintf(a.text, sizeof a.text, "Do not release it. Release draws or cells in place of means, or train with%s.",
+           train);
+  return a;
+}
+
 /* ---- Attackers ---- */
 
 /* The strongest by balanced accuracy, and the best accuracy of any. */
@@ -81,6 +132,13 @@ static double excess_of(const judge *j, const strongest *s) {
   return fmax(s->balanced - j->chance, s->accuracy - j->majority);
 }
 
+/* Not to have found it is an answer only where more samples would not find it either. */
+static bool is_open(const judge *j, const strongest *s, comp_finding_level level) {
+  return level == COMP_FINDING_OK && s->high - j->chance > PROBLEM;
+}
+
+static const char test_more[] = "Test more samples: a larger --test-share, or more data.";
+
 static void judge_attack(judge *j, const char *id, const char *source, const char *name, const char *advice) {
   static const char *const words[] = {"was not found", "", "was found to some degree", "was found"};
   const strongest s = strongest_of(j->audit, source), data = strongest_of(j->audit, "data");
@@ -88,16 +146,18 @@ static void judge_attack(judge *j, const char *id, const char *source, const cha
   /* Half of the interval's width, where that is more than the limit. */
   const double margin = fmax(CAUTION, (s.high - s.low) / 2);
   const comp_finding_level level = comp__level_above(excess_of(j, &s), margin, fmax(PROBLEM, margin));
+  const bool open = is_open(j, &s, level);
   char before[96] = "";
   if (data.title) snprintf(before, sizeof before, "; in the data: %.3f and %.3f", data.balanced, data.accuracy);
-  add(j, id, level, HIDDEN,
-      level > COMP_FINDING_OK ? advice
-                              : "An attacker that was not tried may still find it: see --release for a bound on all.",
+  add(j, id, open ? COMP_FINDING_CAUTION : level, HIDDEN,
+      open                      ? test_more
+      : level > COMP_FINDING_OK ? advice
+                                : "An attacker that was not tried may still find it: see --release for a bound on all.",
       "'%s' %s in %s: best balanced accuracy %.3f (%.3f to %.3f; %s), chance %.3f; best accuracy %.3f (%s), most "
       "common "
-      "value %.3f%s.",
+      "value %.3f%s.%s",
       j->condition, words[level], name, s.balanced, s.low, s.high, s.title, j->chance, s.accuracy, s.by_accuracy,
-      j->majority, before);
+      j->majority, before, open ? " Too few samples were tested to say that it is hidden." : "");
   number(j, "excess", excess_of(j, &s));
   number(j, "balanced_accuracy", s.balanced);
   number(j, "accuracy", s.accuracy);
@@ -115,9 +175,7 @@ static void judge_more(judge *j) {
   if (!reveals_more(&s, &data)) return;
   const bool balanced = s.balanced - data.balanced > s.accuracy - data.accuracy;
   const double more = balanced ? s.balanced - data.balanced : s.accuracy - data.accuracy;
-  add(j, "reveals-more", COMP_FINDING_PROBLEM, HIDDEN,
-      "Do not release it. Release draws or cells in place of means, or train with --preset protect "
-      "--encoder-without-condition.",
+  add(j, "reveals-more", COMP_FINDING_PROBLEM, HIDDEN, hide_more(j->audit).text,
       "%s reveals '%s' more than the data itself: %saccuracy %.3f (%s), from the data %.3f. The model has put the "
       "attribute into it.",
       j->use, j->condition, balanced ? "balanced " : "", balanced ? s.balanced : s.accuracy,
@@ -143,14 +201,16 @@ static void judge_certificate(judge *j, json_t *c) {
   const double upper = comp__member_number(balanced, "upper"), gap = comp__member_number(parity, "upper"),
                delta = comp__member_number(c, "delta"), slack = comp__member_number(c, "slack");
   const bool draws = strcmp(release, "draws") == 0, vacuous = upper > VACUOUS;
-  char advice[512] = "";
+  char advice[512] = "", scale[32];
   if (vacuous && slack > 0.1)
     snprintf(advice, sizeof advice, "Hold out more samples: about %zu of each value; the rarest has %zu.",
              comp__member_count(c, "needed"), comp__member_count(c, "fewest"));
+  else if (vacuous && draws)
+    snprintf(advice, sizeof advice,
+             "Posteriors are too narrow for a bound: train with a larger --scale%s, or release cells.",
+             than(scale, j->audit, "scale"));
   else if (vacuous)
-    snprintf(advice, sizeof advice, "%s",
-             draws ? "Posteriors are too narrow for a bound: train with a larger --scale, or release cells."
-                   : "Release fewer cells.");
+    snprintf(advice, sizeof advice, "Release fewer cells.");
   add(j, "certificate", vacuous ? COMP_FINDING_CAUTION : COMP_FINDING_OK, ANY, advice,
       "%sWhoever sees %s: no classifier of '%s' has a balanced accuracy above %.3f (accuracy %.3f), and no classifier "
       "of anything a demographic parity gap above %.3f. This fails with probability %.3g at most, for samples like the "
@@ -184,29 +244,84 @@ static bool is_worthless(json_t *use) {
          comp__member_number(use, "majority") + 1 / sqrt(fmax((double)comp__member_count(use, "samples"), 1));
 }
 
+/* Whether the data itself does not predict the target either. */
+static bool never_useful(json_t *audit) {
+  size_t i;
+  json_t *u;
+  json_array_foreach(json_object_get(audit, "utility"), i, u) {
+    if (strcmp(comp__member_text(u, "source"), "data") == 0) return is_worthless(u);
+  }
+  return false;
+}
+
+static void judge_use(judge *j, json_t *u) {
+  const char *source = comp__member_text(u, "source");
+  const double accuracy = comp__member_number(u, "accuracy"), majority = comp__member_number(u, "majority");
+  const bool data = strcmp(source, "data") == 0, worthless = is_worthless(u), cells = strncmp(source, "cells", 5) == 0;
+  char gamma[32], advice[128] = "";
+  if (worthless && !data && never_useful(j->audit))
+    snprintf(advice, sizeof advice,
+             "No --gamma helps where the data does not predict it: choose another target, or add features.");
+  else if (worthless && !data)
+    snprintf(advice, sizeof advice, "Use a smaller --gamma%s%s.", than(gamma, j->audit, "gamma"),
+             cells ? ", or more cells" : "");
+  add(j, "target",
+      data        ? COMP_FINDING_NOTE
+      : worthless ? COMP_FINDING_CAUTION
+                  : COMP_FINDING_OK,
+      USEFUL, advice, "'%s' from %s: accuracy %.3f (%s), most common value %.3f.%s",
+      comp__member_text(j->audit, "target"), source, accuracy, comp__member_text(u, "classifier"), majority,
+      worthless ? " Nothing is predicted better than by the most common value: small gaps are worth nothing." : "");
+  number(j, "accuracy", accuracy);
+  number(j, "majority", majority);
+}
+
+/* Gaps in the data itself are what others are compared with. */
+static void judge_gaps(judge *j, json_t *u) {
+  static const char *const names[] = {"parity", "odds", "opportunity"};
+  const comp__rule *limits = comp__rule_of("gaps");
+  const char *source = comp__member_text(u, "source");
+  double gaps[3], worst = 0;
+  bool chance = false;
+  for (size_t k = 0; k < 3; k++) {
+    char key[32];
+    snprintf(key, sizeof key, "%s_gap", names[k]);
+    gaps[k] = comp__member_number(u, key);
+    snprintf(key, sizeof key, "%s_error", names[k]);
+    if (gaps[k] <= comp__member_number(u, key)) /* two standard errors */
+      chance = chance || gaps[k] > limits->caution;
+    else
+      worst = fmax(worst, gaps[k]);
+  }
+  const bool data = strcmp(source, "data") == 0;
+  const comp_finding_level sure = comp__level_above(worst, limits->caution, limits->problem);
+  const bool open = chance && sure == COMP_FINDING_OK;
+  const comp_finding_level level = open ? COMP_FINDING_CAUTION : sure;
+  add(j, "gaps", data ? COMP_FINDING_NOTE : level, USEFUL,
+      data || level == COMP_FINDING_OK ? ""
+      : open                           ? test_more
+             : "A hidden attribute does not make predictions fair. Check the rates of each group before you use "
+               "predictions, and compare models with other --gamma (comp audit --gammas).",
+      "Where '%s' is predicted from %s, groups of '%s' differ by up to %.1f points in what is predicted (parity), %.1f "
+      "in error rates (odds) and %.1f in true positives (opportunity).%s",
+      comp__member_text(j->audit, "target"), source, j->condition, 100 * gaps[0], 100 * gaps[1], 100 * gaps[2],
+      open     ? " With so few samples tested, this may be chance."
+      : chance ? " With so few samples tested, a part of this may be chance."
+               : "");
+  number(j, "gap", worst);
+  for (size_t k = 0; k < 3; k++) {
+    char key[32];
+    snprintf(key, sizeof key, "%s_gap", names[k]);
+    number(j, key, gaps[k]);
+  }
+}
+
 static void judge_target(judge *j) {
-  const char *target = comp__member_text(j->audit, "target");
   size_t i;
   json_t *u;
   json_array_foreach(json_object_get(j->audit, "utility"), i, u) {
-    const char *source = comp__member_text(u, "source");
-    const double accuracy = comp__member_number(u, "accuracy"), majority = comp__member_number(u, "majority"),
-                 parity = comp__member_number(u, "parity_gap");
-    const bool data = strcmp(source, "data") == 0, worthless = is_worthless(u);
-    add(j, "target",
-        data        ? COMP_FINDING_NOTE
-        : worthless ? COMP_FINDING_CAUTION
-                    : COMP_FINDING_OK,
-        USEFUL, worthless && !data ? "Use a smaller --gamma, or more cells." : "",
-        "'%s' from %s: accuracy %.3f (%s), most common value %.3f; gaps between groups: %.1f points in what is "
-        "predicted "
-        "(parity), %.1f in error rates (odds), %.1f in true positives (opportunity).%s",
-        target, source, accuracy, comp__member_text(u, "classifier"), majority, 100 * parity,
-        100 * comp__member_number(u, "odds_gap"), 100 * comp__member_number(u, "opportunity_gap"),
-        worthless ? " Nothing is predicted better than by the most common value: small gaps are worth nothing." : "");
-    number(j, "accuracy", accuracy);
-    number(j, "majority", majority);
-    number(j, "parity_gap", parity);
+    judge_use(j, u);
+    judge_gaps(j, u);
   }
 }
 
@@ -232,8 +347,7 @@ static void judge_frontier(judge *j) {
         more        ? COMP_FINDING_PROBLEM
         : worthless ? COMP_FINDING_CAUTION
                     : COMP_FINDING_NOTE,
-        HIDDEN,
-        more ? "Do not release its means: release draws or cells, or train with --encoder-without-condition." : "",
+        HIDDEN, more ? hide_more(audit).text : "",
         "gamma %g: '%s' with balanced accuracy %.3f in means (accuracy %.3f), %.3f in draws; target %.3f.%s%s",
         comp__member_number(point, "gamma"), j->condition, means.balanced, means.accuracy, draws.balanced, kept,
         more ? " The means reveal more than the data itself." : "",
@@ -265,11 +379,9 @@ comp_status comp__judge_audit(comp__findings *out, json_t *audit) {
         "%s is the same for all samples: it hides everything, and is of no use.", j.use);
   const bool data = strcmp(j.use, "X") == 0;
   judge_attack(&j, "attack", "means", data ? "the data" : j.use,
-               data ? "Train a model that hides it: comp run --protect."
-                    : "Release draws (comp embed --sample) or cells in place of means, or train with "
-                      "--encoder-without-condition or a larger --gamma.");
+               data ? "Train a model that hides it: comp run --protect." : hide_means(audit).text);
   judge_more(&j);
-  judge_attack(&j, "attack-draws", "draws", "draws", "Train with a larger --gamma, or release cells.");
+  judge_attack(&j, "attack-draws", "draws", "draws", hide_draws(audit).text);
   judge_known(&j);
   judge_certificates(&j);
   judge_target(&j);

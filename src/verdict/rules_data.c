@@ -255,14 +255,6 @@ static bool is_repeated(const comp__findings *list, size_t index) {
   return false;
 }
 
-static comp_status take_over(comp__findings *out, const comp_finding *f) {
-  comp_status status = comp__findings_add(out, f->id, f->level, f->question, f->text, f->advice);
-  for (size_t i = 0; i < f->n_numbers && status == COMP_OK; i++)
-    status = comp__findings_number(out, f->numbers[i].name, f->numbers[i].value);
-  for (size_t i = 0; i < f->n_labels && status == COMP_OK; i++) status = comp__findings_label(out, f->labels[i]);
-  return status;
-}
-
 /* Whether the scores say of labels what was before and after. */
 static bool is_measured(const comp__evidence *e) {
   const char *before = comp__evidence_before(e);
@@ -292,7 +284,7 @@ void comp__rule_checks(comp__judge *j) {
   for (size_t i = 0; i < list.count && j->status == COMP_OK; i++) {
     const comp_finding *f = &list.items[i];
     if (f->level == COMP_FINDING_OK || is_superseded(j->evidence, f->id) || is_repeated(&list, i)) continue;
-    j->status = take_over(j->out, f);
+    j->status = comp__findings_copy(j->out, f, NULL);
   }
   comp__findings_release(&list);
 }

@@ -6,7 +6,7 @@
 #include "verdict/json.h"
 #include "verdict/rules.h"
 
-/* What classifiers find in the samples of the training is less than what they find in new ones. */
+/* Without an audit: what classifiers find in the samples of the training is less than what they find in new ones. */
 #define UNSEEN_TOO                                                                                                     \
   "These samples were trained on, and other classifiers were not tried. Before you release z, run comp audit on "      \
   "samples that the model has not seen (--unseen)."
@@ -70,7 +70,7 @@ void comp__rule_hidden(comp__judge *j) {
   static const char *const words[] = {"cannot be predicted", "", "can be predicted to some degree", "can be predicted"};
   const char *embedding = comp__evidence_embedding(j->evidence), *before = comp__evidence_before(j->evidence);
   exposure x = exposure_of(j, embedding), earlier = {0};
-  if (!is_known(&x)) return;
+  if (comp__find_audited(j, "attack") || !is_known(&x)) return;
   double margin = margin_of(j, &x), guess = x.balanced ? x.balanced_guess : x.guess, was = NAN;
   bool by_label = x.balanced ? x.by_label_balanced : x.by_label;
   comp_finding_level level = comp__level_above(x.over, margin, j->rule->problem);
@@ -118,11 +118,16 @@ void comp__rule_hidden(comp__judge *j) {
   comp__find_number(j, "high", high);
 }
 
+void comp__rule_hidden_draws(comp__judge *j) {
+  (void)comp__find_audited(j, "attack-draws");
+}
+
 /* Whether an attribute that must be hidden is easier to find than in the data itself. Both numbers are of the same
  * samples, so that two standard errors of one of them are margin enough. */
 void comp__rule_reveals_more(comp__judge *j) {
   const char *before = comp__evidence_before(j->evidence);
   exposure x = exposure_of(j, comp__evidence_embedding(j->evidence)), earlier = {0};
+  if (comp__find_audited(j, "reveals-more")) return;
   if (!j->evidence->scores.protect || !before || !is_known(&x)) return;
   earlier = exposure_of(j, before);
   if (!earlier.best.classifier) return;
@@ -152,7 +157,7 @@ void comp__rule_hidden_from_some(comp__judge *j) {
   size_t k;
   json_t *result;
   comp__listing fooled = {0};
-  if (!is_known(&x)) return;
+  if (j->evidence->audit || !is_known(&x)) return;
   json_array_foreach(x.best.classifiers, k, result) {
     double accuracy = comp__member_number(result, "accuracy"),
            balanced = comp__member_number(result, "balanced_accuracy");
@@ -173,6 +178,7 @@ void comp__rule_below_chance(comp__judge *j) {
   const char *name = NULL;
   size_t k;
   json_t *result;
+  if (j->evidence->audit) return;
   json_array_foreach(x.best.classifiers, k, result) {
     double balanced = comp__member_number(result, "balanced_accuracy");
     if (!(balanced < lowest)) continue;
@@ -199,7 +205,7 @@ static const char *target_of(const comp__judge *j) {
 void comp__rule_target(comp__judge *j) {
   const comp__evidence *e = j->evidence;
   const char *column = target_of(j), *before = comp__evidence_before(e);
-  if (!column) return;
+  if (comp__find_audited(j, "target") || !column) return;
   comp__classified now = comp__classified_find(&e->scores, column, comp__evidence_embedding(e));
   comp__classified earlier = {.accuracy = NAN};
   char text[64] = "";
@@ -268,7 +274,7 @@ static double tested(json_t *gaps) {
 void comp__rule_fairness(comp__judge *j) {
   const comp__evidence *e = j->evidence;
   const char *column = target_of(j), *condition = comp__design_condition(e), *embedding = comp__evidence_embedding(e);
-  if (!column) return;
+  if (!column || e->audit) return; /* then "gaps" says it */
   comp__classified adversary = comp__classified_find(&e->scores, condition, embedding);
   json_t *gaps = find_gaps(j, column, embedding, adversary.classifier);
   if (!gaps) return;
@@ -312,6 +318,10 @@ void comp__rule_fairness(comp__judge *j) {
   comp__find_number(j, "odds_gap_before", odds_before);
   comp__find_number(j, "parity_gap", parity);
   comp__find_number(j, "parity_gap_before", parity_before);
+}
+
+void comp__rule_gaps(comp__judge *j) {
+  (void)comp__find_audited(j, "gaps");
 }
 
 void comp__rule_target_differs(comp__judge *j) {

@@ -230,6 +230,7 @@ static comp_status add_own(comp__scores *scores, json_t *root, const char *path)
   if (status == COMP_OK) status = keep_list(&scores->predict, root, "predict");
   if (status == COMP_OK) status = keep_list(&scores->fairness, root, "fairness");
   if (json_is_true(json_object_get(root, "protect")) || json_array_size(scores->fairness) > 0) scores->protect = true;
+  if (json_object_get(root, "audit")) scores->audited = true;
   if (comp__member_count(root, "drawn_from") > 0) {
     scores->scored = comp__member_count(root, "samples");
     scores->drawn_from = comp__member_count(root, "drawn_from");

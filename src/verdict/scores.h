@@ -37,6 +37,7 @@ typedef struct comp__scores {
   comp__read_score *items;
   size_t count, capacity;
   bool protect;               /* the condition is to be hidden */
+  bool audited;               /* an audit judges that, and not the classifiers of the scores */
   size_t scored, drawn_from;  /* embeddings were scored on so many samples of so many; 0: on all */
   json_t *predict, *fairness; /* lists of what comp score --json has under these names; NULL: nothing */
 } comp__scores;

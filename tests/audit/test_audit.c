@@ -124,9 +124,10 @@ static void use(void **state) {
   assert_ok(comp__utility_measure(&u, &judged));
   assert_near(u.accuracy, 0.75, 1e-12);
   assert_near(u.majority, 0.5, 1e-12);
-  assert_near(u.parity, 0.5, 1e-12);      /* 1 of 4 against 3 of 4 */
-  assert_near(u.opportunity, 0.5, 1e-12); /* 1 of 2 against 2 of 2 */
-  assert_near(u.odds, 0.5, 1e-12);
+  assert_near(u.parity.value, 0.5, 1e-12); /* 1 of 4 against 3 of 4 */
+  assert_near(u.parity.error, 2 * sqrt(2.0 / 6 * 4 / 6 / 6 + 4.0 / 6 * 2 / 6 / 6), 1e-12);
+  assert_near(u.opportunity.value, 0.5, 1e-12); /* 1 of 2 against 2 of 2 */
+  assert_near(u.odds.value, 0.5, 1e-12);
   assert_near(u.accuracy_gap, 0, 1e-12);
   assert_near(u.balanced, 0.75, 1e-12);
 }
@@ -212,7 +213,9 @@ static void audits(void **state) {
   comp_audit_free(audit);
   assert_ok(comp_options_set(o, "unseen", "test"));
   assert_ok(comp_audit_run(&audit, context, closed, o));
-  assert_level(audit, "attack", "ok");
+  assert_level(audit, "attack", "caution"); /* 200 samples cannot say that it is hidden */
+  assert_non_null(strstr(find(audit, "attack")->text, "was not found"));
+  assert_non_null(strstr(find(audit, "attack")->text, "Too few samples"));
   assert_level(audit, "reveals-more", "none");
   assert_level(audit, "certificate", "ok");
   assert_level(audit, "unseen", "none");

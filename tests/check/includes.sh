@@ -29,7 +29,7 @@ verdict       core classify model train metrics diagnose
 score         core text classify metrics verdict
 audit         core nn neighbors cluster classify train task verdict
 report        core prep train task metrics verdict
-pipeline      core text io prep linalg umap train task baseline score verdict report
+pipeline      core text io prep linalg umap train task baseline score audit verdict report
 options       core audit pipeline io prep simulate linalg neighbors umap classify train task map baseline diagnose score report
 modules       core cluster classify report
 experiment    core text io model prep umap classify train task metrics score baseline

@@ -154,6 +154,23 @@ static void row_blocks(void **state) {
   assert_int_equal(block->rows, 0);
   comp_matrix_free(block);
   assert_error(comp__rows_read(&block, context, rows, 2, 5), COMP_ERR_ARGUMENT, "there are 4");
+  comp_matrix *all;
+  assert_ok(comp__rows_read(&all, context, rows, 0, 4));
+  const size_t first = comp__rows_entries(rows, 0, 2), last = comp__rows_entries(rows, 2, 4);
+  assert_ok(comp_matrix_new_csr(&block, 4, 3, first + last)); /* the last two rows first */
+  assert_ok(comp__rows_read_to(block, 0, 0, context, rows, 2, 4));
+  assert_ok(comp__rows_read_to(block, 2, last, context, rows, 0, 2));
+  for (size_t i = 0; i < 4; i++) {
+    const size_t from = (size_t)all->indptr[(i + 2) % 4], to = (size_t)block->indptr[i];
+    const size_t n = (size_t)all->indptr[(i + 2) % 4 + 1] - from;
+    assert_int_equal((size_t)block->indptr[i + 1] - to, n);
+    for (size_t e = 0; e < n; e++) {
+      assert_int_equal(block->indices[to + e], all->indices[from + e]);
+      assert_true(block->values[to + e] == all->values[from + e]);
+    }
+  }
+  comp_matrix_free(all);
+  comp_matrix_free(block);
   comp__rows_close(rows);
   comp_context_free(context);
   unlink(path);

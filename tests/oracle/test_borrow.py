@@ -76,6 +76,16 @@ for options in (["--borrow"], ["--borrow", "--cells"]):
         comp("counterfactual", "-i", path("out.h5ad"), "-m", path("model.comp"), "-o", path("t.h5ad"), "--from", "control", "--to", "treated", "--threads", threads, *options)
         results.append(anndata.read_h5ad(path("t.h5ad")).layers[key])
     ok(np.array_equal(*results), f"{' '.join(options)}: the same at 1 and 7 threads")
+
+# ---- comp run: populations that the other condition lacks borrow, others do not
+run = subprocess.run([COMP, "run", "-i", path("raw.h5ad"), "-c", "condition", "-o", path("run"), "--to", "treated", "--epochs", "60", "--no-umap", "--no-correct", "--no-diagnose"],
+                     check=True, capture_output=True, text=True)
+comp("counterfactual", "-i", path("run/data.h5ad"), "-m", path("run/model.safetensors"), "-o", path("plain.h5ad"), "--to", "treated", "--cells", "--clip")
+ours, plain = (np.asarray(anndata.read_h5ad(path(name)).layers[key], float)[source] for name in ("run/data.h5ad", "plain.h5ad"))
+borrowed = np.abs(ours - plain).max(1) > 1e-6
+ok("--borrow --rarer 10" in run.stderr and borrowed[absent].mean() > 0.7 and borrowed[~absent].mean() < 0.05,
+   f"comp run: {borrowed[absent].mean():.2f} of the label that was never seen treated borrow, {borrowed[~absent].mean():.2f} of the others")
+
 for options in (["--borrow"], ["--cells"]):
     wrong = subprocess.run([COMP, "counterfactual", "-q", "-i", path("out.h5ad"), "-m", path("model.comp"), "-o", path("x.h5ad"), "--to", "treated", *options,
                             "--samples", "5"], capture_output=True, text=True)

@@ -92,7 +92,7 @@ def tenx(path, version, rng):
 def old_categories(path):
     """Categories in the layout of anndata 0.7: codes that refer to their categories."""
     with h5py.File(path, "r+") as f:
-        for name in ("condition", "grade"):
+        for name in [key for key in f["obs"] if isinstance(f["obs"][key], h5py.Group) and "codes" in f["obs"][key]]:
             g = f["obs"][name]
             codes, categories = g["codes"][:], g["categories"][:]
             del f["obs"][name]
@@ -101,15 +101,15 @@ def old_categories(path):
             f["obs"][name].attrs["categories"] = f["obs/__categories"][name].ref
 
 
-def records(path, rng):
+def records(path, rng, cells=CELLS, genes=GENES):
     """The layout before anndata 0.7: tables as arrays of records."""
     with h5py.File(path, "w") as f:
-        f["X"] = rng.poisson(0.7, (CELLS, GENES)).astype("f4")
-        obs = [(f"cell{i}", i % 2, i * 0.5) for i in range(CELLS)]
+        f["X"] = rng.poisson(0.7, (cells, genes)).astype("f4")
+        obs = [(f"cell{i}", i % 2, i * 0.5) for i in range(cells)]
         f["obs"] = np.array(obs, dtype=[("index", "S8"), ("condition", "i1"), ("score", "f4")])
-        f["var"] = np.array([(f"gene{i}",) for i in range(GENES)], dtype=[("index", "S8")])
+        f["var"] = np.array([(f"gene{i}",) for i in range(genes)], dtype=[("index", "S8")])
         f["uns/condition_categories"] = np.array(["control", "treated"], dtype=h5py.string_dtype())
-        f["obsm"] = np.zeros(CELLS, dtype=[("X_pca", "f4", (2,))])
+        f["obsm"] = np.zeros(cells, dtype=[("X_pca", "f4", (2,))])
 
 
 def main(folder):
@@ -126,9 +126,13 @@ def main(folder):
     tenx(folder / "tenx3.h5", 3, np.random.default_rng(5))
     tenx(folder / "tenx2.h5", 2, np.random.default_rng(6))
     newest(folder / "latest.h5ad", folder / "csr.h5ad")
-    for name in ("csr", "dense"):
-        tiny(np.random.default_rng(8), make[name]).write_h5ad(folder / f"tiny-{name}.h5ad")
-    tiny(np.random.default_rng(9), sp.csr_matrix).write_h5ad(folder / "tiny-gzip.h5ad", compression="gzip")
+    for name, f in make.items():
+        tiny(np.random.default_rng(8), f).write_h5ad(folder / f"tiny-{name}.h5ad")
+    for name in ("gzip", "lzf"):
+        tiny(np.random.default_rng(9), sp.csr_matrix).write_h5ad(folder / f"tiny-{name}.h5ad", compression=name)
+    tiny(np.random.default_rng(10), np.asarray).write_h5ad(folder / "tiny-categories07.h5ad")
+    old_categories(folder / "tiny-categories07.h5ad")
+    records(folder / "tiny-records.h5ad", np.random.default_rng(11), 6, 4)
     newest(folder / "tiny-latest.h5ad", folder / "tiny-csr.h5ad")
 
 

@@ -15,14 +15,18 @@
  * oneDNN writes to them unseen; they fail with all others (N-) once the Nth of the others has failed.
  * COMP_INJECT_WHERE names a file that gets the stack of the first call that failed: a line "OBJECT SYMBOL" a frame.
  * COMP_INJECT_STACKS names a file that gets a number of 8 bytes for each allocation at the end: the same stack, the
- * same number. COMP_INJECT_NO_SYNC: fsync() succeeds and does nothing.
+ * same number. COMP_INJECT_NO_SYNC: fsync() succeeds and does nothing. COMP_INJECT_FILL: the first 4 kB of every block
+ * that is allocated or freed are overwritten. (MALLOC_PERTURB_ of glibc fills blocks of any size, which took most of
+ * the time of a case.)
  *
  * COMP_INJECT_SERVER=PREFIX: the program is loaded once and run many times. Before main() it reads such lists, one a
  * line, from stdin. For each it forks; the child runs main() with stdout and stderr in PREFIX.out and PREFIX.err and
  * with 20 seconds of CPU time and 600 seconds to live; the parent prints "CODE KB MS": exit code (negative: a signal),
  * peak memory, time. COMP_INJECT_WHERE is PREFIX.where then.
  * COMP_INJECT_REPEAT=N: a child runs main() N times, one line each, before the next one is forked. What main() leaves
- * in the process stays for the next run; a call of _exit() ends only the run.
+ * in the process stays for the next run; a call of _exit() ends only the run. The line "each FIRST END" is a run in
+ * each of the folders FIRST to END - 1. Its answers have a fourth number, 1: stderr begins with "comp ". An answer
+ * without it comes from the parent: the child has ended, and the rest of the runs was not made.
  * COMP_INJECT_WALK=FOLDER, with a server: a child runs main() once in FOLDER for many lists. Where the call of a list
  * would fail it prints "at" and waits for a line, while FOLDER is moved to FOLDER.walk and a copy of it put in its
  * place. Then it forks: in the copy the call fails; the walk itself waits for the end of that, prints how it ended as
@@ -41,6 +45,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -91,7 +96,7 @@ typedef struct rule {
 static rule rules[CALLS];
 static atomic_long counts[CALLS];
 static double clock_factor = 1.0;
-static bool all_memory, started, no_sync;
+static bool all_memory, started, no_sync, fill;
 static char where[1024];                /* COMP_INJECT_WHERE */
 static int stacks = -1;                 /* COMP_INJECT_STACKS */
 static atomic_bool watched[MOST_FILES]; /* by descriptor: opened under a name that matches */
@@ -473,8 +478,14 @@ static bool memory_fails(const void *caller) {
   return fails(MEMORY, "");
 }
 
+static void *filled(void *block, size_t size, int with) {
+  enum { MOST = 4096 };
+  if (fill && block) memset(block, with, size < MOST ? size : MOST);
+  return block;
+}
+
 void *malloc(size_t size) {
-  return memory_fails(__builtin_return_address(0)) ? NULL : REAL(void *, malloc, size_t)(size);
+  return memory_fails(__builtin_return_address(0)) ? NULL : filled(REAL(void *, malloc, size_t)(size), size, 0x5a);
 }
 
 void *calloc(size_t n, size_t size) {
@@ -486,12 +497,20 @@ void *realloc(void *block, size_t size) {
 }
 
 void *aligned_alloc(size_t align, size_t size) {
-  return memory_fails(__builtin_return_address(0)) ? NULL : REAL(void *, aligned_alloc, size_t, size_t)(align, size);
+  if (memory_fails(__builtin_return_address(0))) return NULL;
+  return filled(REAL(void *, aligned_alloc, size_t, size_t)(align, size), size, 0x5a);
 }
 
 int posix_memalign(void **out, size_t align, size_t size) {
   if (memory_fails(__builtin_return_address(0))) return ENOMEM;
-  return REAL(int, posix_memalign, void **, size_t, size_t)(out, align, size);
+  int result = REAL(int, posix_memalign, void **, size_t, size_t)(out, align, size);
+  if (result == 0) filled(*out, size, 0x5a);
+  return result;
+}
+
+void free(void *block) {
+  if (fill && block) filled(block, malloc_usable_size(block), 0xa5);
+  REAL(void, free, void *)(block);
 }
 
 /* ---- The start of the program ---- */
@@ -521,7 +540,7 @@ static void redirect(const char *prefix, const char *suffix, int fd) {
   char path[1024];
   snprintf(path, sizeof path, "%s%s", prefix, suffix);
   /* With repeats each run empties the files when its line has come: the text of the last run may not have been read. */
-  int flags = O_WRONLY | O_CREAT | (repeats() ? 0 : O_TRUNC);
+  int flags = O_RDWR | O_CREAT | (repeats() ? 0 : O_TRUNC);
   int from = fd == STDIN_FILENO ? open("/dev/null", O_RDONLY) : open(path, flags, 0666);
   if (from < 0 || dup2(from, fd) < 0) _exit(99);
   close(from);
@@ -673,31 +692,45 @@ static _Noreturn void leave(int code) {
   __builtin_unreachable();
 }
 
+/* One run of main(). */
+static void run_once(int argc, char **argv, char **environment) {
+  struct rusage before, after;
+  char begin[5] = "";
+  for (int i = 0; i < CALLS; i++) counts[i] = 0;
+  for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+    if (REAL(int, ftruncate, int, off_t)(fd, 0) || lseek(fd, 0, SEEK_SET)) syscall(SYS_exit_group, 99);
+  int peak = (int)syscall(SYS_open, "/proc/self/clear_refs", O_WRONLY);
+  if (peak >= 0) syscall(SYS_write, peak, "5", 1), syscall(SYS_close, peak); /* forgets the peak of memory */
+  getrusage(RUSAGE_SELF, &before);
+  limit_run(&before);
+  started = true;
+  if (setjmp(run_end) == 0) exit_code = real_main(argc, argv, environment);
+  started = false;
+  fflush(NULL);
+  getrusage(RUSAGE_SELF, &after);
+  bool told = pread(STDERR_FILENO, begin, sizeof begin, 0) == sizeof begin && memcmp(begin, "comp ", 5) == 0;
+  dprintf(reply, "%d %ld %ld %d\n", exit_code, after.ru_maxrss, work_of(&after) - work_of(&before), told);
+}
+
 /* One run of main() after another in this process. */
 static _Noreturn void repeat(int argc, char **argv, char **environment) {
-  char line[1024];
-  struct rusage before, after;
-  for (runs = 0; runs < most_repeats; runs++) {
+  char line[1024], folder[32];
+  int first, end, home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (runs = 0; runs < most_repeats;) {
     ssize_t n = REAL(ssize_t, read, int, void *, size_t)(control, line, sizeof line - 1);
-    if (n <= 0) break;
+    if (n <= 0) leave(0);
     line[n] = 0;
     memset(rules, 0, sizeof rules);
-    for (int i = 0; i < CALLS; i++) counts[i] = 0;
     parse_list(line);
-    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-      if (REAL(int, ftruncate, int, off_t)(fd, 0) || lseek(fd, 0, SEEK_SET)) syscall(SYS_exit_group, 99);
-    int peak = (int)syscall(SYS_open, "/proc/self/clear_refs", O_WRONLY);
-    if (peak >= 0) syscall(SYS_write, peak, "5", 1), syscall(SYS_close, peak); /* forgets the peak of memory */
-    getrusage(RUSAGE_SELF, &before);
-    limit_run(&before);
-    started = true;
-    if (setjmp(run_end) == 0) exit_code = real_main(argc, argv, environment);
-    started = false;
-    fflush(NULL);
-    getrusage(RUSAGE_SELF, &after);
-    answer(exit_code, after.ru_maxrss, work_of(&after) - work_of(&before));
+    bool each = sscanf(line, "each %d %d", &first, &end) == 2;
+    for (int i = each ? first : 0; i < (each ? end : 1); i++, runs++) {
+      snprintf(folder, sizeof folder, "%d", i);
+      if (each && (fchdir(home) != 0 || chdir(folder) != 0)) syscall(SYS_exit_group, 99);
+      run_once(argc, argv, environment);
+    }
+    if (each && fchdir(home) != 0) syscall(SYS_exit_group, 99);
   }
-  leave(runs < most_repeats ? 0 : NEXT_CHILD);
+  leave(NEXT_CHILD);
 }
 
 /* Returns in a child that is to run main(); the parent ends with its input. */
@@ -733,6 +766,7 @@ static int run_main(int argc, char **argv, char **environment) {
   if (list) parse_list(list);
   all_memory = getenv("COMP_INJECT_ALL") != NULL;
   no_sync = getenv("COMP_INJECT_NO_SYNC") != NULL;
+  fill = getenv("COMP_INJECT_FILL") != NULL;
   most_repeats = server && times ? atol(times) : 0;
   walk = server ? getenv("COMP_INJECT_WALK") : NULL;
   walk_ms = walk ? 1 : 0;

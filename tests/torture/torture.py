@@ -41,6 +41,7 @@ LIMITS = {"memory": 500, "seconds": 10}
 # names when every file is sound; from any other call it is a failure.
 NOT_SURVIVED = {"libhdf5_serial", "libhdf5", "libdnnl", "libfontconfig"}
 LOADING = {"ld-linux-x86-64", "libxgboost", "libdmlc", "libpixman-1"}  # while a module is loaded
+BATCH = 100  # fuzz: files that are made, and read, at a time
 PER_STACK = 5  # oom, second mode: how often each stack of calls is failed
 
 TRAIN = "train -i ready.h5ad -o model.comp --condition condition --hidden 8 --latent 2"
@@ -296,13 +297,24 @@ class Server:
         return self.pipe.stdout.readline().decode()
 
     def result(self, answer):
-        code, kb, ms = (int(x) for x in answer.split())
+        code, kb, ms = (int(x) for x in answer.split()[:3])
         text, where = Path(f"{self.prefix}.err").read_text(errors="replace"), Path(f"{self.prefix}.where")
         return Result(code, kb / 1024, ms / 1000, text, where.read_text().splitlines() if where.exists() else [])
 
     def run(self, rules=""):
         Path(f"{self.prefix}.where").unlink(missing_ok=True)
         return self.result(self.ask(rules))
+
+    def run_each(self, first, end):
+        """One run in each of the folders FIRST to END - 1, all asked for at once: (code, MB, seconds, whether there was a message)."""
+        out = []
+        while len(out) < end - first:
+            answer = self.ask(f"each {first + len(out)} {end}")
+            while answer:
+                code, kb, ms, *told = (int(x) for x in answer.split())
+                out.append((code, kb / 1024, ms / 1000, told == [1]))
+                answer = self.pipe.stdout.readline().decode() if told and len(out) < end - first else ""
+        return out
 
     def close(self):
         self.pipe.stdin.close()
@@ -382,9 +394,11 @@ class Campaign:
         self.comp, self.inject = self.work / "comp", self.work / "inject.so"  # copies: the build may go on
         shutil.copy(self.build / "comp", self.comp)
         shutil.copy(o.inject or self.build / "tests/torture/inject.so", self.inject)
-        self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "MALLOC_PERTURB_": "165", "SOURCE_DATE_EPOCH": "1700000000",
+        self.env = {"COMP_MODULES": str(self.build / "src/modules"), "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1700000000",
                     "ASAN_OPTIONS": "verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0:exitcode=86", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=86"}
         self.sanitized = b"__asan_init" in (self.build / "comp").read_bytes()  # takes address space without end
+        if not self.sanitized:
+            self.env["COMP_INJECT_FILL"] = "1"
         self.note, self.begin = {"seed": o.seed, "only": o.only}, time.monotonic()
         self.end = None  # --seconds after the first case
         self.cases, self.failures, self.expected, self.stacks = 0, [], {}, 0
@@ -682,28 +696,64 @@ class Reader:
     fails there is read again by a process of its own."""
 
     def __init__(self, run, line, folder):
-        words, space = line.split() + ["-q", "--threads", "1"], None if run.sanitized else 3 << 30
-        self.many = Server(run, words, folder, {"COMP_INJECT_NO_SYNC": "1"}, space, repeat=500)
-        self.alone = lambda: Server(run, words, folder, {"COMP_INJECT_NO_SYNC": "1"}, space)
+        self.words, self.space = line.split() + ["-q", "--threads", "1"], None if run.sanitized else 3 << 30
+        self.run, self.folder, self.extra = run, folder, {"COMP_INJECT_NO_SYNC": "1"}
+        self.many = Server(run, self.words, folder, self.extra, self.space, repeat=500)
 
     @staticmethod
-    def judge(result):
-        if result.code not in (0, 1):
-            return "took too long" if result.code in (-14, -24) else f"exit code {result.code}"
-        if result.memory > LIMITS["memory"] or result.seconds > LIMITS["seconds"]:
-            return f"{result.memory:.0f} MB, {result.seconds:.1f} s"
-        return f"no message, but '{result.text[:200]}'" if result.code == 1 and not result.text.startswith("comp ") else None
+    def judge(code, memory, seconds, told):
+        if code not in (0, 1):
+            return "took too long" if code in (-14, -24) else f"exit code {code}"
+        if memory > LIMITS["memory"] or seconds > LIMITS["seconds"]:
+            return f"{memory:.0f} MB, {seconds:.1f} s"
+        return "no message" if code == 1 and not told else None
 
-    def read(self, clean):
-        """Exit code, and what is wrong. clean(): removes what a run has made."""
-        result = self.many.run()
-        wrong = self.judge(result)
-        if wrong:
-            clean()
-            server = self.alone()
-            wrong = self.judge(server.run()) or f"after other files in one process: {wrong}"
-            server.close()
-        return result.code, wrong
+    def read_alone(self, number):
+        server = Server(self.run, self.words, self.folder / str(number), self.extra, self.space)
+        result = server.run()
+        server.close()
+        return self.judge(result.code, result.memory, result.seconds, result.text.startswith("comp "))
+
+    def read(self, first, end, clean):
+        """Of the files in the folders FIRST to END - 1: exit code, and what is wrong. clean(): removes what runs have made."""
+        results = self.many.run_each(first, end)
+        clean()
+        out = []
+        for number, result in enumerate(results, first):
+            wrong = self.judge(*result)
+            if wrong:
+                wrong = self.read_alone(number) or f"after other files in one process: {wrong}"
+            out.append((result[0], wrong))
+        clean()
+        return out
+
+
+def fuzz_batch(run, cases, folder, readers, kinds):
+    """One file of each case, all in folders of their own, through their commands. cases: (number, source), equal kinds one behind the other."""
+    kept = []
+    for place, (case, source) in enumerate(cases):
+        kept.append(source.write(folder / str(place) / FUZZ[source.kind][0], random.Random(run.o.seed * 1000003 + case)))
+    for kind in dict.fromkeys(source.kind for _, source in cases):
+        places = [place for place, (_, source) in enumerate(cases) if source.kind == kind]
+        name, lines = FUZZ[kind]
+
+        def clean():
+            for place in places:
+                for left in (folder / str(place)).iterdir():
+                    if left.name.startswith(("y.", "model.comp")) and left.name != name:
+                        left.unlink()
+
+        for line in lines:
+            if line not in readers:
+                readers[line] = Reader(run, line, folder)
+            for place, (code, wrong) in zip(places, readers[line].read(places[0], places[-1] + 1, clean)):
+                case, source = cases[place]
+                told = f"{kind} {line.split()[0]} exit {code}"
+                kinds[told] = kinds.get(told, 0) + 1
+                run.count(f"{source.name}, {line.split()[0]}", f"seed {run.o.seed} case {case}", wrong, kept[place])
+        for place in places:
+            left = folder / str(place) / name
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
 
 
 def fuzz(run):
@@ -713,37 +763,23 @@ def fuzz(run):
         sources = [s for s in sources if wanted & {s.name, s.kind, s.kind[1:]}]
         if not sources:
             sys.exit(f"torture: no file of the corpus is '{run.o.only}'")
+    if run.o.even:
+        sources = list(dict.fromkeys(sources))
     folder = run.work / "fuzz"
-    folder.mkdir()
-    for name in ("ready.h5ad", "done.h5ad"):
-        shutil.copy(run.inputs / name, folder / name)
+    for place in range(BATCH):
+        (folder / str(place)).mkdir(parents=True)
+        for name in ("ready.h5ad", "done.h5ad"):
+            (folder / str(place) / name).symlink_to(run.inputs / name)
     readers, kinds = {}, run.state.setdefault("kinds", {})
-    key = f"seed {run.o.seed} {run.o.only or ''}".strip()
+    key = f"seed {run.o.seed} {run.o.only or ''}{' even' if run.o.even else ''}".strip()
     case = first = run.state["done"].get(key, 0)
     most = case + (2 * len(sources) if run.o.short else run.o.files)
-
-    def clean():
-        for left in folder.iterdir():
-            if left.name.startswith(("y.", "model.comp")) and left.name != name:
-                left.unlink()
-
     while not run.late() and case < most:
-        source = sources[case % len(sources)]
-        name, lines = FUZZ[source.kind]
-        keep = source.write(folder / name, random.Random(run.o.seed * 1000003 + case))
-        for line in lines:
-            if line not in readers:
-                readers[line] = Reader(run, line, folder)
-            code, wrong = readers[line].read(clean)
-            told = f"{source.kind} {line.split()[0]} exit {code}"
-            kinds[told] = kinds.get(told, 0) + 1
-            run.count(f"{source.name}, {line.split()[0]}", f"seed {run.o.seed} case {case}", wrong, keep)
-        clean()
-        if name.startswith("model.comp"):
-            (folder / name).unlink(missing_ok=True)
-        case += 1
+        batch = range(case, min(case + BATCH, most))
+        fuzz_batch(run, sorted(((n, sources[n % len(sources)]) for n in batch), key=lambda c: c[1].kind), folder, readers, kinds)
+        case = batch[-1] + 1
         run.state["done"][key] = case
-        if case % 1000 == 0:
+        if case % 1000 < BATCH:
             run.save()
     for reader in readers.values():
         reader.many.close()
@@ -761,6 +797,7 @@ def main():
     parser.add_argument("--build", type=Path, default=HERE.parent.parent / "build")
     parser.add_argument("--inject", type=Path, default=None, help="inject.so, when it is not in --build")
     parser.add_argument("--only", default=None, help="rows of the table of commands, or files or kinds of the corpus (h5ad,h5), by commas")
+    parser.add_argument("--even", action="store_true", help="fuzz: as many of each file of the corpus, not more of small ones")
     parser.add_argument("--own", action="store_true", help="oom: only the program's own allocations")
     parser.add_argument("--libraries", action="store_true", help="oom: only the second mode, all allocations of the process")
     parser.add_argument("--per-stack", type=int, default=0,

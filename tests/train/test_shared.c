@@ -180,11 +180,29 @@ static void samples_follow_members(void **state) {
   for (size_t p = 0; p < 3; p++) assert_true(w[0][p] + w[1][p] > 0.8);
 }
 
+/* Ratios of the data stay the least, but for many samples. */
+static void ratios_go_over_to_z(void **state) {
+  (void)state;
+  static const size_t few = 99999, many = 100000;
+  for (size_t i = 0; i < 2; i++) {
+    const size_t n = i ? many : few;
+    assert_true(comp__shared_ratio(0.7f, 5.0f, 0.1, n) == 0.7f);
+    assert_float_equal(comp__shared_ratio(0.7f, 5.0f, 0.25, n), 2.85f, 1e-5f);
+    assert_float_equal(comp__shared_ratio(0.7f, 5.0f, 0.9, n), 5.0f, 1e-5f);
+    assert_true(comp__shared_ratio(2.0f, 0.2f, 0.1, n) == 2.0f);
+  }
+  assert_true(comp__shared_ratio(2.0f, 0.2f, 0.25, few) == 2.0f);
+  assert_true(comp__shared_ratio(2.0f, 0.2f, 0.9, few) == 2.0f);
+  assert_float_equal(comp__shared_ratio(2.0f, 0.2f, 0.25, many), 1.1f, 1e-5f);
+  assert_float_equal(comp__shared_ratio(2.0f, 0.2f, 0.9, many), 0.2f, 1e-5f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(unshared_populations_stay),
       cmocka_unit_test(weights_follow_shares),
       cmocka_unit_test(samples_follow_members),
+      cmocka_unit_test(ratios_go_over_to_z),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -357,6 +357,76 @@ static void held_targets_are_not_seen(void **state) {
   comp_context_free(context);
 }
 
+/* Samples that are marked train nothing: the weights are those of data where they have no condition. */
+static void unseen_samples_are_left_out(void **state) {
+  (void)state;
+  comp_context *context;
+  comp_model *marked, *without;
+  int8_t marks[SAMPLES], all[SAMPLES];
+  int32_t codes[SAMPLES];
+  static const char *const levels[] = {"a", "b"};
+  assert_ok(comp_context_new(&context, NULL));
+  comp_dataset *d = make_data(context, false);
+  for (size_t i = 0; i < SAMPLES; i++) {
+    marks[i] = i % 4 == 1;
+    all[i] = i % 3 == 0; /* one condition */
+    codes[i] = marks[i] ? -1 : i % 3 == 0;
+  }
+  assert_ok(comp_table_add_bools(comp_dataset_obs(d), "held", marks));
+  assert_ok(comp_table_add_bools(comp_dataset_obs(d), "all", all));
+  assert_ok(comp_table_add_categorical(comp_dataset_obs(d), "c2", codes, levels, 2));
+  comp__train_options o = options_of(10.0);
+  o.epochs = 4;
+  o.condition = "c2";
+  assert_ok(comp__train(&without, context, d, &o));
+  o.condition = "c";
+  o.unseen = "held";
+  assert_ok(comp__train(&marked, context, d, &o));
+  assert_int_equal(marked->network.params.size, without->network.params.size);
+  assert_memory_equal(marked->params, without->params, marked->network.params.size * sizeof(float));
+  assert_non_null(strstr(comp_model_config(marked), "\"unseen\":\"held\""));
+  assert_null(strstr(comp_model_config(without), "unseen"));
+  comp_model_free(marked);
+  comp_model_free(without);
+  o.unseen = "nowhere";
+  assert_error(comp__train(&marked, context, d, &o), COMP_ERR_DATA, "unseen: there is no column 'nowhere'");
+  o.unseen = "all";
+  assert_error(comp__train(&marked, context, d, &o), COMP_ERR_DATA, "marks all samples of condition 'b'");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+/* The penalty of few samples would have no lower bound without a row's own posterior in its mixture. */
+static void few_samples_keep_self(void **state) {
+  (void)state;
+  comp_context *context;
+  comp_options *t;
+  assert_ok(comp_context_new(&context, NULL));
+  comp_dataset *d = make_data(context, false);
+  const struct {
+    const char *option, *value;
+    bool self;
+  } cases[] = {{"seed", "1", true}, {"leave-self-out", "true", false}, {"target", "y", true}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    comp_model *model;
+    assert_ok(comp_options_new(&t, "train"));
+    assert_ok(comp_options_set(t, "condition", "c"));
+    assert_ok(comp_options_set(t, "preset", "protect"));
+    assert_ok(comp_options_set(t, "hidden", "8"));
+    assert_ok(comp_options_set(t, "epochs", "2"));
+    assert_ok(comp_options_set(t, cases[k].option, cases[k].value));
+    assert_ok(comp_train(&model, context, d, t));
+    const char *found = strstr(comp_model_config(model), "\"include_self\":");
+    assert_non_null(found);
+    assert_true((strncmp(found, "\"include_self\":true", 19) == 0) == cases[k].self);
+    assert_true(comp_model_trained_with(model, t));
+    comp_model_free(model);
+    comp_options_free(t);
+  }
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 /* Weights without a target would have no effect; with one, the preset protect is another. */
 static void options_go_together(void **state) {
   (void)state;
@@ -389,6 +459,8 @@ int main(void) {
       cmocka_unit_test(batches_have_their_classes),
       cmocka_unit_test(bad_targets_are_named),
       cmocka_unit_test(held_targets_are_not_seen),
+      cmocka_unit_test(unseen_samples_are_left_out),
+      cmocka_unit_test(few_samples_keep_self),
       cmocka_unit_test(options_go_together),
   };
   return cmocka_run_group_tests_name("train/target", tests, enter, leave);

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "verdict/rules.h"
+#include "verdict/rules_audit.h"
 
 /* Two conditions of so many samples; labels x, y, z with the given samples in each of them. */
 static const char *design(char *out, size_t size, const int labels[3][2]) {
@@ -513,6 +514,119 @@ static void reveals_more(void **state) {
   }
 }
 
+/* An audit's findings, of one source with these gaps (their two standard errors are 5 points each, but the last is
+ * given) and a model with these options. */
+static void judge_audit(comp__findings *out, const double gaps[3], double error, const char *model) {
+  char text[2048];
+  snprintf(
+      text, sizeof text,
+      "{\"condition\": \"sex\", \"use\": \"X_comp\", \"target\": \"income\", \"majority\": 0.6, \"model\": %s, "
+      "\"levels\": [{}, {}], \"attacks\": [{\"source\": \"means\", \"attackers\": [{\"title\": \"forest\", "
+      "\"accuracy\": {\"value\": 0.8}, \"balanced_accuracy\": {\"value\": 0.75, \"low\": 0.73, \"high\": 0.77}}]}, "
+      "{\"source\": \"data\", \"attackers\": [{\"title\": \"forest\", \"accuracy\": {\"value\": 0.7}, "
+      "\"balanced_accuracy\": {\"value\": 0.65, \"low\": 0.63, \"high\": 0.67}}]}], \"utility\": [{\"source\": "
+      "\"means\", \"classifier\": \"forest\", \"samples\": 9000, \"accuracy\": 0.85, \"majority\": 0.7, "
+      "\"parity_gap\": %g, \"parity_error\": 0.05, \"odds_gap\": %g, \"odds_error\": 0.05, \"opportunity_gap\": "
+      "%g, \"opportunity_error\": %g}]}",
+      model, gaps[0], gaps[1], gaps[2], error);
+  json_t *audit = json_loads(text, 0, NULL);
+  assert_non_null(audit);
+  assert_ok(comp__judge_audit(out, audit));
+  json_decref(audit);
+}
+
+static const comp_finding *find_in(const comp__findings *list, const char *id) {
+  for (size_t i = 0; i < list->count; i++)
+    if (strcmp(list->items[i].id, id) == 0) return &list->items[i];
+  fail_msg("there is no '%s'", id);
+  return NULL;
+}
+
+/* A large gap between groups is no success, whatever is hidden. */
+static void gaps_have_limits(void **state) {
+  (void)state;
+  const struct {
+    double gaps[3], error;
+    const char *level;
+  } cases[] = {
+      {{0.08, 0.09, 0.1}, 0.05, "ok"},       {{0.11, 0.02, 0.02}, 0.05, "caution"},
+      {{0.02, 0.11, 0.02}, 0.05, "caution"}, {{0.02, 0.02, 0.3}, 0.05, "problem"},
+      {{0.02, 0.02, 0.3}, 0.31, "caution"}, /* of so few samples it may be chance */
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    comp__findings list = {0};
+    judge_audit(&list, cases[k].gaps, cases[k].error, "null");
+    const comp_finding *f = find_in(&list, "gaps");
+    assert_string_equal(comp_finding_level_name(f->level), cases[k].level);
+    assert_true((*f->advice != '\0') == (f->level > COMP_FINDING_OK));
+    assert_true((strstr(f->text, "may be chance") != NULL) == (cases[k].error > 0.3));
+    assert_int_equal(find_in(&list, "target")->level, COMP_FINDING_OK);
+    comp__findings_release(&list);
+  }
+}
+
+/* An option that the model has already is no advice. */
+static void advice_knows_the_model(void **state) {
+  (void)state;
+  const double none[3] = {0, 0, 0};
+  const struct {
+    const char *model, *attack, *more;
+  } cases[] = {
+      {"null", "train with --encoder-without-condition or a larger --gamma.",
+       "train with --preset protect --encoder-without-condition."},
+      {"{\"preset\": \"default\", \"gamma\": 1, \"encoder_sees_condition\": true}",
+       "train with --encoder-without-condition or a larger --gamma than 1.",
+       "train with --preset protect --encoder-without-condition."},
+      {"{\"preset\": \"protect\", \"gamma\": 10, \"encoder_sees_condition\": false}",
+       "or train with a larger --gamma than 10.", "or train with a larger --gamma than 10."},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    comp__findings list = {0};
+    judge_audit(&list, none, 0.05, cases[k].model);
+    if (!strstr(find_in(&list, "attack")->advice, cases[k].attack)) fail_msg("%s", find_in(&list, "attack")->advice);
+    if (!strstr(find_in(&list, "reveals-more")->advice, cases[k].more))
+      fail_msg("%s", find_in(&list, "reveals-more")->advice);
+    comp__findings_release(&list);
+  }
+}
+
+/* Scores that hold an audit are judged by it, not by their own classifiers. */
+static void audits_decide(void **state) {
+  (void)state;
+  const char *scores =
+      "{\"condition\": \"c\", \"protect\": true, \"embeddings\": [{\"name\": \"X_comp\", \"scores\": []}], "
+      "\"predict\": [{\"embedding\": \"X_comp\", \"column\": \"c\", \"levels\": 2, \"samples\": 7540, \"majority\": "
+      "0.677, \"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.9, \"balanced_accuracy\": 0.9}, "
+      "{\"classifier\": \"logistic\", \"accuracy\": 0.6, \"balanced_accuracy\": 0.5}]}]%s}";
+  const char *audit =
+      ", \"audit\": {\"findings\": [{\"id\": \"attack\", \"level\": \"caution\", \"question\": \"q\", \"text\": \"of "
+      "the "
+      "audit\", \"advice\": \"do\", \"numbers\": {\"excess\": 0.07}}, {\"id\": \"attack-draws\", \"level\": \"ok\", "
+      "\"question\": \"q\", \"text\": \"draws\", \"advice\": \"\"}, {\"id\": \"gaps\", \"level\": \"problem\", "
+      "\"question\": \"q\", \"text\": \"means\", \"advice\": \"\"}, {\"id\": \"gaps\", \"level\": \"ok\", "
+      "\"question\": "
+      "\"q\", \"text\": \"draws\", \"advice\": \"\"}]}";
+  char text[4096], samples[1024];
+  for (int with = 0; with < 2; with++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, scores, with ? audit : "");
+#pragma GCC diagnostic pop
+    comp_verdict *v = judge(text, design(samples, sizeof samples, EVEN), NULL, NULL);
+    assert_string_equal(level(v, "hidden"), with ? "caution" : "problem");
+    assert_string_equal(level(v, "hidden-draws"), with ? "ok" : "none");
+    assert_string_equal(level(v, "hidden-from-some"), with ? "none" : "caution");
+    assert_string_equal(level(v, "gaps"), with ? "problem" : "none");
+    if (with) {
+      assert_string_equal(find(v, "hidden")->text, "of the audit");
+      assert_string_equal(find(v, "hidden")->advice, "do");
+      assert_near(find(v, "hidden")->numbers[0].value, 0.07, 1e-12);
+      assert_string_equal(find(v, "gaps")->text, "means");
+    }
+    comp_verdict_free(v);
+  }
+}
+
 static void training(void **state) {
   (void)state;
   const struct {
@@ -606,6 +720,9 @@ int main(void) {
       cmocka_unit_test(confounded),
       cmocka_unit_test(uncertain),
       cmocka_unit_test(protected_attribute),
+      cmocka_unit_test(gaps_have_limits),
+      cmocka_unit_test(advice_knows_the_model),
+      cmocka_unit_test(audits_decide),
       cmocka_unit_test(reveals_more),
       cmocka_unit_test(training),
       cmocka_unit_test(diagnosis),

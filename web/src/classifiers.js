@@ -118,6 +118,7 @@ export function classifiersSection(data) {
   const hidden = of(data.condition);
   const others = unique(usable.map((e) => e.column)).filter((c) => c !== data.condition);
   const parts = hidden.length ? hiddenPart(data, hidden) : [];
+  if (classifiers.audited) parts.unshift(h("p", {}, "The findings on hiding and use are of comp audit, whose attackers learn from the samples of the training, too: take these. The classifiers below learn and are tested among the samples that were held out, which are few, so their numbers differ."));
   for (const column of others) {
     parts.push(...targetPart(data, column, of(column)));
     const gaps = classifiers.fairness.filter((e) => e.column === column && e.groups);

@@ -39,7 +39,7 @@ except ImportError:  # it works without scikit-learn, outside of its pipelines
 CONDITION = "condition"
 # Of training without what is for long runs in files, or needs a column; encoder-without-condition has another default here.
 TABLE = rows("train", without=(*NOT_TRAIN, "log", "checkpoint", "resume", "checkpoint-epochs", "checkpoint-minutes", "encoder-without-condition",
-                               "target", "target-weight", "target-hold"))
+                               "target", "target-weight", "target-hold", "unseen"))
 
 
 class ConditionInvariant(TransformerMixin, BaseEstimator):

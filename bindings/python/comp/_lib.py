@@ -197,6 +197,7 @@ FUNCTIONS = {
     "comp_diagnosis_free": (None, [handle]),
     "comp_diagnosis_json": (text, [handle]),
     "comp_audit_run": (Status, [out, handle, handle, handle]),
+    "comp_audit_model": (Status, [out, handle, handle, handle, handle]),
     "comp_audit_frontier": (Status, [out, handle, handle, handle]),
     "comp_audit_free": (None, [handle]),
     "comp_audit_json": (text, [handle]),

@@ -435,11 +435,9 @@ def audit(adata: Any, condition_key: str, *, model: Model = None, layer: Optiona
     with Context(threads, progress) as context, Options("audit", {**options, "condition": condition_key}) as how, \
             dataset_of(context, adata, layer, None, names) as dataset:
         if chosen is not None:
-            z, scale = ctypes.c_void_p(), ctypes.c_void_p()
-            context.call(lib.comp_embed, ctypes.byref(z), ctypes.byref(scale), context.pointer, chosen.pointer, dataset.pointer, None)
-            check(lib.comp_dataset_set_matrix(dataset.pointer, OBSM, encode(use), z))
-            check(lib.comp_dataset_set_matrix(dataset.pointer, OBSM, encode(use + "_scale"), scale))
-        context.call(lib.comp_audit_frontier if frontier else lib.comp_audit_run, ctypes.byref(found), context.pointer, dataset.pointer, how.pointer)
+            context.call(lib.comp_audit_model, ctypes.byref(found), context.pointer, chosen.pointer, dataset.pointer, how.pointer)
+        else:
+            context.call(lib.comp_audit_frontier if frontier else lib.comp_audit_run, ctypes.byref(found), context.pointer, dataset.pointer, how.pointer)
     try:
         return Audit(decode(lib.comp_audit_json(found)))
     finally:

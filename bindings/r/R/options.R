@@ -9,7 +9,7 @@ OPTIONS <- list(
   embedComp = list(kind = "embed", without = character()),
   mapComp = list(kind = "map", without = "label"),
   counterfactualComp = list(kind = "counterfactual", without = "to"),
-  correctComp = list(kind = "counterfactual", without = c("to", "from", "samples", "interval", "seed", "borrow", "cells")),
+  correctComp = list(kind = "counterfactual", without = c("to", "from", "samples", "interval", "seed", "borrow", "rarer", "cells")),
   scoreComp = list(kind = "score", without = c("use", "condition", "label", "counterfactual", "from", "to", "pair", "truth", "n-de", "n-top", "min-samples",
                                                "max-cells")),
   diagnoseComp = list(kind = "diagnose", without = c("label", "names", "against-name")),

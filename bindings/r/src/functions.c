@@ -346,23 +346,11 @@ static comp_status diagnose_work(void *user) {
   return COMP_OK;
 }
 
-/* With a model: posterior means and standard deviations first. */
-static comp_status embed_for_audit(comp_dataset *dataset, const job *j) {
-  comp_matrix *z, *scale;
-  comp_status status = comp_embed(&z, &scale, j->context, j->model, dataset, NULL);
-  if (status != COMP_OK) return status;
-  status = comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, "X_comp", z);
-  if (status == COMP_OK) return comp_dataset_set_matrix(dataset, COMP_SLOT_OBSM, "X_comp_scale", scale);
-  comp_matrix_free(scale);
-  return status;
-}
-
 static comp_status audit_work(void *user) {
   job *j = user;
   comp_audit *audit;
-  comp_status status = j->model ? embed_for_audit(j->dataset, j) : COMP_OK;
-  if (status != COMP_OK) return status;
-  status = comp_audit_run(&audit, j->context, j->dataset, j->options);
+  comp_status status = j->model ? comp_audit_model(&audit, j->context, j->model, j->dataset, j->options)
+                                : comp_audit_run(&audit, j->context, j->dataset, j->options);
   if (status != COMP_OK) return status;
   j->texts[0] = copy_text(comp_audit_json(audit));
   comp_audit_free(audit);

@@ -178,11 +178,11 @@ static comp_status read_slab(const comp__h5_array *a, hid_t type, size_t first, 
   comp_status status = comp__h5_check_data(a->dataset);
   if (status != COMP_OK) return comp__error_context(status, "%s", a->where);
   hid_t from = H5Dget_space(a->dataset), to = H5Screate_simple(a->rank, count, NULL);
-  H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL);
-  herr_t result = H5Dread(a->dataset, type, to, from, H5P_DEFAULT, out);
+  bool good = from >= 0 && to >= 0 && H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+              H5Dread(a->dataset, type, to, from, H5P_DEFAULT, out) >= 0;
   comp__h5_close(&from);
   comp__h5_close(&to);
-  if (result >= 0) return COMP_OK;
+  if (good) return COMP_OK;
   return comp__h5_error(COMP_ERR_FORMAT, "%s cannot be read", a->where);
 }
 

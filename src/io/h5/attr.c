@@ -35,12 +35,17 @@ static comp_status open_attr(attr *a, bool *found, hid_t object, const char *nam
   *a = (attr){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, 0};
   htri_t exists = H5Aexists(object, name);
   *found = exists > 0;
-  if (exists < 0) return comp__h5_error(COMP_ERR_FORMAT, "attribute '%s' cannot be looked for", name);
+  if (exists < 0) {
+    comp_status status = comp__h5_error(COMP_ERR_FORMAT, "attribute '%s' cannot be looked for", name);
+    comp__h5_doubt(object, status == COMP_ERR_MEMORY ? ENOMEM : 0); /* the caller may go on as if there were none */
+    return status;
+  }
   if (!*found) return COMP_OK;
   a->id = H5Aopen(object, name, H5P_DEFAULT);
   a->type = a->id < 0 ? H5I_INVALID_HID : H5Aget_type(a->id);
   a->space = a->id < 0 ? H5I_INVALID_HID : H5Aget_space(a->id);
   hssize_t count = a->space < 0 ? -1 : H5Sget_simple_extent_npoints(a->space);
+  if (a->type < 0 || count < 0) comp__h5_doubt(object, 0); /* as above */
   if (a->type < 0 || count < 0 || count > MOST_VALUES) {
     close_attr(a);
     return bad_attr(object, name, "cannot be read");
@@ -57,6 +62,7 @@ static comp_status read_texts(comp__strings *out, const attr *a) {
   COMP__TRY(comp__calloc(&buffer, a->count, size));
   if (H5Aread(a->id, a->type, buffer) < 0) {
     status = comp__h5_error(COMP_ERR_FORMAT, "its text cannot be read");
+    comp__h5_doubt(a->id, status == COMP_ERR_MEMORY ? ENOMEM : 0);
     goto done;
   }
   status = comp__h5_append_texts(out, a->type, buffer, size, a->count, 0);
@@ -143,11 +149,11 @@ done:
 static comp_status put(hid_t object, const char *name, hid_t type, hid_t space, const void *values) {
   char where[256];
   comp__h5_where(object, where, sizeof where);
-  hid_t names = H5Pcreate(H5P_ATTRIBUTE_CREATE);
-  H5Pset_char_encoding(names, H5T_CSET_UTF8);
-  if (comp__h5_has_attr(object, name)) H5Adelete(object, name);
+  hid_t names = comp__h5_attribute_list(), id = H5I_INVALID_HID;
   comp_status status = COMP_OK;
-  hid_t id = H5Acreate2(object, name, type, space, names, H5P_DEFAULT);
+  htri_t exists = H5Aexists(object, name);
+  if (exists == 0 || (exists > 0 && H5Adelete(object, name) >= 0))
+    id = H5Acreate2(object, name, type, space, names, H5P_DEFAULT);
   if (id < 0 || (values && H5Awrite(id, type, values) < 0))
     status = comp__h5_error(COMP_ERR_IO, "cannot write attribute '%s' of %s", name, where);
   comp__h5_close(&id);

@@ -1,5 +1,6 @@
 /* attr_json.c: all attributes of an object as JSON, and JSON as attributes: texts, numbers, bools and lists of these.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static json_t *read_numbers(hid_t attribute, hid_t type, size_t count, bool scal
                                                                          : class == H5T_INTEGER ? H5T_NATIVE_INT64
                                                                                                 : H5T_NATIVE_DOUBLE,
                                                                          values) >= 0;
+  if (!good) comp__h5_doubt(attribute, 0); /* the attribute would be left out */
   for (size_t i = 0; good && i < count; i++) {
     double real;
     memcpy(&real, &values[i], sizeof real);
@@ -53,7 +55,9 @@ static json_t *read_texts(hid_t object, const char *name, bool scalar) {
   comp__strings texts = {0};
   bool found;
   json_t *list = json_array(), *out = NULL;
-  if (comp__h5_get_texts(&texts, &found, object, name) == COMP_OK && found) {
+  comp_status status = comp__h5_get_texts(&texts, &found, object, name);
+  if (status == COMP_ERR_MEMORY) comp__h5_doubt(object, ENOMEM);
+  if (status == COMP_OK && found) {
     for (size_t i = 0; i < texts.count; i++) json_array_append_new(list, text_at(&texts, i));
     if (json_array_size(list) == texts.count && (!scalar || texts.count == 1))
       out = scalar ? json_incref(json_array_get(list, 0)) : json_incref(list);
@@ -143,8 +147,7 @@ static comp_status put_numbers(hid_t object, const char *name, const json_t *jso
     whole[i] = json_integer_value(value);
   }
   hid_t space = json_is_array(json) ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
-  hid_t names = H5Pcreate(H5P_ATTRIBUTE_CREATE);
-  H5Pset_char_encoding(names, H5T_CSET_UTF8);
+  hid_t names = comp__h5_attribute_list();
   hid_t attribute = H5Acreate2(object, name, integers ? H5T_STD_I64LE : H5T_IEEE_F64LE, space, names, H5P_DEFAULT);
   if (attribute >= 0)
     good = H5Awrite(attribute, integers ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,

@@ -93,8 +93,7 @@ static comp_status open_or_create(comp__h5_file *out, const char *path, unsigned
   silence(out);
   register_lzf();
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
-  H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
-  if (comp__h5_guard(list, out->failed, out->vet))
+  if (list >= 0 && H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 && comp__h5_guard(list, out->failed, out->vet))
     out->id = flags == H5F_ACC_TRUNC ? H5Fcreate(path, flags, H5P_DEFAULT, list) : H5Fopen(path, flags, list);
   comp__h5_close(&list);
   return COMP_OK;
@@ -200,6 +199,22 @@ void comp__h5_close(hid_t *id) {
   if (*id >= 0) H5Idec_ref(*id);
   if (errors >= 0) H5Eset_current_stack(errors);
   *id = H5I_INVALID_HID;
+}
+
+comp_status comp__h5_end(hid_t *dataset) {
+  char where[256];
+  comp_status status = COMP_OK;
+  if (*dataset < 0) return COMP_OK;
+  comp__h5_where(*dataset, where, sizeof where);
+  if (H5Idec_ref(*dataset) < 0) status = comp__h5_error(COMP_ERR_IO, "cannot write %s", where);
+  *dataset = H5I_INVALID_HID;
+  return status;
+}
+
+comp_status comp__h5_unlink(hid_t parent, const char *path) {
+  htri_t exists = H5Lexists(parent, path, H5P_DEFAULT);
+  if (exists == 0 || (exists > 0 && H5Ldelete(parent, path, H5P_DEFAULT) >= 0)) return COMP_OK;
+  return comp__h5_error(COMP_ERR_IO, "cannot replace '%s'", path);
 }
 
 typedef struct account {
@@ -378,8 +393,20 @@ comp_status comp__h5_make_group(hid_t *out, hid_t parent, const char *path, cons
 hid_t comp__h5_link_list(void) {
   hid_t list = H5Pcreate(H5P_LINK_CREATE);
   if (list < 0) return list;
-  H5Pset_create_intermediate_group(list, 1);
-  H5Pset_char_encoding(list, H5T_CSET_UTF8);
+  if (H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0)
+    comp__h5_close(&list);
+  return list;
+}
+
+hid_t comp__h5_attribute_list(void) {
+  hid_t list = H5Pcreate(H5P_ATTRIBUTE_CREATE);
+  if (list >= 0 && H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0) comp__h5_close(&list);
+  return list;
+}
+
+hid_t comp__h5_dataset_list(void) {
+  hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  if (list >= 0 && H5Pset_obj_track_times(list, false) < 0) comp__h5_close(&list);
   return list;
 }
 

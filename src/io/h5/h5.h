@@ -83,6 +83,12 @@ void comp__h5_close_file(comp__h5_file *file);
 /* Closes any handle and sets it to H5I_INVALID_HID; invalid ones are allowed. */
 void comp__h5_close(hid_t *id);
 
+/* Closes a dataset that was written; what HDF5 still held back is written then, and that may fail. */
+comp_status comp__h5_end(hid_t *dataset);
+
+/* Takes away the link of that name, when there is one. */
+comp_status comp__h5_unlink(hid_t parent, const char *path);
+
 /* Sets this thread's message and adds what HDF5 has to say; forgets the latter. Any call into HDF5
  * but comp__h5_close() does so too: find the arguments before the call that may fail. */
 comp_status comp__h5_error(comp_status status, const char *format, ...) COMP_PRINTF(2, 3);
@@ -124,8 +130,12 @@ comp_status comp__h5_put_encoding(hid_t object, const char *type, const char *ve
 /* Makes a group with its encoding. Close via comp__h5_close(). */
 comp_status comp__h5_make_group(hid_t *out, hid_t parent, const char *path, const char *type, const char *version);
 
-/* For creating objects: UTF-8 names, groups on the way are made. */
+/* Lists for creating: links with UTF-8 names (groups on the way are made), attributes with UTF-8 names, and datasets
+ * that do not note the time, so that the same data gives the same file. Negative when one cannot be made as it has to
+ * be: creating fails then. Close via comp__h5_close(). */
 hid_t comp__h5_link_list(void);
+hid_t comp__h5_attribute_list(void);
+hid_t comp__h5_dataset_list(void);
 
 /* h5py's bool: an enum of FALSE and TRUE over int8. Close via comp__h5_close(). */
 hid_t comp__h5_bool_type(void);

@@ -52,6 +52,7 @@ static haddr_t place_of(const comp__tree *tree, const char *path) {
   const bool known = object >= 0 && H5Oget_info(object, &info) >= 0;
 #endif
   comp__h5_close(&object);
+  if (!known) comp__h5_doubt(comp__h5_tree_file(tree), 0);
   return known ? info.addr : 0;
 }
 

@@ -67,12 +67,11 @@ static comp_status write_piece(const h5_sink *s, const char *path, hid_t type, c
   hid_t space = value->null        ? H5Screate(H5S_NULL)
                 : value->rank == 0 ? H5Screate(H5S_SCALAR)
                                    : H5Screate_simple(value->rank, shape, NULL);
-  hid_t links = comp__h5_link_list(), list = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_obj_track_times(list, false); /* the same data gives the same file */
+  hid_t links = comp__h5_link_list(), list = comp__h5_dataset_list();
   hid_t dataset = H5Dcreate2(s->file, path, type, space, links, list, H5P_DEFAULT);
   bool good = dataset >= 0 && (value->null || value->count == 0 ||
                                H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value->numbers) >= 0);
-  comp_status status = good ? COMP_OK : comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
+  comp_status status = good ? comp__h5_end(&dataset) : comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
   comp__h5_close(&dataset);
   comp__h5_close(&list);
   comp__h5_close(&links);
@@ -87,7 +86,10 @@ static comp_status put_attributes(hid_t file, const char *path, const json_t *at
   comp_status status;
   COMP__TRY(comp__h5_open_dataset(&dataset, file, path));
   for (int i = 0; i < 2; i++)
-    if (comp__h5_has_attr(dataset, encoding[i])) H5Adelete(dataset, encoding[i]);
+    if (comp__h5_has_attr(dataset, encoding[i]) && H5Adelete(dataset, encoding[i]) < 0) {
+      status = comp__h5_error(COMP_ERR_IO, "cannot replace attribute '%s' of %s", encoding[i], path);
+      goto done;
+    }
   COMP__TRY(comp__h5_put_attributes(dataset, attributes));
 done:
   comp__h5_close(&dataset);
@@ -149,13 +151,14 @@ comp_status comp__h5ad_carry(comp_context *context, hid_t file, const char *path
 /* Takes a column out of a table in the file, with its categories where AnnData 0.7 keeps them. */
 static comp_status drop_column(hid_t group, const char *name) {
   hid_t categories = H5I_INVALID_HID;
-  bool failed = H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Ldelete(group, name, H5P_DEFAULT) < 0;
-  if (comp__h5_find(group, "__categories") == COMP__H5_GROUP &&
-      (categories = H5Gopen2(group, "__categories", H5P_DEFAULT)) >= 0 && H5Lexists(categories, name, H5P_DEFAULT) > 0)
-    failed |= H5Ldelete(categories, name, H5P_DEFAULT) < 0;
+  comp_status status;
+  COMP__TRY(comp__h5_unlink(group, name));
+  if (comp__h5_find(group, "__categories") != COMP__H5_GROUP) goto done;
+  COMP__TRY(comp__h5_open_group(&categories, group, "__categories"));
+  COMP__TRY(comp__h5_unlink(categories, name));
+done:
   comp__h5_close(&categories);
-  H5Eclear2(H5E_DEFAULT);
-  return failed ? comp__error(COMP_ERR_IO, "column '%s' cannot be replaced", name) : COMP_OK;
+  return status;
 }
 
 static bool contains(const comp__strings *list, const char *text) {

@@ -150,9 +150,7 @@ comp_status comp__h5ad_writer_add(size_t *out, comp__h5ad_writer *writer, const 
   e->values = e->indices = (comp__h5_sink)COMP__H5_SINK_INIT;
   COMP__TRY(comp__strdup(&e->name, name));
   COMP__TRY(make_parent(writer->file.id, name));
-  if (writer->edit && H5Lexists(writer->file.id, name, H5P_DEFAULT) > 0 &&
-      H5Ldelete(writer->file.id, name, H5P_DEFAULT) < 0)
-    COMP__FAIL(COMP_ERR_IO, "cannot replace %s", name);
+  if (writer->edit) COMP__TRY(comp__h5_unlink(writer->file.id, name));
   COMP__TRY(kind == COMP_CSR ? open_sparse(writer, e) : open_dense(writer, e));
 done:
   return status;
@@ -309,13 +307,13 @@ comp_status comp__h5ad_write_record(hid_t file, const char *record) {
     COMP__TRY(comp__h5_make_group(&group, file, "uns", "dict", "0.1.0"));
     comp__h5_close(&group);
   }
-  if (H5Lexists(file, "uns/comp", H5P_DEFAULT) > 0) {
-    if (comp__h5_find(file, "uns/comp") == COMP__H5_GROUP && H5Lexists(file, "uns/comp/record", H5P_DEFAULT) > 0)
-      H5Ldelete(file, "uns/comp/record", H5P_DEFAULT);
-    if (comp__h5_find(file, "uns/comp") != COMP__H5_GROUP) H5Ldelete(file, "uns/comp", H5P_DEFAULT);
-  }
-  if (comp__h5_find(file, "uns/comp") == COMP__H5_NONE)
+  if (comp__h5_find(file, "uns/comp") == COMP__H5_GROUP)
+    COMP__TRY(comp__h5_unlink(file, "uns/comp/record"));
+  else {
+    COMP__TRY(comp__h5_certain(file));
+    COMP__TRY(comp__h5_unlink(file, "uns/comp"));
     COMP__TRY(comp__h5_make_group(&group, file, "uns/comp", "dict", "0.1.0"));
+  }
   COMP__TRY(comp__h5_write_text(file, "uns/comp/record", record));
 done:
   comp__h5_close(&group);

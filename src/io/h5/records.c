@@ -220,18 +220,19 @@ static void fill_records(unsigned char *to, size_t size, const comp__tree_value 
 
 comp_status comp__h5_records_write(hid_t file, const char *path, const comp__tree_value *value) {
   hid_t text = comp__h5_text_type(), boolean = comp__h5_bool_type(), type = make_type(value, text, boolean);
-  hid_t links = comp__h5_link_list(), list = H5Pcreate(H5P_DATASET_CREATE), space, dataset = H5I_INVALID_HID;
+  hid_t links = comp__h5_link_list(), list = comp__h5_dataset_list(), space, dataset = H5I_INVALID_HID;
   hsize_t rows = value->count;
   unsigned char *records = NULL;
   comp_status status;
   space = H5Screate_simple(1, &rows, NULL);
-  H5Pset_obj_track_times(list, false); /* the same data gives the same file */
   size_t size = type < 0 ? 1 : H5Tget_size(type);
   COMP__TRY(comp__alloc(&records, value->count, size));
   if (type >= 0) fill_records(records, size, value);
   dataset = type < 0 ? type : H5Dcreate2(file, path, type, space, links, list, H5P_DEFAULT);
   if (dataset < 0 || (rows > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records) < 0))
     status = comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
+  else
+    status = comp__h5_end(&dataset);
 done:
   comp__free(records);
   comp__h5_close(&dataset);

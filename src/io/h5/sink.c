@@ -90,9 +90,8 @@ static size_t chunk_rows_for(size_t rows, size_t row_bytes) {
 /* Negative: it cannot be made. Chunks are packed here: without one of the filters in the list they would be read as
  * other numbers. */
 static hid_t creation_list(const comp__h5_sink *sink, const hsize_t *chunk, int rank) {
-  hid_t list = H5Pcreate(H5P_DATASET_CREATE);
-  bool chunked = sink->chunk_rows > 0, packed = chunked && sink->level > 0;
-  bool good = list >= 0 && H5Pset_obj_track_times(list, false) >= 0; /* the same data gives the same file */
+  hid_t list = comp__h5_dataset_list();
+  bool chunked = sink->chunk_rows > 0, packed = chunked && sink->level > 0, good = list >= 0;
   if (chunked) good = good && H5Pset_chunk(list, rank, chunk) >= 0 && H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0;
   if (packed && sink->element > 1) good = good && H5Pset_shuffle(list) >= 0;
   if (packed) good = good && H5Pset_deflate(list, (unsigned)sink->level) >= 0;
@@ -183,7 +182,7 @@ comp_status comp__h5_sink_finish(comp_context *context, comp__h5_sink *sink) {
   packer_free(sink->packer);
   sink->buffer = NULL;
   sink->packer = NULL;
-  return status;
+  return status == COMP_OK ? comp__h5_end(&sink->dataset) : status;
 }
 
 void comp__h5_sink_release(comp__h5_sink *sink) {

@@ -36,7 +36,7 @@ comp_status comp__h5_sink_open(comp__h5_sink *out, hid_t parent, const char *pat
 /* Appends rows. */
 comp_status comp__h5_sink_append(comp_context *context, comp__h5_sink *sink, const void *rows, size_t count);
 
-/* Writes what is left. */
+/* Writes what is left, and closes the dataset. */
 comp_status comp__h5_sink_finish(comp_context *context, comp__h5_sink *sink);
 
 void comp__h5_sink_release(comp__h5_sink *sink);

@@ -170,8 +170,7 @@ done:
 /* Creates a dataset of text; not compressed: the texts themselves are in HDF5's heap, which cannot be. */
 static comp_status create_texts(hid_t *out, hid_t parent, const char *path, hid_t type, hid_t space,
                                 const char *encoding) {
-  hid_t links = comp__h5_link_list(), list = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_obj_track_times(list, false); /* the same data gives the same file */
+  hid_t links = comp__h5_link_list(), list = comp__h5_dataset_list();
   *out = H5Dcreate2(parent, path, type, space, links, list, H5P_DEFAULT);
   comp__h5_close(&list);
   comp__h5_close(&links);
@@ -182,11 +181,11 @@ static comp_status create_texts(hid_t *out, hid_t parent, const char *path, hid_
 static comp_status write_batch(hid_t dataset, hid_t type, const char **pointers, size_t first, size_t n) {
   hsize_t start = first, count = n;
   hid_t to = H5Dget_space(dataset), from = H5Screate_simple(1, &count, NULL);
-  H5Sselect_hyperslab(to, H5S_SELECT_SET, &start, NULL, &count, NULL);
-  herr_t written = H5Dwrite(dataset, type, from, to, H5P_DEFAULT, pointers);
+  bool good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, &start, NULL, &count, NULL) >= 0 &&
+              H5Dwrite(dataset, type, from, to, H5P_DEFAULT, pointers) >= 0;
   comp__h5_close(&from);
   comp__h5_close(&to);
-  return written < 0 ? comp__h5_error(COMP_ERR_IO, "cannot write text") : COMP_OK;
+  return good ? COMP_OK : comp__h5_error(COMP_ERR_IO, "cannot write text");
 }
 
 comp_status comp__h5_write_texts(hid_t parent, const char *path, const comp__strings *values) {
@@ -205,6 +204,7 @@ comp_status comp__h5_write_texts(hid_t parent, const char *path, const comp__str
     }
     COMP__TRY(write_batch(dataset, type, pointers, first, n));
   }
+  COMP__TRY(comp__h5_end(&dataset));
 done:
   comp__free(pointers);
   comp__h5_close(&dataset);
@@ -219,6 +219,8 @@ comp_status comp__h5_write_text(hid_t parent, const char *path, const char *valu
   COMP__TRY(create_texts(&dataset, parent, path, type, space, "string"));
   if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0)
     status = comp__h5_error(COMP_ERR_IO, "cannot write '%s'", path);
+  else
+    status = comp__h5_end(&dataset);
 done:
   comp__h5_close(&dataset);
   comp__h5_close(&space);
