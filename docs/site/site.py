@@ -4,6 +4,7 @@
 The pages of docs/ are copied to BUILD/site-src, with tabs and links as the site needs them; the reference is generated; mkdocs does the rest, with warnings as errors.
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,10 @@ def main(build):
         sys.exit(status)
     index = (build / "site/search/search_index.json").read_text()
     (build / "site/search/search_index.js").write_text(f"var __search = {{ index: Promise.resolve({index}) }}\n")
+    # lunr, which searches, takes two nodes of its automaton for one when a digit in a word and the number of a node run together ("arm64" becomes
+    # "arm66", which is no word, and every search for "c" fails). A comma keeps them apart.
+    for worker in (build / "site/assets/javascripts/workers").glob("search.*.js"):
+        worker.write_text(re.sub(r"\b(\w+)=\1\+(\w+)\+(\w+)\.id\}return \1\}", r'\1=\1+\2+\3.id+","}return \1}', worker.read_text()))
     print(f"{len(made)} pages: {build / 'site/index.html'}")
 
 

@@ -65,6 +65,19 @@ test("search finds a page", async () => {
   assert.match(await page.title(), /Glossary/);
 });
 
+test("search takes any first letter", async () => {
+  const { page, seen } = browser;
+  await page.goto(url("index.html"));
+  await page.click(".md-search__input");
+  for (const letter of "abcdefghijklmnopqrstuvwxyz0123456789") {
+    await page.fill(".md-search__input", letter);
+    await page.waitForTimeout(100);
+  }
+  await page.fill(".md-search__input", "arm64");
+  await page.waitForFunction(() => [...document.querySelectorAll(".md-search-result__link")].some((a) => a.href.includes("developer.html")), null, { timeout: 60000 });
+  assert.deepEqual(seen.errors, []);
+});
+
 test("dark colours with a dark system, light ones on request", async () => {
   const { page } = browser;
   await page.goto(url("start.html"));
