@@ -27,13 +27,19 @@ typedef struct job {
   size_t chunk;
 } job;
 
+/*
+ * The caller works, too, and waits only for workers that have begun: one that the system has not let run yet comes too
+ * late, finds the job closed, and nobody has waited for it. On a busy machine this decides: there, waiting for every
+ * worker made two threads slower than one.
+ */
 struct comp__pool {
   int threads;
   int started; /* workers that run: threads - 1 unless creation failed */
   pthread_t *workers;
-  job job;
+  job job;                            /* may be read by a worker that counts as working while the job is open */
   atomic_size_t next;                 /* the next item to hand out */
-  atomic_int working;                 /* workers that have not finished the current job */
+  atomic_bool open;                   /* whether a worker may begin with the job */
+  atomic_int working;                 /* workers that look whether it is open, or run it */
   atomic_uint_least64_t started_jobs; /* goes up with each job: what workers wait for */
   atomic_bool stop;
   pthread_mutex_t mutex; /* guards sleeping only */
@@ -73,19 +79,25 @@ static void run_chunks(comp__pool *pool, int thread) {
   inside = false;
 }
 
-static void wait_for_job(comp__pool *pool, uint64_t seen) {
+/* Waits for a job after the one of this number. Its number. */
+static uint64_t wait_for_job(comp__pool *pool, uint64_t seen) {
   for (int i = 0; i < SPINS; i++) {
-    if (atomic_load(&pool->started_jobs) != seen || atomic_load(&pool->stop)) return;
+    if (atomic_load(&pool->started_jobs) != seen || atomic_load(&pool->stop)) return atomic_load(&pool->started_jobs);
     relax();
   }
   pthread_mutex_lock(&pool->mutex);
   while (atomic_load(&pool->started_jobs) == seen && !atomic_load(&pool->stop))
     pthread_cond_wait(&pool->wake_workers, &pool->mutex);
   pthread_mutex_unlock(&pool->mutex);
+  return atomic_load(&pool->started_jobs);
 }
 
-static void finish_job(comp__pool *pool) {
-  if (atomic_fetch_sub(&pool->working, 1) > 1) return;
+/* The caller closes the job and then looks who is working; a worker says that it works and then looks whether the job
+ * is open. So one of the two sees the other. */
+static void join_job(comp__pool *pool, int thread) {
+  atomic_fetch_add(&pool->working, 1);
+  if (atomic_load(&pool->open)) run_chunks(pool, thread);
+  if (atomic_fetch_sub(&pool->working, 1) > 1 || atomic_load(&pool->open)) return;
   pthread_mutex_lock(&pool->mutex);
   pthread_cond_signal(&pool->wake_caller);
   pthread_mutex_unlock(&pool->mutex);
@@ -96,13 +108,10 @@ static void *worker(void *raw) {
   comp__pool *pool = arg->pool;
   int thread = arg->thread;
   comp__free(arg);
-  uint64_t seen = 0;
-  for (;;) {
-    wait_for_job(pool, seen);
+  for (uint64_t seen = 0;;) {
+    seen = wait_for_job(pool, seen);
     if (atomic_load(&pool->stop)) return NULL;
-    seen++; /* no job can be skipped: the caller waits for every worker */
-    run_chunks(pool, thread);
-    finish_job(pool);
+    join_job(pool, thread);
   }
 }
 
@@ -155,13 +164,14 @@ void comp__pool_free(comp__pool *pool) {
 static void run_on_pool(comp__pool *pool, job work) {
   pool->job = work;
   atomic_store(&pool->next, 0);
-  atomic_store(&pool->working, pool->started);
+  atomic_store(&pool->open, true);
   pthread_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->started_jobs, 1);
   pthread_cond_broadcast(&pool->wake_workers);
   pthread_mutex_unlock(&pool->mutex);
 
   run_chunks(pool, 0);
+  atomic_store(&pool->open, false);
   for (int i = 0; i < SPINS && atomic_load(&pool->working) > 0; i++) relax();
   if (atomic_load(&pool->working) == 0) return;
   pthread_mutex_lock(&pool->mutex);

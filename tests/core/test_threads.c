@@ -1,7 +1,11 @@
-/* test_threads.c: every item once, sums of the same bytes at any thread count, errors in order, nesting. */
+/* test_threads.c: every item once, sums of the same bytes at any thread count, errors in order, nesting, a thread that
+ * does not get to run. */
 #include "testing.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "core/context.h"
 #include "core/error.h"
@@ -111,11 +115,49 @@ static void loops_may_nest(void **state) {
   comp_context_free(context);
 }
 
+static atomic_int met;               /* threads that run a chunk of find_worker() */
+static atomic_bool held, free_again; /* the worker is in hold(), and may leave it */
+static pthread_t other;
+
+/* Two chunks that wait for each other: so two threads run them. */
+static void find_worker(void *arg, size_t begin, size_t end, int thread) {
+  (void)arg, (void)begin, (void)end;
+  if (thread != 0) other = pthread_self();
+  atomic_fetch_add(&met, 1);
+  while (atomic_load(&met) < 2) usleep(100);
+}
+
+static void hold(int number) {
+  (void)number;
+  atomic_store(&held, true);
+  while (!atomic_load(&free_again)) usleep(100);
+}
+
+/* As on a busy machine: a worker that the system does not run. SIGALRM ends the test where it is waited for. */
+static void late_workers_are_not_waited_for(void **state) {
+  (void)state;
+  static atomic_int marks[64];
+  comp_context *context = test_context(2);
+  signal(SIGUSR1, hold);
+  comp__parallel_for(context, 2, 1, find_worker, NULL);
+  usleep(500000); /* until it sleeps: while it holds the lock of the pool, it would be waited for */
+  assert_int_equal(pthread_kill(other, SIGUSR1), 0);
+  while (!atomic_load(&held)) usleep(100);
+  alarm(60);
+  for (int job = 0; job < 100; job++) comp__parallel_for(context, 64, 1, mark_items, marks);
+  alarm(0);
+  for (int i = 0; i < 64; i++) assert_int_equal(atomic_load(&marks[i]), 100);
+  atomic_store(&free_again, true);
+  comp__parallel_for(context, 64, 1, mark_items, marks);
+  for (int i = 0; i < 64; i++) assert_int_equal(atomic_load(&marks[i]), 101);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_item_once),          cmocka_unit_test(many_short_jobs),
       cmocka_unit_test(sums_have_the_same_bytes), cmocka_unit_test(lowest_error_is_reported),
-      cmocka_unit_test(loops_may_nest),
+      cmocka_unit_test(loops_may_nest),           cmocka_unit_test(late_workers_are_not_waited_for),
   };
   return cmocka_run_group_tests_name("core/threads", tests, NULL, NULL);
 }
