@@ -17,7 +17,8 @@ COMP_API comp_status comp_file_check_writable(const char *path);
 /* Writes `size` bytes as the whole content of a file. */
 COMP_API comp_status comp_file_write(const char *path, const void *data, size_t size);
 
-/* Whether two names are of one file: the same text, or the same file under both. */
+/* Whether two names are of one file: the same text, the same file under both, or the same place where neither is there
+ * yet. */
 COMP_API bool comp_file_same(const char *a, const char *b);
 
 #endif

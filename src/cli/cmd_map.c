@@ -32,7 +32,7 @@ static const opt_spec options[] = {
              "to stdout in place of the summary"},
     {"report", .kind = OPT_FILE, OPT_FIELD(map_options, report), .metavar = "PAGE.html",
      .help = "also write a page: reference and query on one map, unknown samples, true against predicted labels; what "
-             "it shows is kept beside it as PAGE.h5ad, unless --together names the file"},
+             "it shows is kept beside it as PAGE_together.h5ad, unless --together names the file"},
     {.rows = "map", OPT_FIELD(map_options, map)},
     CLI_INPUT_ROWS(map_options, input),
     {0},
@@ -91,37 +91,23 @@ static int show(cli_session *session, const char *report, const char *json) {
   return 0;
 }
 
-/* No result may overwrite what is read. */
-static int check_files(cli_session *session, const map_options *o) {
-  if (strcmp(o->output, o->model) == 0) return cli_usage_error(session, "--output: it is the model file");
-  if (strcmp(o->output, o->reference) == 0) return cli_usage_error(session, "--output: it is the reference");
-  if (o->report && !cli_map_page_file(o->report))
-    return cli_usage_error(session, "--report: the name of a page ends in .html");
-  if (!o->save_model) return 0;
-  if (strcmp(o->save_model, o->model) == 0)
-    return cli_usage_error(session, "--save-model: it is the model file, which stays as it is");
-  if (strcmp(o->save_model, o->output) == 0 || strcmp(o->save_model, o->input.path) == 0 ||
-      strcmp(o->save_model, o->reference) == 0)
-    return cli_usage_error(session, "--save-model: it is the data file '%s'", o->save_model);
-  return 0;
-}
-
 static int run(cli_session *session, const void *values) {
   const map_options *o = values;
-  int code = check_files(session, o);
-  if (code != 0) return code;
+  if (o->report && !cli_map_page_file(o->report))
+    return cli_usage_error(session, "--report: the name of a page ends in .html");
+  comp_status status = o->report ? cli_map_page_start(o->report, o->map) : COMP_OK;
+  if (status != COMP_OK) return cli_fail(session, status);
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   comp_model *model;
   char *report = NULL;
-  comp_status status = o->report ? cli_map_page_start(o->report, o->map) : COMP_OK;
-  if (status == COMP_OK) status = comp_model_load(&model, o->model);
+  status = comp_model_load(&model, o->model);
   if (status != COMP_OK) return cli_fail(session, status);
   status = comp_map_file(&report, session->context, model, o->reference, o->input.path, o->output, o->save_model,
                          o->input.read, o->map);
   if (status == COMP_OK && o->report)
     status = cli_map_page_write(session->context, o->report, model, o->input.path, o->map);
   comp_model_free(model);
-  code = status == COMP_OK ? show(session, report, o->json) : cli_fail(session, status);
+  const int code = status == COMP_OK ? show(session, report, o->json) : cli_fail(session, status);
   comp_free(report);
   return code;
 }

@@ -12,17 +12,29 @@
 #include "cli/streams.h"
 #include "comp/suggest.h"
 
-/* Two names of one file that exists. */
-/* A terminal or a pipe may be named twice. */
+/* A terminal or a pipe may be named twice. What is not there yet will be a file. */
 static bool is_file(const char *path) {
   struct stat info;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+  return stat(path, &info) != 0 || S_ISREG(info.st_mode);
 }
 
-/* The row of a table whose file is this one, by any name; NULL when none is. Rows named json do not count. */
-static const opt_spec *row_of_file(const opt_spec *rows, const void *values, const char *path) {
+/* Files that commands write whole. Results may be added to the file of the input. */
+static bool is_written(const opt_spec *spec) {
+  static const char *const names[] = {"json", "output", "save-model", "together", "figure", "report"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (spec->kind == OPT_FILE && strcmp(spec->name, names[k]) == 0) return true;
+  return false;
+}
+
+static bool may_share(const opt_spec *written, const opt_spec *other) {
+  return written == other || (strcmp(written->name, "output") == 0 && strcmp(other->name, "input") == 0);
+}
+
+/* The row of a table whose file is this one, by any name; NULL when none is. */
+static const opt_spec *row_of_file(const opt_spec *rows, const void *values, const opt_spec *written,
+                                   const char *path) {
   for (const opt_spec *spec = cli_rows(rows); spec->name; spec++) {
-    if (spec->kind != OPT_FILE || strcmp(spec->name, "json") == 0) continue;
+    if (spec->kind != OPT_FILE || may_share(written, spec)) continue;
     const char *file;
     for (size_t i = 0; (file = opt_file(spec, values, i)); i++)
       if (is_file(path) && comp_file_same(file, path)) return spec;
@@ -30,23 +42,24 @@ static const opt_spec *row_of_file(const opt_spec *rows, const void *values, con
   return NULL;
 }
 
-/* Every command with --json writes that file whole: it must not be one that the command reads. */
-static int check_json(cli_session *session, const void *values) {
+/* A file that a command writes must not be one that it reads, nor another one that it writes. */
+static int check_files(cli_session *session, const void *values) {
   const cli_command *command = session->command;
   for (const opt_spec *spec = cli_rows(command->options); spec->name; spec++) {
-    if (strcmp(spec->name, "json") != 0 || spec->kind != OPT_FILE) continue;
-    const char *path = *(const char *const *)((const char *)values + spec->offset);
-    const opt_spec *taken = path ? row_of_file(command->options, values, path) : NULL;
-    if (path && !taken) taken = row_of_file(command->positionals, values, path);
+    const char *path = is_written(spec) ? opt_file(spec, values, 0) : NULL;
+    const opt_spec *taken = path ? row_of_file(command->options, values, spec, path) : NULL;
+    const char *dashes = taken ? "--" : "";
+    if (path && !taken) taken = row_of_file(command->positionals, values, spec, path);
     if (taken)
-      return cli_error(session, EXIT_USAGE, "--json: '%s' is the file of %s: it would be lost", path, taken->name);
+      return cli_error(session, EXIT_USAGE, "--%s: '%s' is the file of %s%s: it would be lost", spec->name, path,
+                       dashes, taken->name);
   }
   return 0;
 }
 
 static int run_parsed(cli_session *session, const void *values) {
   const cli_command *command = session->command;
-  int wrong = check_json(session, values);
+  int wrong = check_files(session, values);
   if (wrong) return wrong;
   if (session->common.quiet && session->common.verbose)
     return cli_usage_error(session, "--quiet and --verbose exclude each other");

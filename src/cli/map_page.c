@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char END[] = ".html";
+/* Not .h5ad alone: out.html may stand beside out.h5ad, which has other data. */
+static const char END[] = ".html", TOGETHER[] = "_together.h5ad";
 
 bool cli_map_page_file(const char *page) {
   const size_t length = strlen(page);
@@ -13,10 +14,10 @@ bool cli_map_page_file(const char *page) {
 }
 
 comp_status cli_map_page_start(const char *page, comp_options *map) {
-  const size_t length = strlen(page) - (sizeof END - 1), size = length + sizeof ".h5ad";
+  const size_t length = strlen(page) - (sizeof END - 1), size = length + sizeof TOGETHER;
   char *path = malloc(size);
   if (!path) return COMP_ERR_MEMORY;
-  snprintf(path, size, "%.*s.h5ad", (int)length, page);
+  snprintf(path, size, "%.*s%s", (int)length, page, TOGETHER);
   comp_status status = comp_options_given(map, "together") ? COMP_OK : comp_options_set(map, "together", path);
   free(path);
   return status == COMP_OK ? comp_file_check_writable(page) : status;
@@ -27,8 +28,7 @@ static comp_status lay_out(comp_context *context, comp_dataset *both, const char
   comp_matrix *layout = NULL;
   comp_status status = comp_umap_run(&layout, NULL, context, comp_dataset_matrix(both, COMP_SLOT_OBSM, "X_comp"), NULL);
   if (status == COMP_OK) status = comp_dataset_set_matrix(both, COMP_SLOT_OBSM, "X_umap", layout);
-  if (status == COMP_OK) status = comp_dataset_write(context, both, path, NULL);
-  return status;
+  return status == COMP_OK ? comp_dataset_update(context, both, path, path, NULL) : status;
 }
 
 /* Copies a text option of the mapping to the report. */

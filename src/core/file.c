@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -491,8 +492,26 @@ done:
   return status;
 }
 
-bool comp_file_same(const char *a, const char *b) {
+static bool same_inode(const char *a, const char *b) {
   struct stat x, y;
-  if (strcmp(a, b) == 0) return true;
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static const char *last_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Whether a file of this name would be made in the same folder under both. Without memory of its own: an answer is
+ * always possible. */
+static bool same_folder(const char *a, const char *b) {
+  char x[PATH_MAX], y[PATH_MAX];
+  snprintf(x, sizeof x, "%.*s.", (int)(last_name(a) - a), a);
+  snprintf(y, sizeof y, "%.*s.", (int)(last_name(b) - b), b);
+  return same_inode(x, y);
+}
+
+bool comp_file_same(const char *a, const char *b) {
+  if (strcmp(a, b) == 0 || same_inode(a, b)) return true;
+  return access(a, F_OK) != 0 && access(b, F_OK) != 0 && strcmp(last_name(a), last_name(b)) == 0 && same_folder(a, b);
 }

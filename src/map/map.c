@@ -353,6 +353,15 @@ done:
   return status;
 }
 
+static void tell_unlabelled(const job *m, const comp_groups *labels) {
+  size_t known = 0;
+  for (size_t l = 0; l < labels->n_levels; l++) known += labels->counts[l];
+  if (known < labels->rows)
+    comp__info(m->context,
+               "label: %zu of %zu samples of the reference have no value in '%s': labels come from the others",
+               labels->rows - known, labels->rows, m->options->label);
+}
+
 static comp_status add_labels(comp__labels *found, job *m, comp_table *obs, const comp__yardstick *reference,
                               const comp__mapped *query, json_t *report) {
   comp_groups labels = {0};
@@ -360,6 +369,7 @@ static comp_status add_labels(comp__labels *found, job *m, comp_table *obs, cons
   comp_status status;
   if (!m->options->label) return COMP_OK;
   COMP__TRY(read_labels(&labels, m));
+  tell_unlabelled(m, &labels);
   COMP__TRY(comp__judge_labels(found, m->context, reference, labels.codes, labels.n_levels, query, m->options->seed));
   snprintf(name, sizeof name, "%s_predicted", m->options->label);
   COMP__TRY(
@@ -454,12 +464,28 @@ done:
   return status;
 }
 
+/* Conditions that the reference has samples of, with numbers in their order: it may lack some that the model knows. */
+static comp_status number_present(int32_t **codes, size_t *count, const job *m) {
+  int32_t *number = NULL;
+  comp_status status;
+  *codes = NULL;
+  *count = 1;
+  if (!m->reference.codes) return COMP_OK;
+  COMP__TRY(comp__calloc(&number, m->known, sizeof *number));
+  COMP__TRY(comp__alloc(codes, m->reference.samples, sizeof **codes));
+  for (size_t i = 0; i < m->reference.samples; i++) number[m->reference.codes[i]] = 1;
+  *count = 0;
+  for (size_t k = 0; k < m->known; k++)
+    if (number[k]) number[k] = (int32_t)(*count)++;
+  for (size_t i = 0; i < m->reference.samples; i++) (*codes)[i] = number[m->reference.codes[i]];
+done:
+  comp__free(number);
+  return status;
+}
+
 static comp_status judge(comp_mapping *out, job *m) {
-  comp__yardstick reference = {.z = m->z_reference,
-                               .conditions = m->reference.codes,
-                               .n_conditions = m->reference.codes ? m->known : 1,
-                               .residual = m->residual_reference,
-                               .k = m->options->neighbors};
+  int32_t *present = NULL;
+  comp__yardstick reference = {.z = m->z_reference, .residual = m->residual_reference, .k = m->options->neighbors};
   comp__mapped query = {.z = m->z,
                         .conditions = m->query.codes,
                         .n_conditions = comp_model_level_count(m->larger),
@@ -471,6 +497,8 @@ static comp_status judge(comp_mapping *out, job *m) {
   comp__labels labels = {0};
   comp_status status;
   if (!report) COMP__FAIL(COMP_ERR_MEMORY, "out of memory");
+  COMP__TRY(number_present(&present, &reference.n_conditions, m));
+  reference.conditions = present;
   json_object_set_new(report, "samples", json_integer((json_int_t)m->query.samples));
   json_object_set_new(report, "reference", json_integer((json_int_t)m->reference.samples));
   describe(report, m);
@@ -489,6 +517,7 @@ static comp_status judge(comp_mapping *out, job *m) {
   out->obs = obs;
   obs = NULL;
 done:
+  comp__free(present);
   comp_matrix_free(components_reference);
   comp_matrix_free(components);
   json_decref(report);

@@ -18,6 +18,28 @@ static comp_status check_output(const char *path) {
   return comp_file_check_writable(path);
 }
 
+typedef struct named_path {
+  const char *name, *path; /* NULL: none */
+} named_path;
+
+/* Results may replace the query in its own file. Nothing else that is read may be lost, and no result by another. */
+static comp_status check_paths(const named_path *written, size_t n, const char *reference, const char *query) {
+  for (size_t k = 0; k < n; k++) {
+    const named_path w = written[k];
+    if (!w.path) continue;
+    if (comp_file_same(w.path, reference))
+      return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is the reference, which stays as it is", w.name, w.path);
+    if (k > 0 && comp_file_same(w.path, query))
+      return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is the file of the new samples: they would be lost", w.name,
+                         w.path);
+    for (size_t l = 0; l < k; l++)
+      if (written[l].path && comp_file_same(w.path, written[l].path))
+        return comp__error(COMP_ERR_ARGUMENT, "%s: '%s' is the file of '%s', too: one of them would be lost", w.name,
+                           w.path, written[l].name);
+  }
+  return COMP_OK;
+}
+
 /* A text table is encoded as the model's was. */
 static comp_status read_file(comp_dataset **out, bool *encoded, comp_context *context, const comp_model *model,
                              const char *path, const comp__read_options *read) {
@@ -65,6 +87,8 @@ comp_status comp_map_file(char **report, comp_context *context, const comp_model
   comp__json_start();
   COMP__TRY(comp__options_resolve(&how, &comp__read_kind, read));
   COMP__TRY(comp__options_resolve(&plain, &comp__map_kind, options));
+  const named_path written[] = {{"output", out_path}, {"save-model", model_path}, {"together", plain.together}};
+  COMP__TRY(check_paths(written, sizeof written / sizeof *written, reference_path, query_path));
   COMP__TRY(check_output(out_path));
   if (model_path) COMP__TRY(comp_file_check_writable(model_path));
   COMP__TRY(read_file(&reference, &encoded, context, model, reference_path, &how));

@@ -156,10 +156,14 @@ comp_status comp__place_level(comp_map_method *used, float *ratio, comp_context 
   *used = options->method;
   memset(ratio, 0, (place->reference->n + query->n) * sizeof *ratio);
   if (*used != COMP_MAP_NEAREST && (query->n < FEW_SAMPLES || place->reference->n < FEW_SAMPLES)) {
-    comp__warn(context,
-               "condition '%s' has %zu sample%s: too few to learn it from (%d are needed). It gets the parameters of "
-               "the known condition that fits best",
-               comp_model_level_name(place->model, level), query->n, query->n == 1 ? "" : "s", (int)FEW_SAMPLES);
+    const bool of_query = query->n < FEW_SAMPLES;
+    const size_t few = of_query ? query->n : place->reference->n;
+    comp__warn(
+        context,
+        "%s%s%s has %zu sample%s: too few to learn the condition from (%d are needed). '%s' gets the parameters of "
+        "the known condition that fits best",
+        of_query ? "condition '" : "the reference", of_query ? comp_model_level_name(place->model, level) : "",
+        of_query ? "'" : "", few, few == 1 ? "" : "s", (int)FEW_SAMPLES, comp_model_level_name(place->model, level));
     *used = COMP_MAP_NEAREST;
   }
   if (*used == COMP_MAP_NEAREST) return take_nearest(context, place, level, query);

@@ -108,7 +108,7 @@ done:
 
 static comp_status put_agreement(comp__score_cell *out, const comp__scoring *s, const int32_t *clusters,
                                  size_t n_clusters, bool mutual) {
-  double nmi, ari, error;
+  double nmi, ari, error = 0;
   comp_status status =
       comp__partition_agreement(&nmi, &ari, s->labelled->label, s->n_labels, clusters, n_clusters, s->labelled->n);
   if (status == COMP_OK) status = agreement_error(&error, s, clusters, n_clusters, mutual);

@@ -419,6 +419,29 @@ static void labels_and_novelty(void **state) {
   }
 }
 
+/* The model knows two conditions, the reference has samples of one: its samples are compared with each other. */
+static void reference_of_one_condition(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp_dataset *old = make_data(OLD, 2, 0, 400, 3, false), *query = make_data(NEW, 1, 2, 160, TYPES, false), *one;
+  comp_model *model = make_model(context, old, (variant){.centred = true}, 60);
+  comp__map_options o = defaults();
+  comp_mapping m;
+  size_t rows[200];
+  for (size_t i = 0; i < 200; i++) rows[i] = 2 * i + 1; /* all of "b" */
+  assert_ok(comp_dataset_select(&one, context, old, rows, 200, NULL, 0));
+  o.steps = 60;
+  assert_ok(comp__map(&m, context, model, one, query, &o));
+  check_mapping(&m, query, TYPES, 0.9);
+  for (size_t i = 0; i < 160; i++) assert_true(numbers_of(m.obs, "comp_distance")[i] < 100.0);
+  comp_mapping_release(&m);
+  comp_model_free(model);
+  comp_dataset_free(old);
+  comp_dataset_free(one);
+  comp_dataset_free(query);
+  comp_context_free(context);
+}
+
 /* All methods and all kinds of models; several new conditions, one of them known; features that are missing. */
 static void other_cases(void **state) {
   (void)state;
@@ -710,6 +733,7 @@ int main(void) {
       cmocka_unit_test(moves_are_as_defined),
       cmocka_unit_test(moves_make_sides_alike),
       cmocka_unit_test(labels_and_novelty),
+      cmocka_unit_test(reference_of_one_condition),
       cmocka_unit_test(other_cases),
       cmocka_unit_test(bad_input),
       cmocka_unit_test(both_in_one_file),

@@ -21,7 +21,29 @@ grep -A3 '"missing"' report.json
 # Both sides on one page, and in one file.
 "$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --as late --label label --steps 5 --report page.html 2>/dev/null | head -1
 grep -o '"mapping":{"reference":160,"query":80' page.html
-"$COMP" info -q page.h5ad | grep -o 'comp_role\|X_umap'
+"$COMP" info -q page_together.h5ad | grep -o 'comp_role\|X_umap'
 "$COMP" info -q out.h5ad | grep -o 'late'
 "$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad -o out.h5ad --report page.pdf
+# No result takes the place of another file, also where neither is there yet. Nothing that is there changes.
+map() { "$COMP" map -q -i new.h5ad -m model.comp -r ref.h5ad --steps 5 "$@"; }
+cksum new.h5ad ref.h5ad model.comp out.h5ad >before
+map -o out.h5ad --together ref.h5ad
+map -o out.h5ad --together new.h5ad
+map -o out.h5ad --together model.comp
+map -o out.h5ad --together ./out.h5ad
+map -o out.h5ad --report r.html --together new.h5ad
+map -o out.h5ad --json out.h5ad
+map -o fresh.h5ad --json ./fresh.h5ad
+map -o out.h5ad --json m.json --save-model m.json
+map -o out.h5ad --json t.h5ad --together t.h5ad
+map -o out.h5ad --save-model fresh.comp --together "./fresh.comp"
+mkdir folder && mv model.comp folder && ln folder/model.comp model.comp
+map -o folder/model.comp
+cksum new.h5ad ref.h5ad model.comp out.h5ad | cmp - before
+# The names that come to mind first: a page beside its data. A folder for both sides.
+map -o out.h5ad --label label --report out.html 2>/dev/null | head -1
+"$COMP" info -q out.h5ad | head -2 | tail -1
+"$COMP" info -q out_together.h5ad | head -2 | tail -1
+map -o out.h5ad --label label --report p.html --together p.zarr 2>/dev/null | head -1
+grep -o '"mapping":{"reference":160,"query":80' p.html
 true
