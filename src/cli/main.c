@@ -36,10 +36,10 @@ static int check_json(cli_session *session, const void *values) {
   for (const opt_spec *spec = cli_rows(command->options); spec->name; spec++) {
     if (strcmp(spec->name, "json") != 0 || spec->kind != OPT_FILE) continue;
     const char *path = *(const char *const *)((const char *)values + spec->offset);
-    const opt_spec *taken = path ? row_of_file(command->options, values, path) : NULL;
-    if (path && !taken) taken = row_of_file(command->positionals, values, path);
-    if (taken)
-      return cli_error(session, EXIT_USAGE, "--json: '%s' is the file of %s: it would be lost", path, taken->name);
+    const opt_spec *option = path ? row_of_file(command->options, values, path) : NULL;
+    if (option || (path && row_of_file(command->positionals, values, path)))
+      return cli_error(session, EXIT_USAGE, "--json: '%s' is the %s file: it would be lost", path,
+                       option ? option->name : "input");
   }
   return 0;
 }
