@@ -17,6 +17,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "core/table.h"
+#include "train/setup.h"
 #include "verdict/json.h"
 
 enum { LEAST_SAMPLES = 10, MOST_LEVELS = 64, MOST_FEATURES = 1000, STEP_DRAWS = 4 /* of COMP__RNG_AUDIT */ };
@@ -82,9 +83,9 @@ static comp_status check_levels(const comp_groups *g, const char *column, const 
   for (size_t l = 0; l < g->n_levels; l++)
     if (g->counts[l] < LEAST_SAMPLES)
       return comp__error(COMP_ERR_DATA,
-                         "only %zu samples have '%s' in column '%s': an audit needs at least %d of each "
+                         "only %zu sample%s '%s' in column '%s': an audit needs at least %d of each "
                          "value",
-                         g->counts[l], g->levels[l], column, (int)LEAST_SAMPLES);
+                         g->counts[l], g->counts[l] == 1 ? " has" : "s have", g->levels[l], column, (int)LEAST_SAMPLES);
   return COMP_OK;
 }
 
@@ -99,8 +100,8 @@ static comp_status read_attribute(audit *a) {
     missing += a->codes[i] < 0;
   }
   if (missing)
-    comp__warn(a->context, "%zu of %zu samples have no value in column '%s': they are left out", missing, a->d->samples,
-               a->o->condition);
+    comp__warn(a->context, "%zu of %zu samples %s no value in column '%s': %s left out", missing, a->d->samples,
+               missing == 1 ? "has" : "have", a->o->condition, missing == 1 ? "it is" : "they are");
   return COMP_OK;
 }
 
@@ -109,6 +110,7 @@ static comp_status read_target(audit *a) {
   if (!o->target) return COMP_OK;
   comp_status status = read_groups(&a->targets, a->d, o->target);
   if (status == COMP_OK) status = check_levels(&a->targets, o->target, "predict: choose another target");
+  if (status == COMP_OK) status = comp__target_differs(&a->targets, &a->groups, o->target, o->condition);
   if (status != COMP_OK) return status;
   for (size_t l = 1; l < a->targets.n_levels; l++)
     if (a->targets.counts[l] < a->targets.counts[a->favoured]) a->favoured = l;
@@ -156,14 +158,18 @@ static comp_status order_rows(size_t *rows, size_t *n_train, size_t *n_test, con
         counts[side][a->codes[i]]++;
         ++*(side ? n_test : n_train);
       }
+  if (*n_train == 0 && a->unseen)
+    return comp__error(COMP_ERR_DATA,
+                       "unseen: column '%s' marks all %zu samples: none is left for attackers to learn from", a->unseen,
+                       *n_test);
   for (int side = 0; side < 2; side++)
     for (size_t l = 0; l < a->groups.n_levels; l++)
       if (counts[side][l] < 3)
         return comp__error(COMP_ERR_DATA,
-                           "only %zu of the samples %s have '%s' in column '%s': an audit needs at least "
+                           "only %zu of the samples %s %s '%s' in column '%s': an audit needs at least "
                            "3",
-                           counts[side][l], side ? "that are held out" : "to learn from", a->groups.levels[l],
-                           a->o->condition);
+                           counts[side][l], side ? "that are held out" : "to learn from",
+                           counts[side][l] == 1 ? "has" : "have", a->groups.levels[l], a->o->condition);
   return COMP_OK;
 }
 
@@ -553,7 +559,9 @@ static comp_status certify_cells(json_t *list, json_t *use, const audit *a, size
     COMP__TRY(hold_out(held, a, 0.5, a->o->seed + 1));
     COMP__TRY(order_rows(rows, &n_fit, &n, a, held));
   }
-  if (k > n_fit) COMP__FAIL(COMP_ERR_DATA, "%s: there are only %zu samples to fit cells on", release, n_fit);
+  if (k > n_fit)
+    COMP__FAIL(COMP_ERR_DATA, "%s: there %s only %zu sample%s to fit cells on", release, n_fit == 1 ? "is" : "are",
+               n_fit, n_fit == 1 ? "" : "s");
   COMP__TRY(check_enough(a, rows + n_fit, n));
   COMP__TRY(gather(&points, a->z, rows, n_fit));
   COMP__TRY(comp__alloc(&centres, k * dims, sizeof *centres));
@@ -597,7 +605,7 @@ static comp_status run_certificates(audit *a) {
 
 /* What advice depends on. */
 static json_t *model_facts(json_t *config) {
-  static const char *const names[] = {"preset", "gamma", "scale", "encoder_sees_condition"};
+  static const char *const names[] = {"model", "preset", "gamma", "scale", "encoder_sees_condition"};
   json_t *facts = json_object();
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     if (json_object_get(config, names[k])) json_object_set(facts, names[k], json_object_get(config, names[k]));

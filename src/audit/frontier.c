@@ -120,7 +120,7 @@ comp_status comp_audit_frontier(comp_audit **out, comp_context *context, const c
   comp_status status = comp__options_resolve(&o, &comp__audit_kind, options);
   if (status != COMP_OK) return status;
   if (o.n_gammas == 0) return comp__error(COMP_ERR_ARGUMENT, "gammas: a frontier needs some");
-  if (!o.target) return comp__error(COMP_ERR_ARGUMENT, "gammas: a frontier needs target");
+  if (!o.target) return comp__error(COMP_ERR_ARGUMENT, "gammas: a frontier needs a target (--target)");
   if (o.unseen) return comp__error(COMP_ERR_ARGUMENT, "unseen: a frontier holds samples out itself");
   frontier f = {.context = context, .o = &o, .points = json_array()};
   comp_dataset *own = NULL;

@@ -92,7 +92,7 @@ static comp_status check(const void *values) {
   if (status != COMP_OK) return status;
   if (o->target && strcmp(o->target, o->condition) == 0)
     return comp__error(COMP_ERR_ARGUMENT, "target: '%s' is the attribute that must be hidden", o->target);
-  if (o->favoured && !o->target) return comp__error(COMP_ERR_ARGUMENT, "favoured: it goes with target");
+  if (o->favoured && !o->target) return comp__error(COMP_ERR_ARGUMENT, "favoured: it goes with --target");
   for (size_t i = 0; i < o->n_known; i++)
     if (strcmp(o->known[i], o->condition) == 0)
       return comp__error(COMP_ERR_ARGUMENT, "known: '%s' is the attribute itself", o->known[i]);

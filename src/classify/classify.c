@@ -96,8 +96,12 @@ static comp_status validate_some(void *arg, size_t begin, size_t end, int thread
 /* A learner that fills the threads by itself goes fold by fold; of others, the folds share the threads. */
 static comp_status validate_all(validation *v, size_t runs) {
   const size_t jobs = runs * v->n_folds;
-  if (!comp__learner_of(v->kind)->many) return comp__parallel_try(v->context, jobs, 1, validate_some, v);
   comp_status status = COMP_OK;
+  if (!comp__learner_of(v->kind)->many) {
+    status = comp__parallel_try(v->context, jobs, 1, validate_some, v);
+    if (status == COMP_OK) comp__progress_update(v->context, jobs, NULL);
+    return status;
+  }
   for (size_t k = 0; k < jobs && status == COMP_OK; k++) {
     status = validate_some(v, k, k + 1, 0);
     comp__progress_update(v->context, k + 1, NULL);

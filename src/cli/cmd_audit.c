@@ -27,7 +27,7 @@ static const opt_spec options[] = {
     CLI_INPUT_FILE(audit_options, input),
     {"model", 'm', OPT_FILE, FIELD(model), .metavar = "MODEL",
      .help = "embed the data with this model first: posterior means, and their standard deviations for draws",
-     .unset = "what obsm holds"},
+     .unset = "what obsm holds (--use)"},
     {.rows = "audit", FIELD(audit)},
     {"figure", .kind = OPT_FILE, FIELD(figure), .metavar = "FILE",
      .help = "with --gammas: draw the trade-off, as .svg, .pdf or .png"},
@@ -65,15 +65,28 @@ static void put_measured(json_t *measured) {
   printf("  %.3f (%.3f-%.3f)", number(measured, "value"), number(measured, "low"), number(measured, "high"));
 }
 
-static void put_attacks(json_t *root) {
-  size_t i, k;
+/* Of a frontier, what does not depend on the model is the same for every gamma, and printed once. */
+typedef enum { ALL, MODEL, DATA } shown_part;
+
+static bool is_shown(json_t *entry, shown_part part) {
+  const bool data = strcmp(text(entry, "source"), "data") == 0 || strcmp(text(entry, "source"), "known") == 0;
+  return part == ALL || data == (part == DATA);
+}
+
+static void put_attacks(json_t *root, shown_part part) {
+  size_t i, k, shown = 0;
   json_t *entry, *attack;
+  json_array_foreach(json_object_get(root, "attacks"), i, entry) {
+    shown += is_shown(entry, part);
+  }
+  if (shown == 0) return;
   printf("Can '%s' be found? (most common value %.3f, balanced chance %.3f; tested on %lld of %lld samples)\n",
          text(root, "condition"), number(root, "majority"),
          1 / (double)json_array_size(json_object_get(root, "levels")),
          (long long)json_integer_value(json_object_get(root, "test_samples")),
          (long long)json_integer_value(json_object_get(root, "samples")));
   json_array_foreach(json_object_get(root, "attacks"), i, entry) {
+    if (!is_shown(entry, part)) continue;
     printf("  %s (%s)%*s  accuracy             balanced accuracy    AUROC\n", text(entry, "source"), text(entry, "of"),
            (int)(24 - text_length(text(entry, "source")) - text_length(text(entry, "of"))), "");
     json_array_foreach(json_object_get(entry, "attackers"), k, attack) {
@@ -99,13 +112,17 @@ static void put_certificates(json_t *root) {
   }
 }
 
-static void put_utility(json_t *root) {
-  size_t i;
+static void put_utility(json_t *root, shown_part part) {
+  size_t i, shown = 0;
   json_t *u;
-  if (json_array_size(json_object_get(root, "utility")) == 0) return;
+  json_array_foreach(json_object_get(root, "utility"), i, u) {
+    shown += is_shown(u, part);
+  }
+  if (shown == 0) return;
   printf("Is '%s' kept?%*s  accuracy  most common  parity    odds  opportunity\n", text(root, "target"),
          (int)(20 - text_length(text(root, "target"))), "");
   json_array_foreach(json_object_get(root, "utility"), i, u) {
+    if (!is_shown(u, part)) continue;
     printf("  %-30s  %8.3f  %11.3f  %6.3f  %6.3f  %11.3f\n", text(u, "source"), number(u, "accuracy"),
            number(u, "majority"), number(u, "parity_gap"), number(u, "odds_gap"), number(u, "opportunity_gap"));
   }
@@ -127,15 +144,21 @@ static void print(const comp_audit *audit) {
   json_t *root = json_loads(comp_audit_json(audit), 0, NULL), *point;
   size_t i;
   if (json_object_get(root, "attacks")) {
-    put_attacks(root);
-    put_utility(root);
+    put_attacks(root, ALL);
+    put_utility(root, ALL);
     put_certificates(root);
     putchar('\n');
   }
   json_array_foreach(json_object_get(root, "points"), i, point) {
+    if (i == 0) {
+      puts("The data itself, for every gamma");
+      put_attacks(json_object_get(point, "audit"), DATA);
+      put_utility(json_object_get(point, "audit"), DATA);
+      putchar('\n');
+    }
     printf("gamma %g\n", number(point, "gamma"));
-    put_attacks(json_object_get(point, "audit"));
-    put_utility(json_object_get(point, "audit"));
+    put_attacks(json_object_get(point, "audit"), MODEL);
+    put_utility(json_object_get(point, "audit"), MODEL);
     put_certificates(json_object_get(point, "audit"));
     putchar('\n');
   }
@@ -192,8 +215,9 @@ static int run(cli_session *session, const void *values) {
   if (o->figure && !frontier) return cli_usage_error(session, "--figure goes with --gammas");
   if (o->model && frontier)
     return cli_usage_error(session, "--gammas trains models itself: --model does not go with it");
-  if (o->model && strcmp(comp_options_get(o->audit, "use", (char[64]){0}, 64), "X") == 0)
-    return cli_usage_error(session, "--use X is the data itself: --model does not go with it");
+  if (o->model && comp_options_given(o->audit, "use"))
+    return cli_usage_error(session,
+                           "--use and --model exclude each other: --model makes the representation that is audited");
   if (o->json && !cli_output_check(o->json)) return cli_error(session, EXIT_FAILED, "--json: %s", comp_error_message());
   if (o->figure) status = comp_figure_check(o->figure);
   if (status != COMP_OK) return cli_fail(session, status);

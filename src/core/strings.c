@@ -176,3 +176,15 @@ comp_status comp__print(char *out, size_t size, const char *format, ...) {
   if ((size_t)length >= size) return comp__error(COMP_ERR_DATA, "a text of %d bytes does not fit", length);
   return COMP_OK;
 }
+
+const char *comp__digits_of(comp__digits *room, size_t value) {
+  char digits[24];
+  const size_t n = (size_t)snprintf(digits, sizeof digits, "%zu", value);
+  size_t used = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (i > 0 && (n - i) % 3 == 0) room->text[used++] = ',';
+    room->text[used++] = digits[i];
+  }
+  room->text[used] = '\0';
+  return room->text;
+}

@@ -57,6 +57,12 @@ comp_hint comp__strings_hint(const comp__strings *strings, const char *name);
  * for formats of more than 14 fields when a library has added to what printf() knows (libquadmath, below LAPACK). */
 comp_status comp__print(char *out, size_t size, const char *format, ...) COMP_PRINTF(3, 4);
 
+/* A number for readers: 12,345. The text is that of `room`. */
+typedef struct comp__digits {
+  char text[32];
+} comp__digits;
+const char *comp__digits_of(comp__digits *room, size_t value);
+
 /* Whether the bytes are valid UTF-8; else *bad (may be NULL) is the offset of the first byte that is not. */
 bool comp__utf8_valid(const char *text, size_t length, size_t *bad);
 

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/dataset.h"
 #include "core/error.h"
+#include "core/strings.h"
 #include "core/table.h"
 #include "pipeline/job.h"
 #include "prep/plan.h"
@@ -248,26 +249,14 @@ static comp_status tell_replaced(comp__job *job) {
   return status;
 }
 
-/* 12,345 */
-static const char *with_commas(char *buffer, size_t size, size_t value) {
-  char digits[32];
-  size_t n = (size_t)snprintf(digits, sizeof digits, "%zu", value), used = 0;
-  for (size_t i = 0; i < n && used + 2 < size; i++) {
-    if (i > 0 && (n - i) % 3 == 0) buffer[used++] = ',';
-    buffer[used++] = digits[i];
-  }
-  buffer[used] = '\0';
-  return buffer;
-}
-
 static comp_status read_measurements(comp__job *job) {
-  char samples[32], features[32];
+  comp__digits samples, features;
   comp_status status = job->given ? comp_dataset_select(&job->dataset, job->context, job->given, NULL, 0, NULL, 0)
                                   : comp__dataset_read(&job->dataset, job->context, job->o.input, &job->o.read);
   if (status != COMP_OK) return status;
   comp__info(job->context, "%s: %s samples x %s features, %s", job->source,
-             with_commas(samples, sizeof samples, comp_dataset_sample_count(job->dataset)),
-             with_commas(features, sizeof features, comp_dataset_feature_count(job->dataset)),
+             comp__digits_of(&samples, comp_dataset_sample_count(job->dataset)),
+             comp__digits_of(&features, comp_dataset_feature_count(job->dataset)),
              comp_matrix_get_kind(comp_dataset_x(job->dataset)) == COMP_CSR ? "sparse" : "dense");
   return COMP_OK;
 }

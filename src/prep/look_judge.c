@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/strings.h"
 #include "prep/look.h"
 
 static const double LARGEST_LOG = 30.0, MOST = 0.9;
@@ -35,16 +36,17 @@ static const char *log_name(double base) {
 /* ---- One set of samples ---------------------------------------------------------------------------------------- */
 
 static void judge_signed(comp_data_look *out, const comp__evidence *e) {
+  comp__digits room;
+  const char *negatives = comp__digits_of(&room, e->negatives);
   if (e->fractions == 0) {
     out->kind = COMP_DATA_NEGATIVE;
-    say(out, "whole numbers from %g to %g, %zu of them negative: counts cannot be negative", e->min, e->max,
-        e->negatives);
+    say(out, "whole numbers from %g to %g, %s of them negative: counts cannot be negative", e->min, e->max, negatives);
     return;
   }
   bool centred = e->centre < 0.05, unit = centred && fabs(e->deviation - 1.0) < 0.1;
   out->kind = COMP_DATA_CENTERED;
   out->centred = centred;
-  say(out, "%zu negative values, the lowest %g: %s", e->negatives, e->min,
+  say(out, "%s negative value%s, the lowest %g: %s", negatives, e->negatives == 1 ? "" : "s", e->min,
       unit      ? "z-scores (each feature has mean 0 and variance 1)"
       : centred ? "centred (each feature has mean 0)"
                 : "centred, scaled or log ratios");

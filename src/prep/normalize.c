@@ -103,7 +103,9 @@ comp_status comp_normalize_total(double *used, comp_context *context, comp_datas
   if (target == 0.0) COMP__TRY(median_total(&target, totals, n));
   if (target == 0.0) COMP__FAIL(COMP_ERR_DATA, "cannot normalise totals: every sample is empty");
   for (size_t i = 0; i < n; i++) empty += totals[i] <= 0.0;
-  if (empty > 0) comp__warn(context, "%zu samples have no counts at all: they stay 0", empty);
+  if (empty > 0)
+    comp__warn(context, "%zu sample%s no counts at all: %s 0", empty, empty == 1 ? " has" : "s have",
+               empty == 1 ? "it stays" : "they stay");
   COMP__TRY(comp__matrix_own(context, dataset->x));
   scaling s = {dataset->x, totals, target};
   comp__parallel_for(context, n, ROW_CHUNK, scale_rows, &s);

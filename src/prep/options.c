@@ -56,8 +56,9 @@ static const comp_option prep_rows[] = {
     {"keep-counts", .type = COMP_OPTION_BOOL, FIELD(keep_counts), .group = "Counts",
      .help = "keep the counts in layers/counts"},
     {"hvg", .type = COMP_OPTION_TEXT, .store = store_hvg, .metavar = "FLAVOR[:N]", .group = "Counts",
-     .help = "leave the N (2000) most variable genes: seurat (as scanpy, on log data), vst (as Seurat v3, on counts), "
-             "variance (on log data), auto (vst in each condition, and genes that differ between conditions)"},
+     .help =
+         "keep only the N (2000) most variable genes: seurat (as scanpy, on log data), vst (as Seurat v3, on counts), "
+         "variance (on log data), auto (vst in each condition, and genes that differ between conditions)"},
     {"hvg-batch", .type = COMP_OPTION_TEXT, FIELD(hvg.batch), .metavar = "COL", .group = "Counts",
      .help = "choose them in each batch and merge: by number of batches and rank; variance: N of each, all of them"},
     {"hvg-bins", .type = COMP_OPTION_INT, FIELD(hvg.bins), .metavar = "N", .group = "Counts", .value = "20", .min = 1,

@@ -132,13 +132,55 @@ static void draw_series(comp__canvas *canvas, const comp__frame *frame, const se
   pen->dash(canvas->sheet, 0, 0);
   for (size_t i = 0; i < s->count; i++) {
     const double x = comp__frame_x(frame, s->points[i].x), y = comp__frame_y(frame, s->points[i].y);
-    char text[32];
     comp__set_color(canvas, color);
     pen->circle(canvas->sheet, x, y, 1.8);
     pen->fill(canvas->sheet);
-    snprintf(text, sizeof text, "%g", s->points[i].gamma);
-    comp__text_halo(canvas, x, y - 1.1 * canvas->font, 0.8 * canvas->font, text);
   }
+}
+
+typedef struct box {
+  double left, top, right, bottom;
+} box;
+
+typedef struct labels {
+  box boxes[MOST_SERIES * MOST_POINTS];
+  size_t count;
+} labels;
+
+static bool overlaps(const labels *l, const box *b) {
+  for (size_t k = 0; k < l->count; k++) {
+    const box *o = &l->boxes[k];
+    if (b->left < o->right && o->left < b->right && b->top < o->bottom && o->top < b->bottom) return true;
+  }
+  return false;
+}
+
+/* Writes the gamma of a point above it, or else at the first place where no other label is; above it where all are
+ * taken. */
+static void draw_label(comp__canvas *canvas, labels *taken, const comp__frame *frame, const point *at) {
+  static const double places[][2] = {{0, -1}, {0, 1},  {1, 0},   {-1, 0}, {0, -2},
+                                     {0, 2},  {1, -1}, {-1, -1}, {1, 1},  {-1, 1}};
+  const double size = 0.8 * canvas->font, x = comp__frame_x(frame, at->x), y = comp__frame_y(frame, at->y);
+  char text[32];
+  snprintf(text, sizeof text, "%g", at->gamma);
+  const double half = comp__text_width(canvas, size, COMP__BOLD, text) / 2 + 0.14 * size; /* the halo is part of it */
+  box chosen = {0};
+  for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+    const double middle_x = x + places[k][0] * (half + 0.5 * canvas->font),
+                 middle_y = y + places[k][1] * 1.1 * canvas->font;
+    const box b = {middle_x - half, middle_y - size / 2, middle_x + half, middle_y + size / 2};
+    const bool free = !overlaps(taken, &b);
+    if (k == 0 || free) chosen = b;
+    if (free) break;
+  }
+  taken->boxes[taken->count++] = chosen;
+  comp__text_halo(canvas, (chosen.left + chosen.right) / 2, (chosen.top + chosen.bottom) / 2, size, text);
+}
+
+static void draw_labels(comp__canvas *canvas, const plot *p, const comp__frame *frame) {
+  labels taken = {.count = 0};
+  for (size_t s = 0; s < p->count; s++)
+    for (size_t i = 0; i < p->series[s].count; i++) draw_label(canvas, &taken, frame, &p->series[s].points[i]);
 }
 
 static void draw_all(comp__canvas *canvas, const plot *p, const char *title) {
@@ -170,6 +212,7 @@ static void draw_all(comp__canvas *canvas, const plot *p, const char *title) {
     canvas->pen->rectangle(canvas->sheet, x - 1.8, at - 1.8, 3.6, 3.6);
     canvas->pen->fill(canvas->sheet);
   }
+  draw_labels(canvas, p, &frame);
   comp__set_color(canvas, 0x111111);
   snprintf(text, sizeof text, "accuracy of '%.100s'", p->target);
   comp__text(canvas, frame.x + frame.width / 2, frame.y + frame.height + 3 + 2.6 * size, size, COMP__PLAIN, 0.5, text);
@@ -187,8 +230,11 @@ static void draw_all(comp__canvas *canvas, const plot *p, const char *title) {
     shown[n++] = colors[MOST_SERIES];
   }
   y = frame.y + frame.height + 5 * size;
-  const comp__legend legend = {
-      .title = "numbers are gamma; lower right is best", .names = names, .colors = shown, .count = n};
+  const comp__legend legend = {.title = "numbers are gamma; lower right is best",
+                               .names = names,
+                               .colors = shown,
+                               .count = n,
+                               .squares = n > p->count};
   canvas->height = y + comp__legend_draw(canvas, &legend, 3 * COMP__MM, y, canvas->width - 6 * COMP__MM) + 2 * COMP__MM;
 }
 

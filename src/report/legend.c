@@ -66,7 +66,11 @@ double comp__legend_draw(comp__canvas *canvas, const comp__legend *legend, doubl
     for (size_t i = column * rows; i < legend->count && i < (column + 1) * rows; i++) {
       if (legend->colors) {
         comp__set_color(canvas, legend->colors[i]);
-        canvas->pen->circle(canvas->sheet, left + SWATCH * size / 2, at - 0.36 * size, SWATCH * size / 2);
+        const double half_swatch = SWATCH * size / 2, middle = at - 0.36 * size;
+        if (i + legend->squares >= legend->count)
+          canvas->pen->rectangle(canvas->sheet, left, middle - half_swatch, 2 * half_swatch, 2 * half_swatch);
+        else
+          canvas->pen->circle(canvas->sheet, left + half_swatch, middle, half_swatch);
         canvas->pen->fill(canvas->sheet);
       }
       comp__set_color(canvas, 0x111111);

@@ -9,7 +9,8 @@ typedef struct comp__legend {
   const char *const *names;
   const comp__color *colors; /* NULL: a key of numbers alone */
   size_t count;
-  bool numbered; /* each name has a number before it */
+  bool numbered;  /* each name has a number before it */
+  size_t squares; /* so many of the last have a square in place of a dot */
 } comp__legend;
 
 /* Whether it is best put beside a picture of that height (else below, over the whole width). */

@@ -1,6 +1,7 @@
 /* setup.c: comp__train(): makes a model and a run, and decides what the options leave open. */
 #include "train/setup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +73,9 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   }
   size_t missing = 0;
   for (size_t i = 0; i < out->rows; i++) missing += out->codes[i] < 0;
-  if (missing > 0) comp__warn(context, "%zu samples have no value in '%s' and are left out", missing, name);
+  if (missing > 0)
+    comp__warn(context, "%zu sample%s no value in '%s' and %s left out", missing, missing == 1 ? " has" : "s have",
+               name, missing == 1 ? "is" : "are");
   if (out->n_levels > MOST_LEVELS) {
     status = comp__error(COMP_ERR_DATA,
                          "column '%s' has %zu different values, and a condition has %d at most. Choose a column of "
@@ -85,19 +88,31 @@ static comp_status read_condition(comp_groups *out, comp_context *context, const
   return COMP_OK;
 }
 
-/* Whether two columns part the samples that have both in the same way. */
+/* Whether two columns part the samples that have both in the same way, and in more than one part. */
 static bool same_parts(const comp_groups *a, const comp_groups *b) {
   int32_t of_a[MOST_LEVELS], of_b[MOST_LEVELS];
+  size_t parts = 0;
+  assert(a->n_levels <= MOST_LEVELS && b->n_levels <= MOST_LEVELS);
   memset(of_a, -1, sizeof of_a);
   memset(of_b, -1, sizeof of_b);
   for (size_t i = 0; i < a->rows; i++) {
     const int32_t x = a->codes[i], y = b->codes[i];
     if (x < 0 || y < 0) continue;
     if ((of_a[x] >= 0 && of_a[x] != y) || (of_b[y] >= 0 && of_b[y] != x)) return false;
+    parts += of_a[x] < 0;
     of_a[x] = y;
     of_b[y] = x;
   }
-  return true;
+  return parts > 1;
+}
+
+comp_status comp__target_differs(const comp_groups *target, const comp_groups *conditions, const char *target_name,
+                                 const char *condition_name) {
+  if (!same_parts(target, conditions)) return COMP_OK;
+  return comp__error(COMP_ERR_DATA,
+                     "target: column '%s' says of each sample what the condition '%s' says: z cannot predict the one "
+                     "and hide the other",
+                     target_name, condition_name);
 }
 
 /* What makes a column unfit for a target. `known` samples have a condition and a value of it, of `values` kinds. */
@@ -113,12 +128,7 @@ static comp_status check_target(const comp_groups *target, const comp_groups *co
                        "target: column '%s' has %s among the %zu samples that have a condition; there must be two or "
                        "more to predict",
                        o->target, known ? "one value only" : "no value", conditions->rows);
-  if (same_parts(target, conditions))
-    return comp__error(COMP_ERR_DATA,
-                       "target: column '%s' says of each sample what the condition '%s' says: z cannot predict the one "
-                       "and hide the other",
-                       o->target, o->condition);
-  return COMP_OK;
+  return comp__target_differs(target, conditions, o->target, o->condition);
 }
 
 /* Leaves the samples out that are marked in a column: as if they had no condition. */

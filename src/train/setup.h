@@ -14,4 +14,10 @@ bool comp__losses_compare(const comp__train_options *options);
 /* Whether the number of samples decides if a row's own posterior is part of its mixture. (setup.c) */
 bool comp__self_is_open(const comp__train_options *options);
 
+/* An error (COMP_ERR_DATA) where a target says of each sample what the condition says: no representation can keep the
+ * one and hide the other. Names are those of the columns; a target has 256 different values at most, and so has the
+ * condition. (setup.c) */
+comp_status comp__target_differs(const comp_groups *target, const comp_groups *conditions, const char *target_name,
+                                 const char *condition_name);
+
 #endif

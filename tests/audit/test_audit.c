@@ -139,8 +139,8 @@ static void use(void **state) {
 static comp_dataset *make(double leak, double scale) {
   comp_matrix *x, *z, *s;
   comp_dataset *d;
-  const char *group[N], *target[N], *one[N];
-  int8_t test[N];
+  const char *group[N], *target[N], *one[N], *copy[N];
+  int8_t test[N], every[N];
   float values[4 * N], means[3 * N], deviations[3 * N];
   for (size_t i = 0; i < N; i++) {
     const double a = i % 2 ? 1 : -1;
@@ -148,6 +148,8 @@ static comp_dataset *make(double leak, double scale) {
     target[i] = normal(i, 10) + 0.2 * normal(i, 11) > 0.5 ? "high" : "low";
     one[i] = "same";
     test[i] = i % 3 == 0;
+    copy[i] = i % 5 == 0 ? NULL : i % 2 ? "m" : "f"; /* some are not known */
+    every[i] = 1;
     for (size_t k = 0; k < 4; k++) values[4 * i + k] = (float)(0.5 * a + normal(i, 12 + k));
     means[3 * i] = (float)(leak * a + 0.5 * normal(i, 16));
     means[3 * i + 1] = (float)normal(i, 10);
@@ -168,6 +170,8 @@ static comp_dataset *make(double leak, double scale) {
   assert_ok(comp_table_add_strings(obs, "income", target));
   assert_ok(comp_table_add_strings(obs, "one", one));
   assert_ok(comp_table_add_bools(obs, "test", test));
+  assert_ok(comp_table_add_strings(obs, "copy", copy));
+  assert_ok(comp_table_add_bools(obs, "every", every));
   return d;
 }
 
@@ -304,14 +308,16 @@ static void errors(void **state) {
       {"use", "X_cmp", COMP_ERR_DATA, "X_comp"},
       {"target", "sex", COMP_ERR_ARGUMENT, "must be hidden"},
       {"target", "one", COMP_ERR_DATA, "nothing to predict"},
+      {"target", "copy", COMP_ERR_DATA, "column 'copy' says of each sample what the condition 'sex' says"},
       {"known", "sex", COMP_ERR_ARGUMENT, "attribute itself"},
       {"release", "means", COMP_ERR_ARGUMENT, "nothing can be proved"},
       {"release", "cells:1", COMP_ERR_ARGUMENT, "2 to 4096"},
       {"release", "cells", COMP_ERR_ARGUMENT, "neither draws nor cells:K"},
       {"release", "cells:4000", COMP_ERR_DATA, "samples to fit cells on"},
       {"attackers", "svm", COMP_ERR_ARGUMENT, "there are logistic"},
-      {"favoured", "high", COMP_ERR_ARGUMENT, "goes with target"},
+      {"favoured", "high", COMP_ERR_ARGUMENT, "goes with --target"},
       {"unseen", "one", COMP_ERR_DATA, "no sample is true (or 1) in column 'one'"},
+      {"unseen", "every", COMP_ERR_DATA, "column 'every' marks all 600 samples: none is left for attackers"},
       {"gammas", "1,x", COMP_ERR_ARGUMENT, "'x' is not a number"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -365,7 +371,7 @@ static void frontier(void **state) {
   comp_audit *audit;
   assert_error(comp_audit_frontier(&audit, context, d, o), COMP_ERR_ARGUMENT, "needs some");
   assert_ok(comp_options_set(o, "gammas", "0,10"));
-  assert_error(comp_audit_frontier(&audit, context, d, o), COMP_ERR_ARGUMENT, "needs target");
+  assert_error(comp_audit_frontier(&audit, context, d, o), COMP_ERR_ARGUMENT, "needs a target (--target)");
   assert_ok(comp_options_set(o, "target", "income"));
   assert_ok(comp_options_set(o, "epochs", "2"));
   assert_ok(comp_options_set(o, "release", "draws"));
@@ -375,6 +381,7 @@ static void frontier(void **state) {
   json_t *one = json_object_get(json_array_get(points, 1), "audit");
   assert_true(json_is_true(json_object_get(one, "unseen")));
   assert_int_equal(json_array_size(json_object_get(one, "certificates")), 1);
+  assert_string_equal(json_string_value(json_object_get(json_object_get(one, "model"), "model")), "comp");
   assert_int_equal(comp_audit_finding_count(audit), 2);
   json_decref(root);
   if (test_has_module("figures")) {

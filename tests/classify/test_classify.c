@@ -392,6 +392,27 @@ static void odd_data_is_fine(void **state) {
   comp_context_free(context);
 }
 
+static void keep_last(void *user, const comp_progress *progress) {
+  if (progress->finished) *(comp_progress *)user = *progress;
+}
+
+/* A task that is done says that all of it is done, also where folds share the threads. */
+static void progress_comes_to_its_end(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  blobs b = blobs_new(200, 2, 1.0f, 5);
+  for (size_t k = 0; k < kinds_here(); k++) {
+    comp_progress last = {0};
+    comp_context_on_progress(context, keep_last, &last);
+    comp_predictability_result r = cross(context, &b, all_kinds[k], 0);
+    assert_true(last.total > 0);
+    assert_int_equal(last.done, last.total);
+    comp_predictability_release(&r);
+  }
+  blobs_free(&b);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_blobs_are_told_apart),
@@ -404,6 +425,7 @@ int main(void) {
       cmocka_unit_test(gaps_are_counted),
       cmocka_unit_test(bad_input_is_an_error),
       cmocka_unit_test(odd_data_is_fine),
+      cmocka_unit_test(progress_comes_to_its_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,12 +168,48 @@ static void data_without_x(void **state) {
   comp_context_free(context);
 }
 
+/* Numbers of readers: 1,500, and one of one. */
+static void words_of_numbers(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  float values[2000];
+  comp_data_look look;
+  for (size_t i = 0; i < 2000; i++) values[i] = i < 1500 ? -1 - (float)i / 7 : (float)i + 0.5f;
+  comp_dataset *d = of_values(values, 1000, 2);
+  assert_ok(comp_data_look_at(&look, context, comp_dataset_x(d)));
+  if (!strstr(look.reason, "1,500 negative values")) fail_msg("%s", look.reason);
+  comp_dataset_free(d);
+  for (size_t i = 0; i < 4; i++) values[i] = i == 1 ? -1.5f : (float)i / 3;
+  d = of_values(values, 2, 2);
+  assert_ok(comp_data_look_at(&look, context, comp_dataset_x(d)));
+  assert_non_null(strstr(look.reason, "1 negative value,"));
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
+static void keep_text(void *user, comp_log_level level, const char *text) {
+  if (level == COMP_LOG_WARNING) snprintf(user, 256, "%s", text);
+}
+
+static void one_sample_is_singular(void **state) {
+  (void)state;
+  comp_context *context = test_context(1);
+  char said[256] = "";
+  comp_context_on_log(context, keep_text, said);
+  comp_dataset *d = of_values((float[]){0, 0, 1, 2, 3, 4}, 3, 2);
+  assert_ok(comp_normalize_total(NULL, context, d, 0.0, false));
+  assert_string_equal(said, "1 sample has no counts at all: it stays 0");
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(look_tells_kinds_apart),   cmocka_unit_test(nan_goes_no_further),
       cmocka_unit_test(totals_become_the_median), cmocka_unit_test(sparse_and_dense_agree_at_any_thread_count),
       cmocka_unit_test(library_sizes_are_kept),   cmocka_unit_test(what_is_done_is_not_done_again),
-      cmocka_unit_test(data_without_x),
+      cmocka_unit_test(data_without_x),           cmocka_unit_test(words_of_numbers),
+      cmocka_unit_test(one_sample_is_singular),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

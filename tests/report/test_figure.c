@@ -9,6 +9,33 @@
 static const comp__figure_options LOOK = {.n_de = 10, .font = 7, .dpi = 80};
 static const char LONG_NAME[] = "CD8+ effector memory T cells re-expressing CD45RA_and_a_suffix_without_a_space_%zu";
 
+/* Pixels of the colour of text in the first `share` of a picture's height, and the side of the largest square of them
+ * in the whole picture, up to 40. */
+static void count_dark(size_t *pixels, int *square, const char *path, double share) {
+  cairo_surface_t *image = cairo_image_surface_create_from_png(path);
+  assert_int_equal(cairo_surface_status(image), CAIRO_STATUS_SUCCESS);
+  const int width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
+  const int stride = cairo_image_surface_get_stride(image);
+  const unsigned char *data = cairo_image_surface_get_data(image);
+  int *sides = calloc((size_t)width * 2, sizeof *sides); /* of squares that end in a row, and in the row before */
+  *pixels = 0;
+  *square = 0;
+  for (int y = 0; y < height; y++) {
+    int *row = sides + (y % 2) * width, *above = sides + (1 - y % 2) * width;
+    for (int x = 0; x < width; x++) {
+      uint32_t pixel;
+      memcpy(&pixel, data + (size_t)y * (size_t)stride + 4 * (size_t)x, 4);
+      const bool dark = (pixel & 0xFFFFFFu) == 0x111111u;
+      *pixels += dark && y < share * height;
+      const int least = x == 0 ? 0 : above[x] < above[x - 1] ? above[x] : above[x - 1];
+      row[x] = !dark ? 0 : 1 + (x == 0 ? 0 : least < row[x - 1] ? least : row[x - 1]);
+      if (row[x] > *square) *square = row[x];
+    }
+  }
+  free(sides);
+  cairo_surface_destroy(image);
+}
+
 /* Draws at the edge would be text or lines that go on beyond it. */
 static void assert_margin_is_white(const char *path) {
   cairo_surface_t *image = cairo_image_surface_create_from_png(path);
@@ -169,6 +196,48 @@ static void training_is_curves(void **state) {
   comp_context_free(context);
 }
 
+/* One gamma, found as often in means as in `source`; the data beside it or not. */
+static const char *frontier_of(char *out, size_t size, const char *source, bool data) {
+  static const char one[] = "{\"source\": \"%s\", \"attackers\": [{\"balanced_accuracy\": {\"value\": 0.7}}]}";
+  char attacks[512], extra[256] = "";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  size_t used = (size_t)snprintf(attacks, sizeof attacks, one, "means");
+  if (source) {
+    used += (size_t)snprintf(attacks + used, sizeof attacks - used, ", ");
+    used += (size_t)snprintf(attacks + used, sizeof attacks - used, one, source);
+    snprintf(extra, sizeof extra, ", {\"source\": \"%s\", \"accuracy\": %g}", source, data ? 0.9 : 0.8);
+  }
+#pragma GCC diagnostic pop
+  snprintf(out, size,
+           "{\"condition\": \"sex\", \"target\": \"income\", \"levels\": [{}, {}], \"points\": [{\"gamma\": 888888, "
+           "\"audit\": {\"attacks\": [%s], \"utility\": [{\"source\": \"means\", \"accuracy\": 0.8}%s]}}]}",
+           attacks, extra);
+  return out;
+}
+
+/* Labels of points at one place do not hide each other, and the legend has a square where the picture has one. */
+static void a_frontier_can_be_read(void **state) {
+  (void)state;
+  comp__figure_options look = LOOK;
+  char text[2048];
+  size_t one, both, with_data;
+  int side;
+  const double plot = 0.6; /* the legend is below */
+  look.dpi = 300;
+  assert_ok(comp__figure_frontier(frontier_of(text, sizeof text, NULL, false), scratch("frontier.png"), &look));
+  count_dark(&one, &side, scratch("frontier.png"), plot);
+  assert_true(side < 15);
+  assert_ok(comp__figure_frontier(frontier_of(text, sizeof text, "draws", false), scratch("frontier.png"), &look));
+  assert_margin_is_white(scratch("frontier.png"));
+  count_dark(&both, &side, scratch("frontier.png"), plot);
+  if (both < one + one / 4) fail_msg("%zu dark pixels with two labels, %zu with one", both, one);
+  assert_ok(comp__figure_frontier(frontier_of(text, sizeof text, "data", true), scratch("frontier.png"), &look));
+  count_dark(&with_data, &side, scratch("frontier.png"), plot);
+  if (side < 20) fail_msg("the largest square is of %d pixels", side);
+  remove(scratch("frontier.png"));
+}
+
 static void bad_input_is_refused_and_leaves_nothing(void **state) {
   (void)state;
   comp_context *context = test_context(1);
@@ -214,6 +283,7 @@ int main(void) {
       cmocka_unit_test(many_points_are_an_image),
       cmocka_unit_test(metrics_are_bars),
       cmocka_unit_test(training_is_curves),
+      cmocka_unit_test(a_frontier_can_be_read),
       cmocka_unit_test(bad_input_is_refused_and_leaves_nothing),
       cmocka_unit_test(names_that_are_no_text_are_drawn_all_the_same),
   };

@@ -575,10 +575,13 @@ static void advice_knows_the_model(void **state) {
       {"null", "train with --encoder-without-condition or a larger --gamma.",
        "train with --preset protect --encoder-without-condition."},
       {"{\"preset\": \"default\", \"gamma\": 1, \"encoder_sees_condition\": true}",
-       "train with --encoder-without-condition or a larger --gamma than 1.",
+       "train with --encoder-without-condition or a larger --gamma (this model: 1).",
        "train with --preset protect --encoder-without-condition."},
       {"{\"preset\": \"protect\", \"gamma\": 10, \"encoder_sees_condition\": false}",
-       "or train with a larger --gamma than 10.", "or train with a larger --gamma than 10."},
+       "or train with a larger --gamma (this model: 10).", "or train with a larger --gamma (this model: 10)."},
+      {"{\"model\": \"cvae\", \"preset\": \"default\", \"gamma\": 0, \"encoder_sees_condition\": true}",
+       "Train a model that has a penalty (--model comp --preset protect)",
+       "or train a model that has a penalty (--model comp --preset protect)."},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     comp__findings list = {0};
@@ -586,6 +589,113 @@ static void advice_knows_the_model(void **state) {
     if (!strstr(find_in(&list, "attack")->advice, cases[k].attack)) fail_msg("%s", find_in(&list, "attack")->advice);
     if (!strstr(find_in(&list, "reveals-more")->advice, cases[k].more))
       fail_msg("%s", find_in(&list, "reveals-more")->advice);
+    comp__findings_release(&list);
+  }
+}
+
+/* The findings of a document of this text. */
+static void judge_text(comp__findings *out, const char *text) {
+  json_t *audit = json_loads(text, 0, NULL);
+  assert_non_null(audit);
+  assert_ok(comp__judge_audit(out, audit));
+  json_decref(audit);
+}
+
+static size_t count_of(const comp__findings *list, const char *id) {
+  size_t n = 0;
+  for (size_t i = 0; i < list->count; i++) n += strcmp(list->items[i].id, id) == 0;
+  return n;
+}
+
+/* Draws that reveal more than the data are a problem, too, and no way out for means. */
+static void draws_that_reveal_more(void **state) {
+  (void)state;
+  const char *form =
+      "{\"condition\": \"sex\", \"use\": \"X_comp\", \"majority\": 0.6, \"model\": {\"model\": \"comp\", \"preset\": "
+      "\"protect\", \"gamma\": 10, \"encoder_sees_condition\": false}, \"levels\": [{}, {}], \"attacks\": "
+      "[{\"source\": "
+      "\"means\", \"attackers\": [{\"title\": \"forest\", \"accuracy\": {\"value\": 0.94}, \"balanced_accuracy\": "
+      "{\"value\": 0.949, \"low\": 0.93, \"high\": 0.96}}]}, {\"source\": \"draws\", \"attackers\": [{\"title\": "
+      "\"forest\", \"accuracy\": {\"value\": %g}, \"balanced_accuracy\": {\"value\": %g, \"low\": %g, \"high\": "
+      "%g}}]}, "
+      "{\"source\": \"data\", \"attackers\": [{\"title\": \"forest\", \"accuracy\": {\"value\": 0.62}, "
+      "\"balanced_accuracy\": {\"value\": 0.544, \"low\": 0.52, \"high\": 0.56}}]}]}";
+  const double draws[] = {0.847, 0.55};
+  for (size_t k = 0; k < 2; k++) {
+    char text[2048];
+    comp__findings list = {0};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, form, draws[k], draws[k], draws[k] - 0.02, draws[k] + 0.02);
+#pragma GCC diagnostic pop
+    judge_text(&list, text);
+    assert_int_equal(count_of(&list, "reveals-more"), k == 0 ? 2 : 1);
+    const comp_finding *more = find_in(&list, "reveals-more");
+    assert_int_equal(more->level, COMP_FINDING_PROBLEM);
+    assert_int_equal(strstr(more->advice, "Release draws") != NULL, k == 1);
+    assert_int_equal(strstr(find_in(&list, "attack")->advice, "Release draws") != NULL, k == 1);
+    if (k == 0) {
+      assert_non_null(strstr(
+          more->advice,
+          "Do not release it, and no draws either. Train with a larger --gamma (this model: 10), or release cells"));
+      for (size_t i = 0; i < list.count; i++) more = strstr(list.items[i].text, "draws reveal") ? &list.items[i] : more;
+      assert_string_equal(more->id, "reveals-more");
+      assert_non_null(strstr(more->text, "balanced accuracy 0.847 (forest), from the data 0.544"));
+      assert_int_equal(more->level, COMP_FINDING_PROBLEM);
+    }
+    comp__findings_release(&list);
+  }
+}
+
+/* A bound that few samples make large says how many it takes; one that they do not, does not. */
+static void bounds_say_what_they_need(void **state) {
+  (void)state;
+  const char *form =
+      "{\"condition\": \"sex\", \"use\": \"X_comp\", \"majority\": 0.6, \"levels\": [{}, {}], \"certificates\": "
+      "[{\"release\": \"cells:64\", \"delta\": 0.05, \"samples\": 300, \"fewest\": 140, \"needed\": 1476, \"slack\": "
+      "%g, "
+      "\"balanced_accuracy\": {\"upper\": 0.795}, \"accuracy\": {\"upper\": 0.8}, \"parity_gap\": {\"upper\": 0.59}}]}";
+  for (size_t k = 0; k < 2; k++) {
+    char text[1024];
+    comp__findings list = {0};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, form, k ? 0.04 : 0.16);
+#pragma GCC diagnostic pop
+    judge_text(&list, text);
+    const comp_finding *f = find_in(&list, "certificate");
+    assert_int_equal(strstr(f->advice, "about 1,476 of each value; the rarest has 140") != NULL, k == 0);
+    assert_int_equal(strstr(f->text, "add 0.160 to the bound") != NULL, k == 0);
+    assert_non_null(strstr(find_in(&list, "unseen")->text, "no column of unseen samples was named (--unseen)"));
+    comp__findings_release(&list);
+  }
+}
+
+/* No gap is no success where the target is not predicted. */
+static void gaps_of_nothing(void **state) {
+  (void)state;
+  const char *form =
+      "{\"condition\": \"sex\", \"use\": \"X_comp\", \"target\": \"income\", \"majority\": 0.6, \"levels\": [{}, {}], "
+      "\"model\": {\"model\": \"%s\", \"gamma\": %d}, \"utility\": [{\"source\": \"means\", \"classifier\": "
+      "\"forest\", "
+      "\"samples\": 9000, \"accuracy\": 0.7, \"majority\": 0.7, \"parity_gap\": %g, \"parity_error\": 0.01, "
+      "\"odds_gap\": 0, "
+      "\"odds_error\": 0.05, \"opportunity_gap\": 0, \"opportunity_error\": 0.05}]}";
+  for (size_t k = 0; k < 3; k++) {
+    char text[1024];
+    comp__findings list = {0};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, form, k == 1 ? "cvae" : "comp", k == 1 ? 0 : 10, k == 2 ? 0.3 : 0.0);
+#pragma GCC diagnostic pop
+    judge_text(&list, text);
+    const comp_finding *f = find_in(&list, "gaps"), *target = find_in(&list, "target");
+    assert_int_equal(f->level, k == 2 ? COMP_FINDING_PROBLEM : COMP_FINDING_NOTE);
+    assert_int_equal(strstr(f->text, "This is no success") != NULL, k != 2);
+    assert_int_equal(*f->advice != '\0', k == 2);
+    assert_int_equal(target->level, COMP_FINDING_CAUTION);
+    assert_int_equal(strstr(target->advice, "smaller --gamma (this model: 10)") != NULL, k != 1);
+    assert_int_equal(strstr(target->advice, "--gamma") == NULL, k == 1);
     comp__findings_release(&list);
   }
 }
@@ -722,6 +832,9 @@ int main(void) {
       cmocka_unit_test(protected_attribute),
       cmocka_unit_test(gaps_have_limits),
       cmocka_unit_test(advice_knows_the_model),
+      cmocka_unit_test(draws_that_reveal_more),
+      cmocka_unit_test(bounds_say_what_they_need),
+      cmocka_unit_test(gaps_of_nothing),
       cmocka_unit_test(audits_decide),
       cmocka_unit_test(reveals_more),
       cmocka_unit_test(training),

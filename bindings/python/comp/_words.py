@@ -30,7 +30,8 @@ def table():
     """Every option by its name; of several kinds with the same name the first, with the choices of all."""
     from ._options import KINDS
 
-    known: dict = {"against": {"type": "file", "words": set()}}  # a file for the program, an argument of comp.tl.diagnose()
+    # What is no option of the library, but an argument here: of comp.tl.diagnose() (a file for the program) and of comp.tl.embed().
+    known: dict = {"against": {"type": "file", "words": set()}, "scales": {"type": "bool", "words": set()}}
     for kind in KINDS.values():
         for name, option in kind.items():
             entry = known.setdefault(name, {"type": option["type"], "words": set()})

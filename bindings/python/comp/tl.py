@@ -427,6 +427,8 @@ def audit(adata: Any, condition_key: str, *, model: Model = None, layer: Optiona
     chosen = None if model is None else model_of(model, adata)
     if frontier and chosen is not None:
         raise ValueError("gammas trains models itself: model does not go with it")
+    if chosen is not None and options.get("use") is not None:
+        raise ValueError("use: the model makes the embedding that is audited")
     names = [] if frontier or use == "X" or chosen is not None else [use] + [n for n in [use + "_scale"] if n in adata.obsm]
     names += [n for n in [before or "X_pca"] if n != "X" and n not in names and (before or n in adata.obsm)]
     for name in names:

@@ -209,5 +209,10 @@ def test_audit():
     draws = audit.certificates.set_index("release").loc["draws"]
     assert draws.balanced_accuracy >= 0.760  # the optimum of draws: Phi(1 / sqrt(2))
     assert list(audit.utility.source) == ["means", "draws", "data", "cells:8"]
+    bare = anndata.AnnData(data.X, obs=data.obs, obsm={"X_comp": z})
+    with pytest.raises(comp.CompError, match=r"comp\.tl\.embed\(scales=True\)"):
+        comp.tl.audit(bare, "sex", release="draws")
+    with pytest.raises(ValueError, match="use: the model makes the embedding"):
+        comp.tl.audit(bare, "sex", use="X_comp", model=comp.CoMP(bare, "sex", **SMALL).fit())
     with pytest.raises(comp.CompError, match="nothing can be proved"):
         comp.tl.audit(data, "sex", release="means")

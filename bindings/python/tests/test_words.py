@@ -25,6 +25,7 @@ from conftest import ROOT
      "Train with other seeds (comp.tl.train(seed=...)) and give all models with model."),
     ("enough (comp prep --keep COL=A,B)", 'enough (comp.pp.prepare(keep="COL=A,B"))'),
     ("Run comp score with --label and --metrics paper,scib.", 'Run comp.tl.score() with label and metrics="paper,scib".'),
+    ("name the model, or write them with comp embed --scales", "name the model, or write them with comp.tl.embed(scales=True)"),
     ("hvg-batch: it needs hvg", "hvg_batch: it needs hvg"),
     # What is not in the tables, and what only looks like an option, stays.
     ("as comp score --json writes", "as comp score --json writes"),

@@ -20,3 +20,16 @@ awk -F , 'BEGIN { OFS = "," } { print NR == 1 ? "female,poor" : ($1 == "woman") 
 "$COMP" audit -q -i people.csv -c sex --use X --target income --attackers logistic --json words.json >/dev/null
 for file in codes words; do grep -o '"attackers":.*' $file.json | sed 's/,"findings".*//' >$file; done
 cmp codes words && echo "as with words"
+# A model makes what is audited: --use does not go with it.
+"$COMP" audit -q -i people.csv -c sex --use nosuch -m none.comp 2>&1 | sed 's/ (see .*//'
+"$COMP" audit -q -i people.csv -c sex --use nosuch -m none.comp 2>/dev/null
+echo "code $?"
+# A target that repeats the attribute; samples that are all unseen.
+awk -F , 'BEGIN { OFS = "," } { print $0, NR == 1 ? "copy,all" : ($1 == "man" ? "m" : "f") ",yes" }' people.csv >copy.csv
+"$COMP" audit -q -i copy.csv -c sex --use X --target copy 2>&1
+"$COMP" audit -q -i copy.csv -c sex --use X --target copy 2>/dev/null
+echo "code $?"
+"$COMP" audit -q -i copy.csv -c sex --use X --unseen all 2>&1
+# Of a frontier, the data is printed once; its rows are those of each audit.
+"$COMP" audit -q -i people.csv -c sex --target income --gammas 0,1 --epochs 1 --attackers logistic >table || exit
+grep '^gamma' table; grep -c '^  data (X)' table; grep -c '^  data  ' table; grep -c '^  means (X_comp)' table
