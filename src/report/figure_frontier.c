@@ -12,6 +12,8 @@
 
 enum { MOST_SERIES = 8, MOST_POINTS = 16 };
 
+#define CHANCE 0.86 /* of the size of text: the word "chance" */
+
 typedef struct point {
   double gamma, x, y;
 } point;
@@ -143,7 +145,7 @@ typedef struct box {
 } box;
 
 typedef struct labels {
-  box boxes[MOST_SERIES * MOST_POINTS];
+  box boxes[MOST_SERIES * MOST_POINTS + 1];
   size_t count;
 } labels;
 
@@ -177,8 +179,11 @@ static void draw_label(comp__canvas *canvas, labels *taken, const comp__frame *f
   comp__text_halo(canvas, (chosen.left + chosen.right) / 2, (chosen.top + chosen.bottom) / 2, size, text);
 }
 
+/* The word at the right end of the line of chance has its place. */
 static void draw_labels(comp__canvas *canvas, const plot *p, const comp__frame *frame) {
-  labels taken = {.count = 0};
+  const double right = frame->x + frame->width, y = comp__frame_y(frame, p->chance), size = CHANCE * canvas->font;
+  labels taken = {.boxes = {{right - comp__text_width(canvas, size, COMP__PLAIN, "chance"), y - 2 - size, right, y}},
+                  .count = 1};
   for (size_t s = 0; s < p->count; s++)
     for (size_t i = 0; i < p->series[s].count; i++) draw_label(canvas, &taken, frame, &p->series[s].points[i]);
 }
@@ -203,7 +208,7 @@ static void draw_all(comp__canvas *canvas, const plot *p, const char *title) {
   canvas->pen->line_to(canvas->sheet, frame.x + frame.width, comp__frame_y(&frame, p->chance));
   canvas->pen->stroke(canvas->sheet);
   canvas->pen->dash(canvas->sheet, 0, 0);
-  comp__text(canvas, frame.x + frame.width, comp__frame_y(&frame, p->chance) - 2, 0.86 * size, COMP__PLAIN, 1,
+  comp__text(canvas, frame.x + frame.width, comp__frame_y(&frame, p->chance) - 2, CHANCE * size, COMP__PLAIN, 1,
              "chance");
   for (size_t s = 0; s < p->count; s++) draw_series(canvas, &frame, &p->series[s], colors[s]);
   if (isfinite(p->data.x) && isfinite(p->data.y)) {

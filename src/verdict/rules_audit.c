@@ -245,7 +245,8 @@ static void judge_certificate(judge *j, json_t *c) {
   const double upper = comp__member_number(balanced, "upper"), gap = comp__member_number(parity, "upper"),
                delta = comp__member_number(c, "delta"), slack = comp__member_number(c, "slack");
   const bool draws = strcmp(release, "draws") == 0, vacuous = upper > VACUOUS;
-  const bool few = slack > FEW;
+  /* More samples do not help where these say already that it is found. */
+  const bool few = slack > FEW && !(comp__member_number(balanced, "estimate") > VACUOUS);
   comp__digits needed, fewest;
   char advice[512] = "", scale[48], added[96] = "";
   if (few)

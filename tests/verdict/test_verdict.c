@@ -647,25 +647,28 @@ static void draws_that_reveal_more(void **state) {
   }
 }
 
-/* A bound that few samples make large says how many it takes; one that they do not, does not. */
+/* A bound that few samples make large says how many it takes; one that they do not, or that would be no less with more,
+ * does not. */
 static void bounds_say_what_they_need(void **state) {
   (void)state;
   const char *form =
       "{\"condition\": \"sex\", \"use\": \"X_comp\", \"majority\": 0.6, \"levels\": [{}, {}], \"certificates\": "
       "[{\"release\": \"cells:64\", \"delta\": 0.05, \"samples\": 300, \"fewest\": 140, \"needed\": 1476, \"slack\": "
       "%g, "
-      "\"balanced_accuracy\": {\"upper\": 0.795}, \"accuracy\": {\"upper\": 0.8}, \"parity_gap\": {\"upper\": 0.59}}]}";
-  for (size_t k = 0; k < 2; k++) {
+      "\"balanced_accuracy\": {\"estimate\": %g, \"upper\": 0.795}, \"accuracy\": {\"upper\": 0.8}, \"parity_gap\": "
+      "{\"upper\": 0.59}}]}";
+  for (size_t k = 0; k < 3; k++) {
     char text[1024];
     comp__findings list = {0};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(text, sizeof text, form, k ? 0.04 : 0.16);
+    snprintf(text, sizeof text, form, k == 1 ? 0.04 : 0.16, k == 2 ? 0.99 : 0.7);
 #pragma GCC diagnostic pop
     judge_text(&list, text);
     const comp_finding *f = find_in(&list, "certificate");
     assert_int_equal(strstr(f->advice, "about 1,476 of each value; the rarest has 140") != NULL, k == 0);
     assert_int_equal(strstr(f->text, "add 0.160 to the bound") != NULL, k == 0);
+    if (k == 0) assert_int_equal(f->level, COMP_FINDING_OK);
     assert_non_null(strstr(find_in(&list, "unseen")->text, "no column of unseen samples was named (--unseen)"));
     comp__findings_release(&list);
   }

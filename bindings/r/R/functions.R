@@ -166,7 +166,10 @@ auditComp <- function(object, condition, target = NULL, ..., use = NULL, model =
     data.frame(release = c$release, delta = c$delta, samples = c$samples, balanced_accuracy = number(c$balanced_accuracy$upper),
                accuracy = number(c$accuracy$upper), parity_gap = number(c$parity_gap$upper))
   }))
-  list(findings = findings_of(document$findings), attacks = attacks, certificates = certificates, document = document)
+  utility <- do.call(rbind, lapply(document$utility, function(u) {
+    data.frame(lapply(u, function(value) if (is.character(value)) value else number(value)))
+  }))
+  list(findings = findings_of(document$findings), attacks = attacks, certificates = certificates, utility = utility, document = document)
 }
 
 # ---- Columns and genes

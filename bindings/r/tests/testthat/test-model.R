@@ -104,9 +104,13 @@ test_that("an attribute is audited", {
   expect_setequal(audit$attacks$source, c("means", "draws", "data"))
   expect_true(all(audit$attacks$balanced_accuracy >= audit$attacks$balanced_accuracy_low))
   expect_true(audit$certificates$balanced_accuracy <= 1)
+  expect_equal(audit$utility$source, c("means", "draws", "data"))
+  expect_equal(audit$utility$accuracy, vapply(audit$document$utility, function(u) u$accuracy, 0))
+  expect_type(audit$utility$parity_gap, "double")
   expect_true("attack" %in% audit$findings$id)
   alone <- auditComp(embedded()$embeddings$X_comp, ready()$obs$condition, attackers = "logistic")
   expect_equal(unique(alone$attacks$source), "means")
+  expect_null(alone$utility)
   expect_refused(auditComp(embedded(), "condition", use = "nothing"), "there is no embedding")
 })
 
