@@ -101,6 +101,8 @@ static void follow_record(comp__train_options *o, const json_t *config) {
   /* It may have had other ranks. Of a damaged file, a number that no run has is left to comp__checkpoint_load(). */
   if (o->shards == 0 && shards > 0 && shards <= COMP__MOST_SHARDS && (shards & (shards - 1)) == 0)
     o->shards = (size_t)shards;
+  /* Before the number of samples decided on the batch it was this one, and decided on the number of steps. */
+  if (json_integer_value(json_object_get(training, "batch")) == 512) o->batch_asked = true;
   const char *select = json_string_value(json_object_get(training, "select"));
   if (!select || json_object_get(config, "bound")) return;
   o->model.bound = 0.0;

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "train/precision.h"
+#include "train/scale.h"
 #include "train/setup.h"
 
 comp_status comp__config_write(char **out, const comp__train_options *o) {
@@ -53,7 +54,7 @@ bool comp_model_trained_with(const comp_model *model, const comp_options *option
   return comp__options_resolve(&plain, &comp__train_kind, options) == COMP_OK && comp__model_follows(model, &plain);
 }
 
-bool comp__model_follows(const comp_model *model, const comp__train_options *options) {
+static bool follows(const comp_model *model, const comp__train_options *options) {
   char *text = NULL;
   if (comp__config_write(&text, options) != COMP_OK) return false;
   json_t *wanted = json_loads(text, 0, NULL), *found = model->config ? json_loads(model->config, 0, NULL) : NULL;
@@ -64,4 +65,11 @@ bool comp__model_follows(const comp_model *model, const comp__train_options *opt
   json_decref(found);
   comp__free(text);
   return same;
+}
+
+/* The number of samples may have decided on the batch. */
+bool comp__model_follows(const comp_model *model, const comp__train_options *options) {
+  comp__train_options large = *options;
+  comp__scale_follow(&large, COMP__LARGE);
+  return follows(model, options) || follows(model, &large);
 }

@@ -72,10 +72,12 @@ static const comp_option rows[] = {
     {"seed", .type = COMP_OPTION_INT, FIELD(seed), .metavar = "N", .group = "Training", .value = "0", .max = 9e15,
      .record = "training/seed", .help = "seed of all random numbers"},
     {"epochs", .type = COMP_OPTION_INT, FIELD(epochs), .metavar = "N", .group = "Training", .min = 1, .max = 1e9,
-     .unset = "by preset and data: some 1,400 steps, at most 30,000 of large data", .record = "training/epochs",
-     .help = "passes over the data"},
+     .unset = "by preset and data: some 1,400 steps; of large data 15 or 30 epochs, with a bound",
+     .record = "training/epochs", .help = "passes over the data"},
     {"batch", .type = COMP_OPTION_INT, FIELD(batch), .metavar = "B", .group = "Training", .min = 2, .max = 1e9,
-     BY_PRESET, .record = "training/batch", .help = "samples a step"},
+     BY_PRESET, .record = "training/batch",
+     .help = "samples a step. The default recipe of comp takes 2,048 of 100,000 samples and more, with a rate of 6e-3, "
+             "unless batch, epochs or a target are given"},
     {"lr", .type = COMP_OPTION_REAL, FIELD(rate), .metavar = "R", .group = "Training", .min = 1e-12, .max = 100,
      BY_PRESET, .record = "training/rate", .help = "learning rate"},
     {"schedule", .type = COMP_OPTION_CHOICE, FIELD(schedule), .metavar = "NAME", .group = "Training",
@@ -192,6 +194,8 @@ static comp_status finish(void *out, const comp_options *options) {
   if (!options) return COMP_OK;
   if (is_set(options, "mmd-scale")) t->model.multi_scale = false;
   t->self_out_asked = is_set(options, "leave-self-out");
+  t->batch_asked = is_set(options, "batch");
+  t->rate_asked = is_set(options, "lr");
   if (!t->model.encoder_sees_condition && !is_set(options, "centre"))
     t->model.centred = false; /* such a model embeds samples whose condition is not known */
   return check_idle(t, options);

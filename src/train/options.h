@@ -37,9 +37,12 @@ typedef struct comp__train_options {
   size_t epochs; /* 0: chosen by the size of the data: as many as make some `steps` steps */
   size_t steps; /* fewer for little data, so that an epoch is not too small a part; without effect where `epochs` is not
                    0 */
-  size_t most_steps; /* the bound of 15 epochs asks for no more steps than this; 0: for as many as these are */
-  size_t batch;      /* samples a step, at most */
-  double rate;       /* learning rate of Adam */
+  size_t least_epochs; /* when `epochs` is 0 */
+  size_t most_steps;   /* the bound of least_epochs asks for no more steps than this; 0: for as many as these are */
+  size_t batch;        /* samples a step, at most */
+  bool batch_asked;    /* batch was given, and is not the preset's choice */
+  double rate;         /* learning rate of Adam */
+  bool rate_asked;     /* rate was given, and is not the preset's choice */
   comp_schedule schedule;
   double warmup;       /* share of the steps with a rising rate (cosine) */
   double weight_decay; /* decoupled; 0: none */

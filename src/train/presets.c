@@ -180,6 +180,7 @@ comp_status comp__train_options_init(comp__train_options *out, const char *model
   out->schedule = COMP_SCHEDULE_COSINE;
   out->warmup = 0.1;
   out->steps = 1400;
+  out->least_epochs = 15;
   out->most_steps = 30000;
   out->patience = 0;
   out->select = COMP_SELECT_LAST;

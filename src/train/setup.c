@@ -22,10 +22,8 @@
 #include "train/config.h"
 #include "train/precision.h"
 #include "train/ranks.h"
+#include "train/scale.h"
 #include "train/survey.h"
-
-/* Bounds of the epochs that are chosen by the size of the data; the upper one is for 1,400 steps. */
-enum { LEAST_EPOCHS = 15, MOST_EPOCHS = 400, MOST_EPOCHS_STEPS = 1400 };
 
 /* More conditions than this are taken for a mistake: a column of numbers, or of names. */
 enum { MOST_LEVELS = 256 };
@@ -220,21 +218,6 @@ done:
   return status;
 }
 
-static size_t round_up(size_t n, size_t size) {
-  return (n + size - 1) / size;
-}
-
-/* How many steps are made, when an epoch has `batches`: whole epochs, unless the data is so large that a part of the
- * last one is enough. */
-static size_t choose_steps(const comp__train_options *o, size_t batches) {
-  if (o->epochs > 0) return o->epochs * batches;
-  size_t epochs = round_up(o->steps, batches), most = o->steps * MOST_EPOCHS / MOST_EPOCHS_STEPS;
-  if (epochs > most) epochs = most;
-  if (epochs < LEAST_EPOCHS) epochs = LEAST_EPOCHS;
-  const bool large = epochs == LEAST_EPOCHS && o->most_steps > 0 && epochs * batches > o->most_steps;
-  return large ? o->most_steps : epochs * batches;
-}
-
 bool comp__losses_compare(const comp__train_options *options) {
   return !(options->kl_target > 0) && options->blur_from == options->blur_to;
 }
@@ -249,10 +232,8 @@ bool comp__self_is_open(const comp__train_options *o) {
  * with large batches, too. That of samples held out falls with it, so that the weights of such an epoch were kept as
  * the best. The recipe was measured on 30,000 rows. With a target the penalty of 400 rows fell to -72 .. -571, and the
  * target was predicted worse than with the own posterior. */
-static void keep_self(comp__train_options *o, comp_context *context, const comp_groups *conditions) {
-  enum { FEWEST = 20000 }; /* samples */
-  size_t samples = 0;
-  for (size_t k = 0; k < conditions->n_levels; k++) samples += conditions->counts[k];
+static void keep_self(comp__train_options *o, comp_context *context, size_t samples) {
+  enum { FEWEST = 20000 };
   if (!comp__self_is_open(o) || samples >= FEWEST) return;
   o->model.include_self = true;
   comp__info(context,
@@ -261,13 +242,19 @@ static void keep_self(comp__train_options *o, comp_context *context, const comp_
              (int)FEWEST, samples);
 }
 
+static size_t count_samples(const comp_groups *conditions) {
+  size_t samples = 0;
+  for (size_t k = 0; k < conditions->n_levels; k++) samples += conditions->counts[k];
+  return samples;
+}
+
 /* Decides what the options leave open. */
 static void resolve(comp__train_options *o, comp_context *context, size_t batches) {
   const comp__precision *precision = comp__precision_find(o->precision);
   const comp__penalty *penalty = comp__penalty_find(o->model.penalty);
   if (precision->choose) o->precision = precision->choose(context, o);
-  o->steps = choose_steps(o, batches);
-  o->epochs = round_up(o->steps, batches);
+  o->steps = comp__scale_steps(o, batches);
+  o->epochs = (o->steps + batches - 1) / batches;
   if (o->model.gamma == 0 || !penalty || !penalty->needs_posteriors) o->blur_from = o->blur_to = 0.0; /* no mixtures */
   if (comp__losses_compare(o)) return;
   if (o->kl_target > 0 && o->select == COMP_SELECT_BEST) {
@@ -490,7 +477,8 @@ static comp_status train(comp_model **out, comp_context *context, const comp_dat
   COMP__TRY(open_source(&data, context, dataset, asked));
   comp__checkpoint_recipe(&options);
   options.model.classes = target->n_levels;
-  keep_self(&options, context, groups);
+  keep_self(&options, context, count_samples(groups));
+  comp__scale_follow(&options, count_samples(groups));
   COMP__TRY(comp__ranks_join(&t, &options));
   COMP__TRY(comp__ranks_compare_start(&t, groups, data.stream));
   COMP__TRY(comp__model_new(&t.model, &options.model, data.features, groups->n_levels));
