@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "verdict/json.h"
 #include "verdict/rules.h"
 
 /* The local silhouette of the condition above 0, and in the middle of a label. */
@@ -54,6 +55,25 @@ static const char *put_measures(char *out, size_t size, const char *a, double x,
   return out;
 }
 
+/* Whether each label is in every condition; false where that is not known. */
+static bool all_are_shared(const comp__evidence *e) {
+  comp__cross labels;
+  if (!comp__design_label(&labels, NULL, e)) return false;
+  for (size_t value = 0; value < labels.n_values; value++)
+    for (size_t condition = 0; condition < labels.n_conditions; condition++)
+      if (comp__cross_count(&labels, value, condition) == 0) return false;
+  return labels.n_values > 0;
+}
+
+/* A model that takes part of a population for one that other conditions lack leaves it unmixed. Where labels show that
+ * nothing is missing, there is no need to be careful. */
+static const char *mix_more(const comp__evidence *e) {
+  if (strcmp(comp__member_text(e->training, "align"), "shared") == 0 && all_are_shared(e))
+    return "Each label is in every condition: align all samples (--align all). If that is not enough, train longer "
+           "(--epochs) or raise --gamma.";
+  return "Train longer (--epochs) or raise --gamma.";
+}
+
 void comp__rule_mixing(comp__judge *j) {
   const char *embedding = comp__evidence_embedding(j->evidence), *condition = comp__design_condition(j->evidence);
   double gap;
@@ -90,7 +110,7 @@ void comp__rule_mixing(comp__judge *j) {
       j, level,
       level == COMP_FINDING_OK ? ""
       : unsure                 ? MORE_SAMPLES
-                               : "Train longer (--epochs) or raise --gamma.",
+                               : mix_more(j->evidence),
       "%s'%s' is %s%s%s: %s; 0 is best.%s%s", within ? "Within labels, " : "", condition, words, name,
       unsure ? ", but with so few samples this is uncertain" : "", text,
       by_s > by_kbet && !isnan(kbet) ? " The silhouette decides: samples are nearer to their own condition." : "",

@@ -42,11 +42,11 @@ comp_status comp_training_json(char **out, const comp_model *model) {
   comp_status status = COMP_OK;
   *out = NULL;
   if (!json_is_array(history)) COMP__FAIL(COMP_ERR_FORMAT, "the model's history is damaged: it is not a JSON list");
-  root = json_pack("{s:O?, s:I, s:I, s:I, s:b, s:s}", "model", json_object_get(config, "model"), "epochs",
+  root = json_pack("{s:O?, s:I, s:I, s:I, s:b, s:s, s:O?}", "model", json_object_get(config, "model"), "epochs",
                    (json_int_t)json_array_size(history), "planned",
                    json_integer_value(json_object_get(training, "epochs")), "best",
                    (json_int_t)(chosen ? best_epoch(history, samples) : lowest_loss(history, samples)), "held_out",
-                   (int)held_out, "kept", kept ? kept : "best");
+                   (int)held_out, "kept", kept ? kept : "best", "align", json_object_get(training, "align"));
   status = comp__json_dump(out, root);
 done:
   json_decref(history);

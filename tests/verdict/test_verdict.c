@@ -147,6 +147,28 @@ static void labels_lost(void **state) {
   comp_verdict_free(v);
 }
 
+/* --align all helps where nothing is missing, and harms where a condition lacks a label. */
+static void advice_to_align_all(void **state) {
+  (void)state;
+  static const int lacking[3][2] = {{100, 100}, {100, 0}, {0, 0}};
+  static const struct {
+    const int (*labels)[2];
+    const char *training;
+    bool advised;
+  } cases[] = {{EVEN, "{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"align\": \"shared\"}", true},
+               {EVEN, "{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"align\": \"all\"}", false},
+               {EVEN, NULL, false},
+               {lacking, "{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"align\": \"shared\"}", false}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char samples[1024];
+    comp_verdict *v =
+        judge("{\"kbet\": 0.3}", design(samples, sizeof samples, cases[k].labels), cases[k].training, NULL);
+    assert_string_equal(level(v, "mixing"), "caution");
+    assert_true((strstr(find(v, "mixing")->advice, "--align all") != NULL) == cases[k].advised);
+    comp_verdict_free(v);
+  }
+}
+
 /* More gamma for mixing and less for labels is no advice. */
 static void advice_agrees(void **state) {
   (void)state;
@@ -822,6 +844,7 @@ static void rules_have_their_own_ids(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(mixing),
+      cmocka_unit_test(advice_to_align_all),
       cmocka_unit_test(labels_lost),
       cmocka_unit_test(advice_agrees),
       cmocka_unit_test(hidden),
