@@ -91,7 +91,7 @@ refused() { # NAME...
 }
 refused names-in-circles groups-in-circles
 check "a list of names or a group that runs in circles takes no memory and ends" $?
-refused beyond-the-end filters-without-chunks newest-layout shape text text-without-end tree two-groups type
+refused beyond-the-end filters-without-chunks group-in-itself newest-layout shape text text-without-end tree two-groups type
 check "damaged .h5ad files on which HDF5 crashed or did not end" $?
 
 # 4: memory that runs out is freed once.

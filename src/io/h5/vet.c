@@ -59,7 +59,8 @@ bool comp__vet_knows(const comp__vet *vet, uint64_t at) {
   if (at < vet->base || vet->broken) return false;
   at -= vet->base;
   const comp__vet_piece *before = at >= FIRST ? comp__vet_find(vet, at - FIRST) : NULL;
-  return comp__vet_find(vet, at) || (before && before->size > FIRST);
+  const comp__vet_piece *here = comp__vet_find(vet, at);
+  return (here && here->kinds != COMP__VET_LINKS) || (before && before->size > FIRST);
 }
 
 /* Objects that only such a structure knows are looked through when HDF5 comes to them. */
@@ -98,7 +99,7 @@ comp_status comp__vet_note(comp__vet *vet, uint64_t at, comp__vet_kind kind, boo
   }
   comp__vet_piece *piece = &vet->known[place_of(vet, at)];
   if (piece->kinds == 0) {
-    *piece = (comp__vet_piece){.at = at, .heap = COMP__VET_NONE};
+    *piece = (comp__vet_piece){.at = at, .heap = COMP__VET_NONE, .owner = COMP__VET_NONE};
     vet->known_count++;
   }
   *seen = (piece->kinds & kind) != 0;
@@ -117,6 +118,38 @@ done:
   return status;
 }
 
+comp_status comp__vet_link(comp__vet *vet, uint64_t at, uint64_t tree) {
+  comp_status status;
+  COMP__TRY(comp__vet_queue(vet, at));
+  COMP__TRY(comp__grow(&vet->links, &vet->link_capacity, vet->link_count, vet->link_count + 1, sizeof *vet->links));
+  vet->links[vet->link_count++] = (comp__vet_link_to){at, tree};
+done:
+  return status;
+}
+
+/* All headers that links lead to have been read. */
+static comp_status count_links(comp__vet *vet) {
+  for (size_t i = 0; i < vet->link_count; i++) {
+    const comp__vet_link_to *link = &vet->links[i];
+    comp__vet_piece *to = comp__vet_find(vet, link->at);
+    if (link->tree != COMP__VET_NONE && !comp__vet_find(vet, link->tree)->claimed) continue;
+    if (to->links < UINT32_MAX) to->links++;
+    if (to->group && to->links > 1 && to->links > to->said)
+      return comp__vet_damage(vet, to->at, "a group that more links lead to than it says");
+  }
+  vet->link_count = 0;
+  return COMP_OK;
+}
+
+comp_status comp__vet_own(comp__vet *vet, uint64_t at, comp__vet_kind kind, uint64_t owner) {
+  bool seen;
+  comp_status status = comp__vet_note(vet, at, kind, &seen);
+  if (status != COMP_OK) return status;
+  comp__vet_piece *piece = comp__vet_find(vet, at);
+  if (piece->owner == COMP__VET_NONE) piece->owner = owner;
+  return piece->owner == owner ? COMP_OK : comp__vet_damage(vet, at, "members that belong to two groups");
+}
+
 /* ---- Object headers ---- */
 
 typedef comp_status (*message_fn)(void *user, comp__vet *vet, const comp__vet_message *message);
@@ -127,6 +160,8 @@ typedef struct header {
   uint64_t at;
   int version;
   bool ordered; /* version 2: messages have a number of their own */
+  bool counted; /* it was said how many links lead to the object */
+  uint32_t said;
   message_fn fn;
   void *user;
   size_t count;
@@ -151,8 +186,17 @@ static comp_status add_piece(header *h, uint64_t at, uint64_t size) {
   return status;
 }
 
+/* Of several numbers the smallest: which one counts for HDF5 does not matter then. */
+static void take_links(header *h, comp__bytes b) {
+  uint32_t said = (uint32_t)comp__bytes_take(&b, 4);
+  if (!h->counted || said < h->said) h->said = said;
+  h->counted = true;
+}
+
 static comp_status handle_message(header *h, const comp__vet_message *m) {
+  enum { REFERENCES = 0x16 };
   comp__bytes b = m->bytes;
+  if (m->id == REFERENCES && b.at < b.end) take_links(h, (comp__bytes){b.at + 1, b.end, false});
   if (m->id != 0x10) return h->fn(h->user, h->vet, m);
   uint64_t at = comp__bytes_take(&b, 8), size = comp__bytes_take(&b, 8);
   return b.bad || m->flags & 2 ? bad_header(h) : add_piece(h, at, size);
@@ -197,7 +241,9 @@ static comp_status read_prefix(header *h, size_t *skip) {
     size += *skip + 4; /* and the checksum */
   } else {
     h->version = (int)comp__bytes_take(&b, 1);
-    comp__bytes_skip(&b, 7);
+    comp__bytes_skip(&b, 3);
+    take_links(h, b);
+    comp__bytes_skip(&b, 4);
     *skip = 16;
     size = comp__bytes_take(&b, 4) + 16;
     if (h->version != 1) COMP__TRY(bad_header(h));
@@ -231,8 +277,10 @@ static comp_status read_header(comp__vet *vet, uint64_t at, message_fn fn, void 
   comp_status status;
   COMP__TRY(comp__alloc(&h, 1, sizeof *h));
   h->vet = vet, h->at = at, h->fn = fn, h->user = user, h->count = 0, h->ordered = false;
+  h->counted = false, h->said = 1; /* unless a message says otherwise */
   COMP__TRY(read_prefix(h, &skip));
   for (size_t i = 0; i < h->count; i++) COMP__TRY(read_piece(h, i, i == 0 ? skip : 0));
+  comp__vet_find(vet, at)->said = h->said;
 done:
   comp__free(h);
   return status;
@@ -327,7 +375,10 @@ static comp_status check_object(comp__vet *vet, uint64_t at) {
   if (!o->has_layout && o->has_space) COMP__TRY(comp__vet_damage(vet, at, "a dataset without data"));
   if (!o->has_table && !o->has_links && !o->has_layout && !o->has_type)
     COMP__TRY(comp__vet_damage(vet, at, "an object that is no group, dataset or type"));
-  if (o->has_table || o->has_links) vet->groups++;
+  if (o->has_table || o->has_links) {
+    vet->groups++;
+    comp__vet_find(vet, at)->group = true;
+  }
   if (o->has_layout) COMP__TRY(check_dataset(vet, o, at));
 done:
   if (o) comp__vet_object_release(o);
@@ -338,7 +389,7 @@ done:
 comp_status comp__vet_queued(comp__vet *vet) {
   comp_status status = COMP_OK;
   while (status == COMP_OK && vet->queue_at < vet->queue_count) status = check_object(vet, vet->queue[vet->queue_at++]);
-  return status;
+  return status == COMP_OK ? count_links(vet) : status;
 }
 
 /* ---- The file ---- */
@@ -392,8 +443,8 @@ static comp_status read_superblock1(comp__vet *vet, comp__bytes *b, uint64_t ver
     return bad_superblock(vet);
   if (driver != COMP__VET_NONE) return comp__vet_unusual("parts in several files");
   comp_status status = set_end(vet, base, end);
-  if (status == COMP_OK && kind == 1) status = comp__vet_group(vet, tree, heap);
-  return status == COMP_OK ? comp__vet_queue(vet, root) : status;
+  if (status == COMP_OK && kind == 1) status = comp__vet_group(vet, root, tree, heap, false);
+  return status == COMP_OK ? comp__vet_link(vet, root, COMP__VET_NONE) : status;
 }
 
 /* How free space is managed: strategy, whether it is kept in the file, sizes, and then where. */
@@ -431,7 +482,7 @@ static comp_status read_superblock2(comp__vet *vet, comp__bytes *b) {
   if (offsets != 8 || lengths != 8) return comp__vet_unusual("addresses of other than 8 bytes");
   comp_status status = set_end(vet, base, end);
   if (status == COMP_OK && extension != COMP__VET_NONE) status = read_header(vet, extension, check_extension, NULL);
-  return status == COMP_OK ? comp__vet_queue(vet, root) : status;
+  return status == COMP_OK ? comp__vet_link(vet, root, COMP__VET_NONE) : status;
 }
 
 static comp_status read_superblock(comp__vet *vet) {
@@ -480,6 +531,7 @@ void comp__vet_free(comp__vet *vet) {
   comp__h5_pages_free(vet->pages);
   comp__free(vet->known);
   comp__free(vet->queue);
+  comp__free(vet->links);
   comp__free(vet->datasets);
   comp__free(vet);
 }

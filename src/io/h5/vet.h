@@ -117,7 +117,8 @@ typedef enum comp__vet_kind {
   COMP__VET_SYMBOLS = 8,
   COMP__VET_HEAP = 16,
   COMP__VET_NAMES = 32,
-  COMP__VET_DATA = 64, /* a header whose data was looked through */
+  COMP__VET_DATA = 64,   /* a header whose data was looked through */
+  COMP__VET_LINKS = 128, /* a heap of links, which has checksums */
 } comp__vet_kind;
 
 /* A piece of structure. One address may be taken for several kinds. */
@@ -126,7 +127,17 @@ typedef struct comp__vet_piece {
   unsigned kinds; /* bits of comp__vet_kind; 0: a free place of the table */
   uint64_t size;  /* of a header or heap: how much HDF5 reads of it */
   uint64_t heap;  /* of the root of a group's tree: where its names are */
+  uint64_t owner; /* of that, or of a heap of links: the header of the group */
+  uint32_t links; /* of a header: how many links to it were found */
+  uint32_t said;  /* of a header: how many there are by its own account */
+  bool group;     /* it is the header of a group, which was looked through */
+  bool claimed;   /* its owner's header names this tree, and not only what the parent keeps of it, which may be old */
 } comp__vet_piece;
+
+/* A link: what it leads to, and the tree of members that it is in. */
+typedef struct comp__vet_link_to {
+  uint64_t at, tree;
+} comp__vet_link_to;
 
 struct comp__vet {
   int fd;
@@ -140,6 +151,8 @@ struct comp__vet {
   size_t known_size, known_count;
   uint64_t *queue; /* object headers that are still to be looked through */
   size_t queue_count, queue_capacity, queue_at;
+  comp__vet_link_to *links; /* that are still to be counted */
+  size_t link_count, link_capacity;
   uint64_t *datasets; /* object headers of datasets that refer to other parts of the file */
   size_t dataset_count, dataset_capacity;
   bool referenced; /* comp__vet_references() has been through */
@@ -168,6 +181,14 @@ comp__vet_piece *comp__vet_find(const comp__vet *vet, uint64_t at);
 
 /* Notes an object header that is to be looked through later. */
 comp_status comp__vet_queue(comp__vet *vet, uint64_t at);
+
+/* The same for a header that a link leads to, which is in a tree of members (COMP__VET_NONE: in none). HDF5 remembers
+ * where it has been only of objects that have several links by their own account: it would go round for ever in a group
+ * that has more links than it says. */
+comp_status comp__vet_link(comp__vet *vet, uint64_t at, uint64_t tree);
+
+/* Notes what holds the members of a group, whose header is `owner`: two groups cannot have the same members. */
+comp_status comp__vet_own(comp__vet *vet, uint64_t at, comp__vet_kind kind, uint64_t owner);
 
 /* vet_type.c */
 comp_status comp__vet_read_type(comp__vet_type *out, comp__vet *vet, comp__bytes *bytes, uint64_t at);
@@ -210,7 +231,8 @@ comp_status comp__vet_queued(comp__vet *vet);
 comp_status comp__vet_named_type(comp__vet_type *out, comp__vet *vet, uint64_t at);
 
 /* vet_index.c */
-comp_status comp__vet_group(comp__vet *vet, uint64_t tree, uint64_t heap);
+/* header: of the object that has these members; claimed: the header itself says so. */
+comp_status comp__vet_group(comp__vet *vet, uint64_t header, uint64_t tree, uint64_t heap, bool claimed);
 comp_status comp__vet_chunks(comp__vet *vet, const comp__vet_object *object, uint64_t at);
 
 /* What to do with each stored chunk: its place, its bytes, which filters were skipped. */

@@ -12,6 +12,7 @@ enum { DEEPEST = 32, ENTRY = 40, NODE_HEADER = 24, SYMBOLS_HEADER = 8, HEAP_HEAD
 typedef struct names {
   unsigned char *bytes;
   size_t size;
+  uint64_t tree; /* the root of the group's tree */
 } names;
 
 /* A name has to end within the heap. */
@@ -38,7 +39,7 @@ static comp_status read_names(names *out, comp__vet *vet, uint64_t at) {
   unsigned char *head = NULL;
   bool seen;
   comp_status status;
-  *out = (names){NULL, 0};
+  *out = (names){NULL, 0, COMP__VET_NONE};
   COMP__TRY(comp__vet_read(&head, vet, at, HEAP_HEADER));
   comp__bytes b = {head + 8, head + HEAP_HEADER, false};
   uint64_t size = comp__bytes_take(&b, 8), first = comp__bytes_take(&b, 8), data = comp__bytes_take(&b, 8);
@@ -65,14 +66,14 @@ static comp_status check_entry(comp__vet *vet, const names *n, const unsigned ch
   if (!is_name(n, name) || kind > 2) return comp__vet_damage(vet, at, "a member of a group without a name");
   if (kind == 2) /* a soft link: the offset of its text */
     return is_name(n, first) ? COMP_OK : comp__vet_damage(vet, at, "a link that leads outside");
+  if (header == COMP__VET_NONE) return comp__vet_damage(vet, at, "a member of a group without an object");
   if (kind == 1) {
     b.at -= 4;
     uint64_t tree = comp__bytes_take(&b, 8), heap = comp__bytes_take(&b, 8);
-    comp_status status = comp__vet_group(vet, tree, heap);
+    comp_status status = comp__vet_group(vet, header, tree, heap, false);
     if (status != COMP_OK) return status;
   }
-  if (header == COMP__VET_NONE) return comp__vet_damage(vet, at, "a member of a group without an object");
-  return comp__vet_queue(vet, header);
+  return comp__vet_link(vet, header, n->tree);
 }
 
 static comp_status check_symbols(comp__vet *vet, const names *n, uint64_t at) {
@@ -146,18 +147,24 @@ done:
   return status;
 }
 
-comp_status comp__vet_group(comp__vet *vet, uint64_t tree, uint64_t heap) {
-  names n = {NULL, 0};
+comp_status comp__vet_group(comp__vet *vet, uint64_t header, uint64_t tree, uint64_t heap, bool claimed) {
+  names n = {NULL, 0, COMP__VET_NONE};
   comp_status status = COMP_OK;
   comp__vet_piece *root = comp__vet_find(vet, tree);
   /* A group is reached by its header and by what its parent keeps of it. */
-  if (root && root->kinds & COMP__VET_NODE)
-    return root->heap == heap ? COMP_OK : comp__vet_damage(vet, tree, "members that belong to two groups");
-  bool seen;
-  COMP__TRY(comp__vet_note(vet, tree, COMP__VET_NODE, &seen));
-  comp__vet_find(vet, tree)->heap = heap;
+  if (root && root->kinds & COMP__VET_NODE) {
+    root->claimed |= claimed;
+    return root->heap == heap && root->owner == header
+               ? COMP_OK
+               : comp__vet_damage(vet, tree, "members that belong to two groups");
+  }
+  COMP__TRY(comp__vet_own(vet, tree, COMP__VET_NODE, header));
+  root = comp__vet_find(vet, tree);
+  root->heap = heap;
+  root->claimed = claimed;
   if (vet->depth == COMP__VET_DEPTH) COMP__TRY(comp__vet_unusual("groups within very many others"));
   COMP__TRY(read_names(&n, vet, heap));
+  n.tree = tree;
   vet->depth++;
   status = check_group_node(vet, &n, tree, -1);
   vet->depth--;

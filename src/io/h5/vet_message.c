@@ -279,7 +279,7 @@ static comp_status check_link(comp__vet *vet, comp__bytes b, uint64_t at) {
   if (!name || length == 0 || memchr(name, 0, (size_t)length)) return comp__vet_damage(vet, at, what);
   if (kind == 0) {
     if (!take_address(&address, vet, &b) || address == COMP__VET_NONE) return comp__vet_damage(vet, at, what);
-    return comp__vet_queue(vet, address);
+    return comp__vet_link(vet, address, COMP__VET_NONE);
   }
   uint64_t size = comp__bytes_take(&b, 2);
   const unsigned char *value = comp__bytes_skip(&b, (size_t)size);
@@ -289,14 +289,15 @@ static comp_status check_link(comp__vet *vet, comp__bytes b, uint64_t at) {
 }
 
 /* Links or attributes in a fractal heap, which has checksums. */
-static comp_status check_dense(comp__vet *vet, comp__bytes b, size_t index, uint64_t at) {
+static comp_status check_dense(comp__vet *vet, comp__bytes b, bool links, uint64_t at) {
   uint64_t version = comp__bytes_take(&b, 1), flags = comp__bytes_take(&b, 1), heap, tree, order = COMP__VET_NONE;
-  if (flags & 1) comp__bytes_skip(&b, index);
+  if (flags & 1) comp__bytes_skip(&b, links ? 8 : 2);
   bool good = version == 0 && flags <= 3 && take_address(&heap, vet, &b) && take_address(&tree, vet, &b);
   if (good && flags & 2) good = take_address(&order, vet, &b);
   if (!good) return comp__vet_damage(vet, at, "an impossible list of links or attributes");
-  if (heap != COMP__VET_NONE) vet->sealed = true;
-  return COMP_OK;
+  if (heap == COMP__VET_NONE) return COMP_OK;
+  vet->sealed = true;
+  return links ? comp__vet_own(vet, heap, COMP__VET_LINKS, at) : COMP_OK;
 }
 
 static comp_status check_symbol_table(comp__vet *vet, comp__bytes b, uint64_t at) {
@@ -304,7 +305,7 @@ static comp_status check_symbol_table(comp__vet *vet, comp__bytes b, uint64_t at
   if (!take_address(&tree, vet, &b) || !take_address(&heap, vet, &b) || tree == COMP__VET_NONE ||
       heap == COMP__VET_NONE)
     return comp__vet_damage(vet, at, "a group without its parts");
-  return comp__vet_group(vet, tree, heap);
+  return comp__vet_group(vet, at, tree, heap, true);
 }
 
 /* ---- All ---- */
@@ -393,9 +394,9 @@ comp_status comp__vet_message_check(comp__vet_object *object, comp__vet *vet, co
     return check_link(vet, m->bytes, m->at);
   case LINK_INFO:
     object->has_links = true;
-    return check_dense(vet, m->bytes, 8, m->at);
+    return check_dense(vet, m->bytes, true, m->at);
   case ATTRIBUTE_INFO:
-    return check_dense(vet, m->bytes, 2, m->at);
+    return check_dense(vet, m->bytes, false, m->at);
   case SYMBOL_TABLE:
     if (object->has_table) return comp__vet_damage(vet, m->at, "two tables of one group");
     object->has_table = true;
