@@ -11,6 +11,7 @@
 #include "model/penalty.h"
 #include "neighbors/overlap.h"
 #include "train/directions.h"
+#include "train/scale.h"
 
 /* The weight is 1 up to a log ratio of SLACK, which is within the noise of the estimate. Above, it decreases faster
  * than compositions require (COMP__WEIGHT_STEEPNESS): a population without counterpart that is pulled less moves away,
@@ -18,10 +19,9 @@
  * other condition must find it. (Chosen on half A of the suite: docs/experiments.md.) */
 static const float SLACK = 0.5f, LEAST = 0.0025f;
 
-/* From the first share of the steps to the second, the ratios go over to those in z where these are larger; with MANY
- * samples also where they are smaller. */
+/* From the first share of the steps to the second, the ratios go over to those in z where these are larger; of large
+ * data also where they are smaller. */
 static const double Z_FROM = 0.1, Z_ALONE = 0.4;
-enum { MANY = 100000 };
 
 struct comp__shared {
   comp__members *of; /* the samples that are measured */
@@ -194,7 +194,7 @@ static comp_status encode_members(comp__shared *s, comp_context *context, const 
 float comp__shared_ratio(float first, float in_z, double done, size_t samples) {
   const double part = fmax(0.0, fmin(1.0, (done - Z_FROM) / (Z_ALONE - Z_FROM)));
   const float more = in_z - first;
-  return first + (float)part * (samples < MANY ? fmaxf(0.0f, more) : more);
+  return first + (float)part * (samples < COMP__LARGE ? fmaxf(0.0f, more) : more);
 }
 
 comp_status comp__shared_measure(comp__shared *s, comp_context *context, const comp__network *network,
