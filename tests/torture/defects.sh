@@ -198,20 +198,17 @@ stopped_by() { # SIGNAL CODE COMMAND...
   "$COMP" "$@" >out 2>err &
   pid=$!
   tries=0
-  while [ "$tries" -lt 600 ]; do # until it listens
-    caught=0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status 2>/dev/null)
-    if [ "$caught" != 0x ] && [ $((caught & 0x4000)) -ne 0 ]; then break; fi
+  while [ ! -s long.log ] && [ "$tries" -lt 1200 ]; do # until it listens, and has a state to save
     sleep 0.05
     tries=$((tries + 1))
   done
-  sleep 0.3
   kill "-$signal" "$pid"
   wait "$pid"
   [ $? -eq "$wanted" ]
 }
-long="train -q --threads 1 -i ready.h5ad -o long.comp --condition condition --hidden 8 --latent 2 --epochs 1000000 --patience 100000000"
+long="train -q --threads 1 -i ready.h5ad -o long.comp --condition condition --hidden 8 --latent 2 --epochs 1000000 --patience 100000000 --log long.log"
 # shellcheck disable=SC2086 # words
-stopped_by HUP 129 $long && [ -s long.comp.checkpoint ] && stopped_by TERM 143 $long
+stopped_by HUP 129 $long && [ -s long.comp.checkpoint ] && rm long.log && stopped_by TERM 143 $long
 check "SIGHUP and SIGTERM save, and the exit code tells them" $?
 mkfifo pipe
 (
