@@ -3,6 +3,7 @@
 HDF5: single bytes, fields of 2, 4 and 8 bytes, pieces cut, copied or exchanged, addresses of one structure put where another is expected; headers
 of HDF5's newest layout get their checksums again. Text: words, separators, lines. Models and checkpoints: without their digest, which would
 refuse them all; their JSON header and its length. What a generator of random numbers gives is always the same."""
+import copy
 import gzip
 import io
 import json
@@ -272,7 +273,7 @@ def damage_json(rng, tree):
     elif kind < 0.7 and isinstance(where, dict):
         where[rng.choice(list(where))] = value
     else:
-        where[key] = rng.choice(VALUES)
+        where[key] = copy.deepcopy(rng.choice(VALUES))  # later damage may be within it
 
 
 def damage_document(rng, data):
