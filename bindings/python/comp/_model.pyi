@@ -145,7 +145,7 @@ class CoMP:
     def embed(self, adata: Any=None, *, layer: Optional[str]=None, scales: bool=False, threads: Optional[int]=None, progress: Optional[bool]=None, sample: bool=False, seed: int=0, precision: Literal['auto', 'f32', 'bf16']='f32') -> Any:
         ...
 
-    def map(self, adata: Any, reference: Any=None, *, layer: Optional[str]=None, reference_layer: Optional[str]=None, threads: Optional[int]=None, progress: Optional[bool]=None, label: Optional[str]=None, as_: Optional[str]=None, method: Literal['fit', 'shift', 'nearest']='fit', neighbors: int=15, unknown: float=0.95, steps: int=200, seed: int=0, together: Optional[str]=None) -> Mapped:
+    def map(self, adata: Any, reference: Any=None, *, layer: Optional[str]=None, reference_layer: Optional[str]=None, threads: Optional[int]=None, progress: Optional[bool]=None, label: Optional[str]=None, as_: Optional[str]=None, method: Literal['fit', 'shift', 'nearest']='fit', neighbors: int=15, unknown: float=0.95, steps: int=200, seed: int=0, together: Union[str, os.PathLike[str], None]=None) -> Mapped:
         ...
 
     def counterfactual(self, to: str, adata: Any=None, *, layer: Optional[str]=None, threads: Optional[int]=None, progress: Optional[bool]=None, from_: Optional[str]=None, samples: int=0, interval: float=0.95, seed: int=0, borrow: bool=False, rarer: float=2.0, cells: bool=False, residual: bool=False, clip: bool=False, precision: Literal['auto', 'f32', 'bf16']='f32') -> Predicted:
