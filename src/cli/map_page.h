@@ -9,8 +9,8 @@
 /* Whether a page can have this name: it ends in .html. */
 bool cli_map_page_file(const char *page);
 
-/* Before the mapping: sets the option "together" of `map` to the page's name with _together.h5ad in place of .html, unless
- * it is set, and sees whether the page can be written. */
+/* Before the mapping: sets the option "together" of `map` to the page's name with _together.h5ad in place of .html,
+ * unless it is set, and sees whether the page can be written. */
 comp_status cli_map_page_start(const char *page, comp_options *map);
 
 /* After it: lays out the file of "together" (obsm/X_umap, which is added to it) and writes the page. */
