@@ -73,6 +73,11 @@ COMP_API const char *comp_score_note(const comp_score *score, size_t metric, siz
  * uncertainty is not known (those of graphs and of variance, and totals). docs/metrics.md says how it is found. */
 COMP_API void comp_score_interval(double *low, double *high, const comp_score *score, size_t metric, size_t embedding);
 
+/* What perfect mixing has, of "kbet" and "m_kbet" (NaN for others): the mean score when the conditions are exchanged
+ * between the samples at random (m_kbet: within each label), with the same neighbours. By chance alone some
+ * neighbourhoods fail, about alpha of them, so 0 is out of reach. */
+COMP_API double comp_score_chance(const comp_score *score, size_t metric, size_t embedding);
+
 /* The parts that a value is the mean of: labels, conditions. */
 COMP_API size_t comp_score_part_count(const comp_score *score, size_t metric, size_t embedding);
 COMP_API const comp_score_part *comp_score_part_at(const comp_score *score, size_t metric, size_t embedding,

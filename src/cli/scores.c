@@ -94,6 +94,15 @@ static void put_intervals(const table *r, size_t m) {
   }
 }
 
+/* What perfect mixing has, where that is not 0. */
+static void put_chances(const table *r, size_t m) {
+  for (size_t e = 0; e < comp_score_embedding_count(r->score); e++) {
+    const double chance = comp_score_chance(r->score, m, e);
+    if (!isnan(chance))
+      printf("    perfect mixing has %.4f with the neighbours of %s\n", chance, comp_score_embedding_name(r->score, e));
+  }
+}
+
 static void put_metric(const table *r, size_t m) {
   const comp_score_metric *metric = comp_score_metric_at(r->score, m);
   char name[80];
@@ -104,6 +113,7 @@ static void put_metric(const table *r, size_t m) {
   printf("  %s\n", arrow(metric->better));
   if (r->verbose) printf("    %s\n", metric->summary);
   if (r->verbose) put_intervals(r, m);
+  if (r->verbose) put_chances(r, m);
   if (r->per_label) put_parts(r, m);
 }
 

@@ -50,14 +50,31 @@ static void put_interval(json_t *score) {
   printf("%*s", VALUE, text);
 }
 
+/* A row of what is known of a metric besides its value: nothing when no embedding has it. */
+static void put_more(json_t *embeddings, const char *metric, const char *words, const char *key,
+                     void (*put)(json_t *score)) {
+  size_t i;
+  json_t *e;
+  bool known = false;
+  json_array_foreach(embeddings, i, e) {
+    known = known || json_is_number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), key));
+  }
+  if (!known) return;
+  put_name(words, NAME);
+  json_array_foreach(embeddings, i, e) put(json_object_get(json_object_get(e, "scores"), metric));
+  putchar('\n');
+}
+
+static void put_chance(json_t *score) {
+  put_value(number(json_object_get(score, "chance")), 3);
+}
+
 static void put_metric(json_t *embeddings, const char *metric, const char *words) {
   size_t i;
   json_t *e;
-  bool known = false, interval = false;
+  bool known = false;
   json_array_foreach(embeddings, i, e) {
-    json_t *score = json_object_get(json_object_get(e, "scores"), metric);
-    known = known || json_is_number(json_object_get(score, "value"));
-    interval = interval || json_is_number(json_object_get(score, "low"));
+    known = known || json_is_number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value"));
   }
   if (!known) return;
   put_name(words, NAME);
@@ -65,10 +82,8 @@ static void put_metric(json_t *embeddings, const char *metric, const char *words
     put_value(number(json_object_get(json_object_get(json_object_get(e, "scores"), metric), "value")), 3);
   }
   putchar('\n');
-  if (!interval) return;
-  put_name("    95 % interval", NAME);
-  json_array_foreach(embeddings, i, e) put_interval(json_object_get(json_object_get(e, "scores"), metric));
-  putchar('\n');
+  put_more(embeddings, metric, "    95 % interval", "low", put_interval);
+  put_more(embeddings, metric, "    perfect mixing", "chance", put_chance);
 }
 
 /* What people call a classifier. */
@@ -218,8 +233,8 @@ static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_o
                                 comp_options_get(options, "model", model, sizeof model)));
   }
   putchar('\n');
-  put_metric(embeddings, "kbet", "  kBET: badly mixed neighbourhoods, 0 is best");
-  put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, 0 is best");
+  put_metric(embeddings, "kbet", "  kBET: badly mixed neighbourhoods, low is best");
+  put_metric(embeddings, "m_kbet", "  m-kBET: the same within labels, low is best");
   put_metric(embeddings, "s", "  s: local silhouette of the condition, 0 is best");
   put_accuracies(scores, comp_options_get(options, "condition", NULL, 0));
   put_label_alone(scores, verdict);

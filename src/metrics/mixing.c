@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/rng.h"
 #include "metrics/score.h"
 
 /* One number a sample: whether its neighbourhood fails (a share), or its silhouette. */
@@ -84,6 +85,35 @@ done:
   return status;
 }
 
+/* What perfect mixing would have: the share of neighbourhoods that fail when the conditions are exchanged between the
+ * samples at random, mean over as many exchanges as an interval has splits. Neighbourhoods stay as they are. */
+static comp_status measure_chance(double *out, comp__scoring *s, const comp__neighborhoods *h) {
+  comp_status status;
+  comp__neighborhoods exchanged = *h;
+  int32_t *group = NULL;
+  size_t *order = NULL;
+  double *values = NULL, sum = 0.0;
+  const size_t exchanges = comp__split_count(h->n_rows);
+  COMP__TRY(comp__alloc(&group, h->n, sizeof *group));
+  COMP__TRY(comp__alloc(&order, h->n_rows, sizeof *order));
+  COMP__TRY(comp__alloc(&values, h->n_rows, sizeof *values));
+  for (size_t i = 0; i < h->n; i++) group[i] = h->group[i];
+  exchanged.group = group;
+  for (size_t r = 0; r < exchanges; r++) {
+    comp__rng_permutation(order, h->n_rows, comp__rng_at(s->options->seed, COMP__RNG_METRICS, 2000 + r, 0));
+    for (size_t i = 0; i < h->n_rows; i++)
+      group[h->rows ? h->rows[i] : i] = h->group[h->rows ? h->rows[order[i]] : order[i]];
+    COMP__TRY(measure_kbet(values, s->context, &exchanged, s->options->alpha));
+    sum += mean(values, h->n_rows);
+  }
+  *out = sum / (double)exchanges;
+done:
+  comp__free(group);
+  comp__free(order);
+  comp__free(values);
+  return status;
+}
+
 static comp_status over_all(comp__score_cell *out, comp__scoring *s, measure_fn measure) {
   comp_status status;
   comp__neighborhoods h;
@@ -95,6 +125,7 @@ static comp_status over_all(comp__score_cell *out, comp__scoring *s, measure_fn 
   COMP__TRY(measure_error(&error, &halves, s, measure, &h, s->options->alpha));
   out->interval = measure == measure_kbet ? comp__share_error_interval(out->value, halves, error, (double)h.n_rows)
                                           : comp__error_interval(out->value, error, -1, 1);
+  if (measure == measure_kbet) COMP__TRY(measure_chance(&out->chance, s, &h));
   COMP__TRY(add_conditions(out, s, COMP_NOT_FOUND, values, &h));
 done:
   comp__free(values);
@@ -127,9 +158,9 @@ static comp_status global_hoods(comp__neighborhoods *h, comp__scoring *s, const 
   return comp__view_members(&h->rows, &h->n_rows, &s->all, s->n_labels, label);
 }
 
-/* The squared error of a mean over labels, in the making. */
+/* The squared error of a mean over labels, and the mean of what perfect mixing has, in the making. */
 typedef struct label_errors {
-  double sum;
+  double sum, chance;
   size_t labels;
 } label_errors;
 
@@ -158,6 +189,11 @@ static comp_status one_label(comp__score_cell *out, label_errors *errors, comp__
   COMP__TRY(comp__cell_add(out, s, label, COMP_NOT_FOUND, h.n_rows, k, mean(values, h.n_rows), NULL));
   COMP__TRY(measure_error(&error, &halves, s, measure, &h, s->options->alpha));
   add_error(errors, error, mean(values, h.n_rows), (double)h.n_rows, measure == measure_kbet);
+  if (measure == measure_kbet) {
+    double chance;
+    COMP__TRY(measure_chance(&chance, s, &h));
+    errors->chance += chance;
+  }
   COMP__TRY(add_conditions(out, s, label, values, &h));
 done:
   comp__free(values);
@@ -201,6 +237,7 @@ static comp_status within_labels(comp__score_cell *out, comp__scoring *s, measur
   COMP__TRY(add_condition_means(out, s));
   COMP__TRY(comp__cell_mean_labels(out));
   out->interval = interval_of(&errors, out->value, measure == measure_kbet ? 0 : -1);
+  if (measure == measure_kbet && errors.labels) out->chance = errors.chance / (double)errors.labels;
   if (isnan(out->value) && too_small)
     COMP__TRY(comp__cell_fail(
         out,

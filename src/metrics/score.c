@@ -282,6 +282,7 @@ comp_status comp__cell_fail(comp__score_cell *cell, const char *format, ...) {
   comp__free(cell->note);
   cell->value = NAN;
   cell->interval = (comp__interval){NAN, NAN};
+  cell->chance = NAN;
   return comp__strdup(&cell->note, text);
 }
 
@@ -512,6 +513,7 @@ static comp_status score_embedding(comp_score *score, comp_context *context, con
     s.n_chosen = m; /* what totals may look at */
     cells[m].value = NAN;
     cells[m].interval = (comp__interval){NAN, NAN};
+    cells[m].chance = NAN;
     if (metric->info.needs_label && s.labelled->n < 2)
       COMP__TRY(comp__cell_fail(&cells[m], "fewer than two samples have a label"));
     else
@@ -630,6 +632,11 @@ void comp_score_interval(double *low, double *high, const comp_score *score, siz
   const comp__score_cell *cell = cell_at(score, metric, embedding);
   *low = isnan(cell->value) ? NAN : cell->interval.low;
   *high = isnan(cell->value) ? NAN : cell->interval.high;
+}
+
+double comp_score_chance(const comp_score *score, size_t metric, size_t embedding) {
+  const comp__score_cell *cell = cell_at(score, metric, embedding);
+  return isnan(cell->value) ? NAN : cell->chance;
 }
 
 const char *comp_score_note(const comp_score *score, size_t metric, size_t embedding) {

@@ -30,6 +30,7 @@ typedef struct comp__view {
 typedef struct comp__score_cell {
   double value;
   comp__interval interval; /* 95 %; NaN: not known */
+  double chance;           /* what perfect mixing has; NaN: not known */
   char *note;
   comp_score_part *parts; /* names are those of the groups in comp_score; left_out is a literal */
   size_t n_parts, capacity;

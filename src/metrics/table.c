@@ -18,12 +18,13 @@ static const char NMI_HELP[] =
 static const comp__metric table[] = {
     {{"kbet", "kBET", NULL, "paper",
       "share of samples whose neighbourhood has other shares of conditions than all samples (kBET)",
-      "Share of samples whose neighbours do not have the conditions in the proportions of the whole data. 0: perfectly "
-      "mixed; 1: not mixed.",
+      "Share of samples whose neighbours do not have the conditions in the proportions of the whole data. Perfect "
+      "mixing has about the level of the test (alpha), by chance; 1: not mixed.",
       LOWER, 0, 1, false}, .k = COMP__K_OPTION, .run = comp__metric_kbet},
     {{"m_kbet", "m-kBET", NULL, "paper",
       "the same within each label, mean over labels (m-kBET)",
-      "kBET inside of each label, averaged over labels. 0: the conditions are perfectly mixed within every label.",
+      "kBET inside of each label, averaged over labels. Perfect mixing within every label has about the level of the test "
+      "(alpha), by chance; 1: not mixed.",
       LOWER, 0, 1, true}, .run = comp__metric_m_kbet},
     {{"s", "s, local silhouette", NULL, "paper",
       "local silhouette: whether neighbours of the own condition are nearer than the others (s_k)",

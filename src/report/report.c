@@ -191,6 +191,7 @@ static comp_status gather_scores(json_t **out, const comp__subject *subject) {
       status = comp__put(object, "low", json_real(s->low));
       if (status == COMP_OK) status = comp__put(object, "high", json_real(s->high));
     }
+    if (status == COMP_OK && isfinite(s->chance)) status = comp__put(object, "chance", json_real(s->chance));
     if (status == COMP_OK && isfinite(s->error)) status = comp__put(object, "error", json_real(s->error));
     json_decref(object);
   }

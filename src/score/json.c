@@ -69,6 +69,8 @@ static void put_score(FILE *out, const comp_score *score, size_t m, size_t e) {
   put_number(out, ": {", "value", comp_score_value(score, m, e));
   put_number(out, ", ", "low", low);
   put_number(out, ", ", "high", high);
+  const double chance = comp_score_chance(score, m, e);
+  if (isfinite(chance)) put_number(out, ", ", "chance", chance);
   put_text(out, ", ", "note", comp_score_note(score, m, e));
   fputs(", \"parts\": [", out);
   for (size_t p = 0; p < comp_score_part_count(score, m, e); p++) {

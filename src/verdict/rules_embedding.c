@@ -1,5 +1,6 @@
 /* rules_embedding.c: are conditions mixed, and were labels mixed with them (over-correction)? */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,21 +39,50 @@ bool comp__is_within_labels(const comp__judge *j, double *gap) {
 
 static const char MORE_SAMPLES[] = "Add samples before you rely on it.";
 
-/* "kBET 0.100 (95 % interval 0.080 to 0.130; before: 0.930), local silhouette 0.010": those that are known. */
-static const char *put_measures(char *out, size_t size, const char *a, double x, comp__interval i, double before,
-                                const char *b, double y) {
-  size_t used = 0;
-  const bool range = !isnan(i.low) && !isnan(i.high), both = range && !isnan(before);
-  out[0] = '\0';
-  if (!isnan(x)) used += (size_t)snprintf(out, size, "%s %.3f", a, x);
-  if (!isnan(x) && (range || !isnan(before))) {
-    used += (size_t)snprintf(out + used, size - used, " (");
-    if (range) used += (size_t)snprintf(out + used, size - used, "95 %% interval %.3f to %.3f", i.low, i.high);
-    if (!isnan(before)) used += (size_t)snprintf(out + used, size - used, "%sbefore: %.3f", both ? "; " : "", before);
-    used += (size_t)snprintf(out + used, size - used, ")");
+/* Appends to a text of `used` characters; returns its length. */
+COMP_PRINTF(4, 5) static size_t append(char *out, size_t size, size_t used, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(out + used, size - used, format, arguments);
+  va_end(arguments);
+  return length < 0 || used + (size_t)length >= size ? size - 1 : used + (size_t)length;
+}
+
+/* What is known of kBET besides its value; NaN: not known. */
+typedef struct about_kbet {
+  comp__interval interval;
+  double chance, before;
+} about_kbet;
+
+/* " (95 % interval 0.080 to 0.130; perfect mixing: 0.080; before: 0.930)": what is known. */
+static size_t put_about(char *out, size_t size, size_t used, const about_kbet *a) {
+  const char *mark = " (";
+  if (!isnan(a->interval.low) && !isnan(a->interval.high)) {
+    used = append(out, size, used, "%s95 %% interval %.3f to %.3f", mark, a->interval.low, a->interval.high);
+    mark = "; ";
   }
-  if (!isnan(y)) snprintf(out + used, size - used, "%s%s %.3f", used ? ", " : "", b, y);
-  return out;
+  if (!isnan(a->chance)) {
+    used = append(out, size, used, "%sperfect mixing: %.3f", mark, a->chance);
+    mark = "; ";
+  }
+  if (!isnan(a->before)) {
+    used = append(out, size, used, "%sbefore: %.3f", mark, a->before);
+    mark = "; ";
+  }
+  return *mark == ';' ? append(out, size, used, ")") : used;
+}
+
+/* "kBET 0.100 (...), local silhouette 0.010; for both, ...": those that are known, and what is best. */
+static void put_measures(char *out, size_t size, const char *kbet_name, double kbet, const about_kbet *about,
+                         const char *s_name, double s) {
+  size_t used = 0;
+  out[0] = '\0';
+  if (!isnan(kbet)) {
+    used = append(out, size, used, "%s %.3f", kbet_name, kbet);
+    used = put_about(out, size, used, about);
+  }
+  if (!isnan(s)) used = append(out, size, used, "%s%s %.3f", used ? ", " : "", s_name, s);
+  if (isnan(kbet) || isnan(about->chance)) append(out, size, used, "; 0 is best");
 }
 
 /* Whether each label is in every condition; false where that is not known. */
@@ -89,7 +119,7 @@ void comp__rule_mixing(comp__judge *j) {
   }
   comp_finding_level by_kbet = comp__level_above(kbet, j->rule->caution, j->rule->problem);
   comp_finding_level by_s = comp__level_above(s, S_CAUTION, S_PROBLEM), level = by_kbet > by_s ? by_kbet : by_s;
-  char text[256], name[160] = "";
+  char text[320], name[160] = "";
   if (embedding && strcmp(embedding, "X_comp") == 0) /* of whatever model */
     snprintf(name, sizeof name, " in the embedding");
   else if (embedding)
@@ -98,8 +128,9 @@ void comp__rule_mixing(comp__judge *j) {
   const comp__interval of_s = comp__scores_interval(&j->evidence->scores, s_name, embedding);
   const bool unsure = level == COMP_FINDING_OK && (comp__is_uncertain(j, of_kbet.high, j->rule->caution) ||
                                                    comp__is_uncertain(j, of_s.high, S_CAUTION));
-  put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, of_kbet, before,
-               within ? "s~" : "local silhouette", s);
+  const about_kbet about = {of_kbet, comp__scores_chance(&j->evidence->scores, kbet_name, embedding), before};
+  put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, &about, within ? "s~" : "local silhouette",
+               s);
   const char *words = unsure                          ? "mixed"
                       : level == COMP_FINDING_OK      ? "well mixed"
                       : level == COMP_FINDING_CAUTION ? "partly mixed"
@@ -111,13 +142,14 @@ void comp__rule_mixing(comp__judge *j) {
       level == COMP_FINDING_OK ? ""
       : unsure                 ? MORE_SAMPLES
                                : mix_more(j->evidence),
-      "%s'%s' is %s%s%s: %s; 0 is best.%s%s", within ? "Within labels, " : "", condition, words, name,
+      "%s'%s' is %s%s%s: %s.%s%s", within ? "Within labels, " : "", condition, words, name,
       unsure ? ", but with so few samples this is uncertain" : "", text,
       by_s > by_kbet && !isnan(kbet) ? " The silhouette decides: samples are nearer to their own condition." : "",
       confounded ? " This is no success: each label is in one condition only, so different labels were mixed." : "");
   comp__find_number(j, within ? "m_kbet" : "kbet", kbet);
   comp__find_number(j, "low", of_kbet.low);
   comp__find_number(j, "high", of_kbet.high);
+  comp__find_number(j, "chance", about.chance);
   comp__find_number(j, within ? "m_kbet_before" : "kbet_before", before);
   comp__find_number(j, within ? "s_label" : "s", s);
 }
@@ -128,7 +160,7 @@ void comp__rule_composition(comp__judge *j) {
   comp__find(
       j, COMP_FINDING_NOTE, "",
       "The shares of labels differ between conditions by up to %.0f points. So kBET over all samples (%.3f) cannot "
-      "reach 0, and mixing is judged within labels.",
+      "be low, and mixing is judged within labels.",
       100 * gap, kbet);
   comp__find_number(j, "gap", gap);
   comp__find_number(j, "kbet", kbet);

@@ -48,6 +48,7 @@ static comp_status add(comp__scores *scores, json_t *object, const char *name, d
                           .error = number_of(object, "error"),
                           .low = number_of(object, "low"),
                           .high = number_of(object, "high"),
+                          .chance = number_of(object, "chance"),
                           .better = better_of(text_of(object, "better"))};
   if (s->better == COMP_BETTER_UNKNOWN && row) s->better = row->better;
   COMP__TRY(comp__strdup(&s->name, name));
@@ -95,6 +96,10 @@ static comp_status add_value(comp__scores *scores, json_t *about, const char *na
   return add(scores, about, name, json_is_number(value) ? json_number_value(value) : NAN, path);
 }
 
+/* What a score has over all samples, and its parts have not. */
+static const char *const of_whole[] = {"low", "high", "chance"};
+enum { OF_WHOLE = sizeof of_whole / sizeof *of_whole };
+
 /* One metric of one embedding: over all samples, and its parts by label. */
 static comp_status add_metric(comp__scores *scores, json_t *metrics, const char *name, const char *embedding,
                               json_t *score, const char *path) {
@@ -103,12 +108,12 @@ static comp_status add_metric(comp__scores *scores, json_t *metrics, const char 
   if (json_is_string(note)) json_object_set(about, "note", note);
   const comp_score_metric *row = comp_score_known_find(name);
   if (row && row->help) json_object_del(about, "summary"); /* help says what to make of it */
-  if (json_is_number(json_object_get(score, "low"))) json_object_set(about, "low", json_object_get(score, "low"));
-  if (json_is_number(json_object_get(score, "high"))) json_object_set(about, "high", json_object_get(score, "high"));
+  for (size_t i = 0; i < OF_WHOLE; i++)
+    if (json_is_number(json_object_get(score, of_whole[i])))
+      json_object_set(about, of_whole[i], json_object_get(score, of_whole[i]));
   comp_status status = add_value(scores, about, name, json_object_get(score, "value"), path);
   json_object_del(about, "note");
-  json_object_del(about, "low"); /* not of the parts */
-  json_object_del(about, "high");
+  for (size_t i = 0; i < OF_WHOLE; i++) json_object_del(about, of_whole[i]);
   json_array_foreach(json_object_get(score, "parts"), index, part) {
     if (status != COMP_OK || !json_is_string(json_object_get(part, "label"))) continue;
     if (json_is_string(json_object_get(part, "condition"))) continue; /* of one condition of the label */
@@ -326,6 +331,11 @@ double comp__scores_find(const comp__scores *scores, const char *metric, const c
 comp__interval comp__scores_interval(const comp__scores *scores, const char *metric, const char *embedding) {
   const comp__read_score *s = find(scores, metric, embedding, NULL);
   return s ? (comp__interval){s->low, s->high} : (comp__interval){NAN, NAN};
+}
+
+double comp__scores_chance(const comp__scores *scores, const char *metric, const char *embedding) {
+  const comp__read_score *s = find(scores, metric, embedding, NULL);
+  return s ? s->chance : NAN;
 }
 
 double comp__scores_find_label(const comp__scores *scores, const char *metric, const char *embedding,

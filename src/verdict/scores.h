@@ -29,6 +29,7 @@ typedef struct comp__read_score {
   double value;     /* NaN: none */
   double error;     /* standard error; NaN: not known */
   double low, high; /* 95 % interval; NaN: not known */
+  double chance;    /* what perfect mixing has; NaN: not known */
   bool classified;  /* a classifier's accuracy: also in comp__scores.predict */
 } comp__read_score;
 
@@ -63,7 +64,10 @@ double comp__scores_find(const comp__scores *scores, const char *metric, const c
 /* The 95 % interval of the same; NaN: not known. */
 comp__interval comp__scores_interval(const comp__scores *scores, const char *metric, const char *embedding);
 
-/* The same of one label. */
+/* What perfect mixing has in it; NaN: not known. */
+double comp__scores_chance(const comp__scores *scores, const char *metric, const char *embedding);
+
+/* The value of one label. */
 double comp__scores_find_label(const comp__scores *scores, const char *metric, const char *embedding,
                                const char *label);
 

@@ -367,6 +367,61 @@ static void small_labels(void **state) {
   comp_context_free(context);
 }
 
+/* What perfect mixing has: conditions without any relation to the points have no other score, those that depend on them
+ * have the same chance, and other metrics have none. */
+static void perfect_mixing(void **state) {
+  (void)state;
+  enum { MANY = 2000 };
+  comp_context *context = test_context(2);
+  comp_dataset *d;
+  comp_matrix *x, *z;
+  comp_score *score;
+  static const char *mixed[MANY], *apart[MANY], *type[MANY];
+  assert_ok(comp_matrix_new_dense(&x, MANY, 1));
+  assert_ok(comp_matrix_new_dense(&z, MANY, 2));
+  for (size_t i = 0; i < MANY; i++) {
+    comp__rng rng = comp__rng_at(11, COMP__RNG_TEST, 0, i);
+    comp_matrix_values(x)[i] = 1.0f;
+    for (size_t j = 0; j < 2; j++) comp_matrix_values(z)[2 * i + j] = (float)comp__rng_normal(rng, j);
+    mixed[i] = comp__rng_uniform(rng, 2) < 0.4 ? "a" : "b";
+    apart[i] = comp_matrix_values(z)[2 * i] < 0 ? "a" : "b";
+    type[i] = i % 2 ? "x" : "y";
+  }
+  assert_ok(comp_dataset_new(&d, x, NULL, NULL));
+  assert_ok(comp_dataset_set_matrix(d, COMP_SLOT_OBSM, "X_test", z));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "mixed", mixed));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "apart", apart));
+  assert_ok(comp_table_add_strings(comp_dataset_obs(d), "type", type));
+  comp__score_options o = options_of("kbet,m_kbet,s");
+  o.label = "type";
+  o.k = 40;
+  for (int scope = 0; scope < 2; scope++) {
+    o.scope = scope ? COMP__SCOPE_GLOBAL : COMP__SCOPE_LABEL;
+    o.condition = "mixed";
+    assert_ok(comp__score_run(&score, context, d, &o));
+    for (size_t m = 0; m < 2; m++) {
+      const double chance = comp_score_chance(score, m, 0);
+      assert_true(chance > 0.06 && chance < 0.14); /* alpha is 0.1 */
+      assert_near(comp_score_value(score, m, 0), chance, 0.05);
+    }
+    assert_true(isnan(comp_score_chance(score, 2, 0)));
+    comp__score_free(score);
+    o.condition = "apart";
+    assert_ok(comp__score_run(&score, context, d, &o));
+    for (size_t m = 0; m < 2; m++) {
+      assert_true(comp_score_value(score, m, 0) > 0.8);
+      assert_true(comp_score_chance(score, m, 0) > 0.06 && comp_score_chance(score, m, 0) < 0.14);
+    }
+    comp__score_free(score);
+  }
+  o.k = MANY / 2; /* m_kbet: every label is left out */
+  assert_ok(comp__score_run(&score, context, d, &o));
+  assert_true(isnan(comp_score_chance(score, 1, 0)));
+  comp__score_free(score);
+  comp_dataset_free(d);
+  comp_context_free(context);
+}
+
 /* Missing values: the same as without those samples. */
 static void samples_with_missing_values(void **state) {
   (void)state;
@@ -570,6 +625,7 @@ int main(void) {
       cmocka_unit_test(neighbours_share_the_label),
       cmocka_unit_test(values_are_in_range),
       cmocka_unit_test(small_labels),
+      cmocka_unit_test(perfect_mixing),
       cmocka_unit_test(samples_with_missing_values),
       cmocka_unit_test(identifiers_are_no_labels),
       cmocka_unit_test(isolated_is_a_part_of_asw_label),

@@ -195,6 +195,47 @@ def restate(x, points, condition, label, k, alpha, shrink=None, scope="label"):
     return value, part, (p, s, lisi(index, distance, condition), doubtful)
 
 
+EXCHANGES = 40
+
+
+def failing(rows, own, condition, alpha):
+    """The share of neighbourhoods that fail, over all samples of `own`; a row lists neighbours of each, which may be none."""
+    levels = np.unique(condition[own])
+    share = np.array([(condition[own] == c).mean() for c in levels])
+    one = np.array([condition == c for c in levels]).T.astype(float)
+    sizes = np.array([len(row) for row in rows], float)
+    observed = np.array([one[row].sum(0) for row in rows]) + one[own]
+    expected = sizes[:, None] * share + one[own]
+    p = np.where(sizes > 0, stats.chi2.sf(((observed - expected) ** 2 / expected).sum(1), len(levels) - 1), 1)
+    return (p < alpha).mean()
+
+
+def perfect_mixing(points, condition, label, k, alpha, shrink, scope):
+    """{name: mean}, {name: deviation} of kBET and m-kBET over random exchanges of the conditions, with the same neighbourhoods."""
+    random = np.random.default_rng(0)
+    d = pairwise(points)
+    everyone = nearest(d, k)[0]
+    groups = [(np.arange(len(points)), list(everyone))]
+    for l in np.unique(label):
+        here = np.flatnonzero(label == l)
+        if len(np.unique(condition[here])) < 2 or (len(here) < shrink if shrink else len(here) < 4 * k):
+            continue
+        kl = min(k, len(here) // 4) if shrink else k
+        inner = list(here[nearest(d[np.ix_(here, here)], kl)[0]])
+        among = [np.array([j for j in everyone[i][:kl] if label[j] == l], int) for i in here]
+        groups.append((here, inner if scope == "label" else among))
+    values = []
+    for _ in range(EXCHANGES):
+        shares = []
+        for here, rows in groups:
+            exchanged = condition.copy()
+            exchanged[here] = random.permutation(condition[here])
+            shares.append(failing(rows, here, exchanged, alpha))
+        values.append([shares[0], np.mean(shares[1:]) if shares[1:] else np.nan])
+    values = np.array(values)
+    return dict(zip(("kbet", "m_kbet"), values.mean(0))), dict(zip(("kbet", "m_kbet"), values.std(0, ddof=1)))
+
+
 # ------------------------------------------------------------------------------------------------------- comparisons
 
 
@@ -234,6 +275,15 @@ def check(what, x, points, condition, label, k, alpha, shrink=None, scope="label
     left_out = {q["label"] for q in scores["m_kbet"]["parts"] if q["left_out"]}
     ok(not wrong, f"{what}: {len(part)} parts {wrong[:3]}")
     ok(left_out == set(label) - {l for (m, l, c) in part if m == "m_kbet" and l}, f"{what}: left out {sorted(left_out)}")
+    expected, deviation = perfect_mixing(points, condition, label, k, alpha, shrink, scope)
+    for name in ("kbet", "m_kbet"):
+        if np.isnan(expected[name]):
+            ok("chance" not in scores[name], f"{what}: {name} has no value, and perfect mixing has none")
+            continue
+        found = scores[name]["chance"]
+        ok(abs(found - expected[name]) <= 4 * deviation[name] * np.sqrt(1 / 20 + 1 / EXCHANGES) + 1e-9,
+           f"{what}: perfect mixing has {name} {found:.4f}, restated {expected[name]:.4f} (one exchange varies by {deviation[name]:.4f})")
+    ok(all("chance" not in scores[name] for name in scores if name not in ("kbet", "m_kbet")), f"{what}: no other metric has a chance")
     mean = lambda names: np.mean([scores[n]["value"] for n in names])
     batch = mean(["ilisi", "kbet_label", "asw_batch", "graph_connectivity", "pcr"])
     bio = mean(["clisi", "asw_label", "isolated", "nmi_kmeans", "ari_kmeans"])

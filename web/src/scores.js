@@ -23,9 +23,10 @@ function pivot(scores, key) {
   const rows = new Map();
   for (const score of scores) {
     const id = key(score);
-    if (!rows.has(id)) rows.set(id, { name: score.name, title: score.title || score.name, label: score.label, better: score.better, summary: score.summary, note: score.note, values: {}, errors: {}, ranges: {} });
+    if (!rows.has(id)) rows.set(id, { name: score.name, title: score.title || score.name, label: score.label, better: score.better, summary: score.summary, note: score.note, values: {}, errors: {}, ranges: {}, chances: {} });
     rows.get(id).values[score.method] = score.value;
     rows.get(id).errors[score.method] = score.error;
+    rows.get(id).chances[score.method] = score.chance;
     rows.get(id).ranges[score.method] = Number.isFinite(score.low) && Number.isFinite(score.high) ? [score.low, score.high] : null;
   }
   return [...rows.values()];
@@ -37,8 +38,10 @@ function methodColumns(methods, comparable) {
     title: method, number: true, value: (row) => row.values[method],
     show: (row) => {
       const value = short(row.values[method]) + (Number.isFinite(row.errors[method]) ? " ± " + short(row.errors[method]) : "");
-      const range = row.ranges[method];
-      return range && Number.isFinite(row.values[method]) ? h("span", {}, value, h("small", { class: "range" }, `${short(range[0])} to ${short(range[1])}`)) : value;
+      const [range, chance] = [row.ranges[method], row.chances[method]];
+      if (!Number.isFinite(row.values[method]) || !(range || Number.isFinite(chance))) return value;
+      return h("span", {}, value, range ? h("small", { class: "range" }, `${short(range[0])} to ${short(range[1])}`) : null,
+        Number.isFinite(chance) ? h("small", { class: "range" }, `perfect mixing ${short(chance)}`) : null);
     },
     best: (row) => comparable && method !== "ceiling" && Number.isFinite(row.values[method]) && row.values[method] === bestOf(row.better, methods.filter((m) => m !== "ceiling").map((m) => row.values[m])),
   }));
@@ -54,7 +57,7 @@ function metricCell(row) {
 const bold = (methods, comparable, rows = []) => {
   const ranged = rows.some((row) => Object.values(row.ranges).some(Boolean));
   const without = ranged && rows.some((row) => !Object.values(row.ranges).some(Boolean));
-  const words = [methods.length > 1 ? (comparable ? "Bold numbers: the best in their row." : "No number is marked as the best: each label is in one condition only, so conditions are mixed only where different labels are mixed.") : null, ranged ? "Small numbers: the 95\u00a0% interval, where other samples of the same conditions and labels would score." : null, without ? "Rows without them have no interval: they compare whole distributions, or are means of other rows." : null].filter(Boolean);
+  const words = [methods.length > 1 ? (comparable ? "Bold numbers: the best in their row." : "No number is marked as the best: each label is in one condition only, so conditions are mixed only where different labels are mixed.") : null, ranged ? "Small numbers: the 95\u00a0% interval, where other samples of the same conditions and labels would score." : null, rows.some((row) => Object.values(row.chances).some(Number.isFinite)) ? "\u201cperfect mixing\u201d: the score where the condition has nothing to do with who is near whom. Lower than that: samples are spread more evenly than at random." : null, without ? "Rows without them have no interval: they compare whole distributions, or are means of other rows." : null].filter(Boolean);
   return words.length ? h("p", { class: "quiet small" }, words.join(" ")) : null;
 };
 

@@ -13,7 +13,7 @@ function termsOf(data) {
     ["Label", `The column '${label}': the groups that should stay separate, such as cell types. The training does not use it.`, label],
     ["z, embedding", `${latent ? `${latent} numbers` : "A few numbers"} for each sample, computed by the model from its ${noun.many} (also: latent representation, X_comp). Samples that are alike have similar z; the condition should make no difference.`, data.history || classifiers || has("kbet")],
     ["Before, " + titles.X_comp, `“before” is the data without the model, as principal components (X_pca); “${titles.X_comp}” is z.`, data.history && scores.length],
-    ["kBET", "The share of samples whose nearest neighbours are not a fair mix of the conditions. 0: well mixed, 1: separate.", has("kbet") || has("kBET")],
+    ["kBET", "The share of samples whose nearest neighbours are not a fair mix of the conditions. 1: separate. Perfect mixing is not 0: by chance about as many fail as the level of the test says (alpha).", has("kbet") || has("kBET")],
     ["Local silhouette", "Compares the distances to near samples of the own and of the other conditions. 0: equally near, so well mixed; 1: separate.", has("s")],
     ["Over-correction", "The model mixed not only conditions but also labels that are different: real differences were lost.", label],
     ["95 % interval", "How far the number may be off by chance, because there are only so many samples.", scores.some((s) => Number.isFinite(s.low)) || classifiers],

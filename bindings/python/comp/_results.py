@@ -151,6 +151,18 @@ class Scores(Document):
         return pd.DataFrame(values, pd.Index(rows, name="metric", dtype=object), columns, dtype=float)
 
     @property
+    def chance(self) -> pd.DataFrame:
+        """What perfect mixing has, for the metrics where that is not the best value (kBET and m-kBET): a row a metric, a column an embedding."""
+        rows: dict = {}
+        for e in self.data.get("embeddings") or []:
+            for name, score in e["scores"].items():
+                if score.get("chance") is not None:
+                    rows.setdefault(name, {})[e["name"]] = score["chance"]
+        columns = [e["name"] for e in self.data.get("embeddings") or []]
+        values = [[row.get(name, float("nan")) for name in columns] for row in rows.values()]
+        return pd.DataFrame(values, pd.Index(rows, name="metric", dtype=object), columns, dtype=float)
+
+    @property
     def better(self) -> dict:
         """For each metric which values are better: "lower", "higher" or "zero"."""
         return {m["name"]: m["better"] for m in self.data.get("metrics") or []}
@@ -167,9 +179,13 @@ class Scores(Document):
         return pd.DataFrame(rows)
 
     def _table(self):
-        frame = self.to_frame()
-        frame.index = [metric_title(name) for name in frame.index]
-        return frame
+        frame, chance = self.to_frame(), self.chance
+        rows = {}
+        for name in frame.index:
+            rows[metric_title(name)] = frame.loc[name]
+            if name in chance.index:
+                rows[metric_title(name) + ", perfect mixing"] = chance.loc[name]
+        return pd.DataFrame(list(rows.values()), list(rows), frame.columns, dtype=float)
 
     def __repr__(self):
         parts = []

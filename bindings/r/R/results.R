@@ -13,7 +13,7 @@ scores_of <- function(json, names = NULL) {
   known <- setNames(document$metrics, vapply(document$metrics, `[[`, "", "name"))
   called <- function(embedding) if (embedding %in% names(names)) names[[embedding]] else embedding
   row <- function(embedding, metric, title, s, better) {
-    data.frame(embedding = called(embedding), metric = metric, title = title, value = number(s$value), low = number(s$low), high = number(s$high), better = better)
+    data.frame(embedding = called(embedding), metric = metric, title = title, value = number(s$value), low = number(s$low), high = number(s$high), chance = number(s$chance), better = better)
   }
   rows <- list()
   for (e in document$embeddings) for (m in names(e$scores))

@@ -8,7 +8,7 @@ awk 'BEGIN {
 run() { "$COMP" run -i people.csv -c group --label kind --scale 0.1 --hidden 16 --latent 2 --no-diagnose --no-umap "$@" 2>messages; }
 digests() { (cd out && find . -type f | sort | xargs cksum); }
 steps() { sed -n 's/^\$ comp \([a-z]*\).*# as before$/\1, as before/p; t; s/^\$ comp \([a-z]*\).*/\1/p' messages | uniq -c | sed 's/^ *//'; }
-run -o out --epochs 3 >summary && echo "done, $(grep -c . summary) lines"
+run -o out --epochs 3 >summary && echo done
 (cd out && find . | sort)
 grep -o 'report: .*' summary
 steps

@@ -58,7 +58,9 @@ test_that("predictions have the genes of the model, in the order of the data", {
 test_that("scores are a data frame, and findings say what they mean", {
   scores <- scoreComp(embedded(), "condition", "label", k = 20, small_labels = "shrink", min_label = 10, predict = "condition")
   expect_s3_class(scores, "data.frame")
-  expect_named(scores, c("embedding", "metric", "title", "value", "low", "high", "better"))
+  expect_named(scores, c("embedding", "metric", "title", "value", "low", "high", "chance", "better"))
+  mixing <- scores$metric %in% c("kbet", "m_kbet")
+  expect_true(all(is.finite(scores$chance[mixing & is.finite(scores$value)])), all(is.na(scores$chance[!mixing])))
   expect_true(all(c("kbet", "m_kbet", "predict_condition_logistic") %in% scores$metric))
   expect_true(all(scores$value[scores$metric == "kbet"] <= 1))
   expect_true("mixing" %in% findingsComp(scores)$id)
