@@ -47,6 +47,10 @@ comp_finding_level comp__level_of(const comp__judge *judge, const char *id);
  * counts is how they are mixed within labels. *gap: the largest difference of a label's share; NaN: not known. */
 bool comp__is_within_labels(const comp__judge *judge, double *gap);
 
+/* Whether a model was careful with samples that other conditions may lack, though labels show that nothing is missing:
+ * it takes part of a population for such samples, and leaves it unmixed. */
+bool comp__could_align_all(const comp__evidence *evidence);
+
 /* Adds a finding of the current rule. `advice` "": nothing is to be done. */
 void comp__find(comp__judge *judge, comp_finding_level level, const char *advice, const char *format, ...)
     COMP_PRINTF(4, 5);

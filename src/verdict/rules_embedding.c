@@ -95,10 +95,12 @@ static bool all_are_shared(const comp__evidence *e) {
   return labels.n_values > 0;
 }
 
-/* A model that takes part of a population for one that other conditions lack leaves it unmixed. Where labels show that
- * nothing is missing, there is no need to be careful. */
+bool comp__could_align_all(const comp__evidence *e) {
+  return strcmp(comp__member_text(e->training, "align"), "shared") == 0 && all_are_shared(e);
+}
+
 static const char *mix_more(const comp__evidence *e) {
-  if (strcmp(comp__member_text(e->training, "align"), "shared") == 0 && all_are_shared(e))
+  if (comp__could_align_all(e))
     return "Each label is in every condition: align all samples (--align all). If that is not enough, train longer "
            "(--epochs) or raise --gamma.";
   return "Train longer (--epochs) or raise --gamma.";

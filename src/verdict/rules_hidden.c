@@ -66,6 +66,13 @@ static const char *classifier_of(const exposure *x) {
   return comp__classifier_words(x->balanced ? x->best.balanced_classifier : x->best.classifier);
 }
 
+static const char *hide_better(const comp__evidence *e) {
+  return comp__could_align_all(e) ? "Each label is in every condition: align all samples (--align all). If that is not "
+                                    "enough, more --epochs "
+                                    "or another --gamma may hide it better."
+                                  : "More --epochs or another --gamma may hide it better.";
+}
+
 void comp__rule_hidden(comp__judge *j) {
   static const char *const words[] = {"cannot be predicted", "", "can be predicted to some degree", "can be predicted"};
   const char *embedding = comp__evidence_embedding(j->evidence), *before = comp__evidence_before(j->evidence);
@@ -101,7 +108,7 @@ void comp__rule_hidden(comp__judge *j) {
   comp__find(j, level,
              unsure                              ? "Add samples before you rely on it."
              : level > COMP_FINDING_OK && wanted ? HIDE_BETTER
-             : level > COMP_FINDING_OK           ? "More --epochs or another --gamma may hide it better."
+             : level > COMP_FINDING_OK           ? hide_better(j->evidence)
              : wanted                            ? UNSEEN_TOO
                                                  : "",
              "'%s' %s%s%s: best %saccuracy %.3f (%s%s), %s %.3f%s.%s", x.best.column, said, within ? "" : " from z",

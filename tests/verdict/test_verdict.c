@@ -169,6 +169,25 @@ static void advice_to_align_all(void **state) {
   }
 }
 
+/* The same where the condition shows in z. */
+static void advice_to_align_all_hides(void **state) {
+  (void)state;
+  static const char scores[] = "{\"embeddings\": [], \"predict\": [{\"embedding\": \"X_comp\", \"column\": \"c\", "
+                               "\"samples\": 900, \"levels\": 2, "
+                               "\"majority\": 0.5, \"classifiers\": [{\"classifier\": \"forest\", \"accuracy\": 0.8, "
+                               "\"balanced_accuracy\": 0.8}]}]}";
+  for (int all = 0; all < 2; all++) {
+    char samples[1024];
+    comp_verdict *v = judge(scores, design(samples, sizeof samples, EVEN),
+                            all ? "{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"align\": \"all\"}"
+                                : "{\"epochs\": 12, \"planned\": 12, \"best\": 7, \"align\": \"shared\"}",
+                            NULL);
+    assert_string_equal(level(v, "hidden"), "problem");
+    assert_true((strstr(find(v, "hidden")->advice, "--align all") == NULL) == all);
+    comp_verdict_free(v);
+  }
+}
+
 /* More gamma for mixing and less for labels is no advice. */
 static void advice_agrees(void **state) {
   (void)state;
@@ -845,6 +864,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(mixing),
       cmocka_unit_test(advice_to_align_all),
+      cmocka_unit_test(advice_to_align_all_hides),
       cmocka_unit_test(labels_lost),
       cmocka_unit_test(advice_agrees),
       cmocka_unit_test(hidden),
