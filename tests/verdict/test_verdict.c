@@ -169,7 +169,7 @@ static void advice_to_align_all(void **state) {
   }
 }
 
-/* The same where the condition shows in z. */
+/* So where the condition shows in z. */
 static void advice_to_align_all_hides(void **state) {
   (void)state;
   static const char scores[] = "{\"embeddings\": [], \"predict\": [{\"embedding\": \"X_comp\", \"column\": \"c\", "
