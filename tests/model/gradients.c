@@ -201,7 +201,7 @@ typedef struct sharded_job {
   double loss[16];  /* of each rank */
   float *grads[16]; /* of each rank; freed by the caller */
   float *buffers[16];
-  size_t n, n_buffers;
+  size_t n, n_buffers; /* the same on all; written by the first */
 } sharded_job;
 
 static void sharded_rank(void *arg, comp__comm *comm) {
@@ -222,8 +222,7 @@ static void sharded_rank(void *arg, comp__comm *comm) {
     batches[i] = cut_shard(&data[i], context, &p, shards->first + i, job->shards);
   assert_ok(comp__shards_step(&losses, context, &p.network, &p.state, &p.batch, batches, shards, job->pull, 9, 4));
   job->loss[rank] = losses.total;
-  job->n = p.network.params.size;
-  job->n_buffers = p.network.buffers.size;
+  if (rank == 0) job->n = p.network.params.size, job->n_buffers = p.network.buffers.size;
   job->grads[rank] = p.state.grads;
   job->buffers[rank] = p.state.buffers;
   p.state.grads = p.state.buffers = NULL;
