@@ -40,6 +40,8 @@ TABLE = (  # name, line (OUT: what it writes), what it writes is called so in li
     ("combat", "baseline combat -i ready.h5ad -o OUT -c stim --components 10", "combat.h5ad"),
     ("harmony", "baseline harmony -i ready.h5ad -o OUT -c stim --components 10", "harmony.h5ad"),
     ("diagnose", "diagnose -i ready.h5ad -m model.comp --label cell_type --permutations 19 --json OUT", "diagnosis.json"),
+    ("map", "map -i ready.h5ad -m model.comp -r embedded.h5ad -o OUT -l cell_type --as new --steps 20", "mapped.h5ad"),
+    ("audit", "audit -i embedded.h5ad -c stim -t cell_type --attackers logistic,forest --json OUT", "audit.json"),
     ("score", "score -i embedded.h5ad -u X_comp -c stim -l cell_type --json OUT", "scores.json"),
     ("figure", "figure umap -i umap.h5ad --use X_umap -c stim -o OUT", "umap.svg"),
     ("report", "report -i embedded.h5ad -m model.comp -c stim -l cell_type -o OUT", "report.html"),
