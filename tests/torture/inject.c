@@ -509,8 +509,16 @@ int posix_memalign(void **out, size_t align, size_t size) {
 }
 
 void free(void *block) {
+  static void (*real)(void *);
+  static bool looking;
+  if (!real) {           /* at the start, with one thread */
+    if (looking) return; /* dlsym() frees the text of a failure before it, which sanitizers leave */
+    looking = true;
+    real = REAL(void, free, void *);
+    looking = false;
+  }
   if (fill && block) filled(block, malloc_usable_size(block), 0xa5);
-  REAL(void, free, void *)(block);
+  real(block);
 }
 
 /* ---- The start of the program ---- */
