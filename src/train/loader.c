@@ -1,6 +1,7 @@
 /* loader.c: the split and the order of samples. */
 #include "train/loader.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -145,17 +146,40 @@ static size_t piece_of(const sample_set *set, size_t k, size_t b, size_t *first)
   return end - begin > least ? end - begin : least;
 }
 
-/* How many batches the windows of an epoch give: by their sizes, so that it is the same in each epoch. */
-static void count_batches(comp__loader *l) {
+/* How many batches one of several windows gives. Which samples it holds is another matter in each epoch, so they are
+ * counted as if each window had its share of those held out. */
+static size_t window_batches(const comp__loader *l, size_t window) {
+  const double rows = (double)comp__stream_window_rows(l->options.stream, window);
+  return pieces((size_t)ceil(rows * (double)l->training_samples / (double)l->options.samples), l->options.batch);
+}
+
+/* The largest batch: a piece of a condition has at most its share rounded up, and no fewer than LEAST_OF_CONDITION. */
+static size_t largest_batch(const comp__loader *l, size_t last_batches) {
   const comp__loader_options *o = &l->options;
-  l->windows = o->stream ? comp__stream_windows(o->stream) : 1;
-  if (!o->stream || comp__stream_is_kept(o->stream)) {
-    l->batches = l->batches_a_window = pieces(l->training_samples, o->batch);
+  size_t share = o->batch;
+  if (l->windows > 1) { /* a window may happen to hold no sample that was held out */
+    const size_t first = pieces(comp__stream_window_rows(o->stream, 0), l->batches_a_window);
+    const size_t last = pieces(comp__stream_window_rows(o->stream, l->windows - 1), last_batches);
+    if (first > share) share = first;
+    if (last > share) share = last;
+  }
+  const size_t most = (share < o->samples ? share : o->samples) + o->conditions * (1 + LEAST_OF_CONDITION);
+  const size_t all = o->samples + o->conditions * LEAST_OF_CONDITION;
+  return most < all ? most : all;
+}
+
+/* How many batches the windows of an epoch give, which is the same in each epoch, and how large they may be. */
+static void count_batches(comp__loader *l) {
+  l->windows = l->options.stream ? comp__stream_windows(l->options.stream) : 1;
+  if (l->windows == 1) {
+    l->batches = l->batches_a_window = pieces(l->training_samples, l->options.batch);
+    l->largest = largest_batch(l, l->batches);
     return;
   }
-  l->batches_a_window = pieces(comp__stream_window_rows(o->stream, 0), o->batch);
-  l->batches =
-      (l->windows - 1) * l->batches_a_window + pieces(comp__stream_window_rows(o->stream, l->windows - 1), o->batch);
+  const size_t last = window_batches(l, l->windows - 1);
+  l->batches_a_window = window_batches(l, 0);
+  l->batches = (l->windows - 1) * l->batches_a_window + last;
+  l->largest = largest_batch(l, last);
 }
 
 /* The validation samples of a stream are taken out as it passes. */
@@ -211,10 +235,6 @@ comp_status comp__loader_new(comp__loader **out, comp_context *context, const co
   COMP__TRY(comp__alloc(&l->order, window_rows, sizeof *l->order));
   if (options->stream) COMP__TRY(read_validation(l, context));
   l->validation.batches = pieces(set_size(l, &l->validation), options->batch);
-  /* A piece of a condition has at most its share rounded up, and no fewer than LEAST_OF_CONDITION. */
-  l->largest = options->batch + options->conditions * (1 + LEAST_OF_CONDITION);
-  if (l->largest > options->samples + options->conditions * LEAST_OF_CONDITION)
-    l->largest = options->samples + options->conditions * LEAST_OF_CONDITION;
   COMP__TRY(comp__alloc(&l->batch_rows, l->largest, sizeof *l->batch_rows));
   COMP__TRY(comp__alloc(&l->batch_start, options->conditions + 1, sizeof *l->batch_start));
   if (options->target) COMP__TRY(comp__alloc(&l->target, l->largest, sizeof *l->target));

@@ -302,6 +302,45 @@ static void batches_hold_every_training_row_once(void **state) {
   comp_context_free(context);
 }
 
+/* An epoch from disk has no more batches than its training samples need, but for one a window at most; all of them fit
+ * in the largest. */
+static void an_epoch_is_no_longer_from_disk(void **state) {
+  (void)state;
+  comp_context *context = test_context(2);
+  comp__read_options read = {0};
+  int32_t codes[ROWS];
+  for (size_t i = 0; i < ROWS; i++) codes[i] = (int32_t)(i % 3 == 0);
+  static const size_t memory[] = {8000, 20000, 60000, 1 << 30}, sizes[] = {7, 23, 50, 64, 200};
+  for (size_t m = 0; m < sizeof memory / sizeof *memory; m++) {
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+      comp__stream *stream;
+      comp__loader *loader;
+      comp__batch batch;
+      assert_ok(comp__stream_open(&stream, context, "sparse.h5ad", &read, memory[m], 5));
+      comp__loader_options options = {
+          .stream = stream, .samples = ROWS, .codes = codes, .conditions = 2, .batch = sizes[k], .validation = 0.3};
+      assert_ok(comp__loader_new(&loader, context, &options));
+      const size_t needed = (comp__loader_training_samples(loader) + sizes[k] - 1) / sizes[k];
+      const size_t windows = comp__stream_windows(stream);
+      assert_true(m < 3 ? windows > 1 : windows == 1);
+      if (windows == 1)
+        assert_int_equal(comp__loader_batches(loader), needed);
+      else
+        assert_true(comp__loader_batches(loader) <= needed + windows + 1);
+      for (uint64_t epoch = 0; epoch < 6; epoch++) {
+        comp__loader_begin_epoch(loader, epoch);
+        for (size_t b = 0; b < comp__loader_batches(loader); b++) {
+          assert_ok(comp__loader_batch(&batch, context, loader, b));
+          assert_true(batch.rows > 0 && batch.rows <= comp__loader_largest_batch(loader));
+        }
+      }
+      comp__loader_free(loader);
+      comp__stream_close(stream);
+    }
+  }
+  comp_context_free(context);
+}
+
 /* The centres of a model of data that is read as a whole. */
 static void centres_in_memory(float *out, const comp__train_options *options) {
   comp_context *context = test_context(1);
@@ -546,6 +585,7 @@ int main(void) {
       cmocka_unit_test(an_unreadable_block),
       cmocka_unit_test(waiting_can_be_interrupted),
       cmocka_unit_test(batches_hold_every_training_row_once),
+      cmocka_unit_test(an_epoch_is_no_longer_from_disk),
       cmocka_unit_test(a_model_from_disk),
       cmocka_unit_test(as_many_steps_as_are_needed),
   };
