@@ -94,13 +94,16 @@ static void put_intervals(const table *r, size_t m) {
   }
 }
 
-/* What perfect mixing has, where that is not 0. */
+/* What perfect mixing has, where that is known. */
 static void put_chances(const table *r, size_t m) {
-  for (size_t e = 0; e < comp_score_embedding_count(r->score); e++) {
-    const double chance = comp_score_chance(r->score, m, e);
-    if (!isnan(chance))
-      printf("    perfect mixing has %.4f with the neighbours of %s\n", chance, comp_score_embedding_name(r->score, e));
-  }
+  bool known = false;
+  for (size_t e = 0; e < comp_score_embedding_count(r->score); e++)
+    known = known || !isnan(comp_score_chance(r->score, m, e));
+  if (!known) return;
+  put_name("    perfect mixing", NAME_WIDTH + 2);
+  for (size_t e = 0; e < comp_score_embedding_count(r->score); e++)
+    put_value(comp_score_chance(r->score, m, e), column_width(r, e));
+  putchar('\n');
 }
 
 static void put_metric(const table *r, size_t m) {
@@ -111,9 +114,9 @@ static void put_metric(const table *r, size_t m) {
   for (size_t e = 0; e < comp_score_embedding_count(r->score); e++)
     put_value(comp_score_value(r->score, m, e), column_width(r, e));
   printf("  %s\n", arrow(metric->better));
+  put_chances(r, m);
   if (r->verbose) printf("    %s\n", metric->summary);
   if (r->verbose) put_intervals(r, m);
-  if (r->verbose) put_chances(r, m);
   if (r->per_label) put_parts(r, m);
 }
 

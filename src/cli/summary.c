@@ -219,6 +219,16 @@ static const char *kind_of_data(json_t *record) {
   return kind ? kind : "omics";
 }
 
+/* Whether embeddings were scored on a part of the data: kBET depends on how many samples there are. */
+static void put_drawn(json_t *scores) {
+  char some[32], all[32];
+  json_t *from = json_object_get(scores, "drawn_from");
+  if (!json_is_integer(from)) return;
+  printf("Embeddings were scored on %s of %s samples, drawn at random. On all, kBET may be higher.\n",
+         text_count(some, sizeof some, (size_t)json_integer_value(json_object_get(scores, "samples"))),
+         text_count(all, sizeof all, (size_t)json_integer_value(from)));
+}
+
 /* The tables of numbers. */
 static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_options *options) {
   char model[32];
@@ -226,6 +236,7 @@ static void put_scores(json_t *scores, const comp_verdict *verdict, const comp_o
   json_t *e, *embeddings = json_object_get(scores, "embeddings");
   const char *label = comp_options_get(options, "label", NULL, 0),
              *target = comp_options_get(options, "target", NULL, 0);
+  put_drawn(scores);
   put_name(comp_options_given(options, "protect") ? "Is the condition hidden?" : "Are conditions mixed?", NAME);
   json_array_foreach(embeddings, i, e) {
     printf("%*s", VALUE,

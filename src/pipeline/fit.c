@@ -292,9 +292,9 @@ static void tell_predicted(comp__job *job) {
   }
   if (left == 0 || job->o.to) return;
   comp__info(job->context,
-             "predictions are made for %zu of %zu conditions, because each takes about %.3g MB; not for %s%s "
+             "predictions are made for %zu of %zu conditions, because each takes about %.1f GB; not for %s%s "
              "(--all-counterfactuals makes all, comp counterfactual --to VALUE one)",
-             job->n_predicted, g->n_levels, job->layer_bytes / 1e6, names, left > 5 ? ", ..." : "");
+             job->n_predicted, g->n_levels, job->layer_bytes / 1e9, names, left > 5 ? ", ..." : "");
 }
 
 /* A population that another condition lacks takes its change from others; one that is only rarer there was seen. */
@@ -322,9 +322,9 @@ size_t comp__correct_count(comp__job *job) {
   if (wanted && comp__layer_is_large(job) && !job->told_large) {
     job->told_large = true;
     comp__info(job->context,
-               "corrected values are not made, because they take about %.3g MB (comp correct --to %s makes them, or "
+               "corrected values are not made, because they take about %.1f GB (comp correct --to %s makes them, or "
                "--all-counterfactuals)",
-               job->layer_bytes / 1e6, job->reference);
+               job->layer_bytes / 1e9, job->reference);
   }
   return wanted && !comp__layer_is_large(job);
 }

@@ -277,6 +277,10 @@ static comp_status gather(json_t *root, char **blocks, const comp__subject *s) {
   COMP__TRY(comp__put(root, "format", json_integer(FORMAT)));
   COMP__TRY(put_title(root, s));
   COMP__TRY(comp__put(root, "samples", json_integer((json_int_t)comp_dataset_sample_count(s->dataset))));
+  if (s->scores.drawn_from > s->scores.scored) { /* else on all of them */
+    COMP__TRY(comp__put(root, "scored", json_integer((json_int_t)s->scores.scored)));
+    COMP__TRY(comp__put(root, "drawn_from", json_integer((json_int_t)s->scores.drawn_from)));
+  }
   COMP__TRY(comp__put(root, "features", json_integer((json_int_t)comp_dataset_feature_count(s->dataset))));
   COMP__TRY(comp__put(root, "noun", json_string(s->noun)));
   COMP__TRY(comp__put(root, "shown", json_integer((json_int_t)s->n_rows)));

@@ -328,7 +328,8 @@ comp_status comp__counterparts_find(comp__counterparts *out, comp_context *conte
                 .features = members->features,
                 .conditions = members->conditions};
   comp_status status;
-  out->dims = m.dims = m.features < COMPONENTS ? m.features : m.n < COMPONENTS ? m.n : COMPONENTS;
+  const size_t most = m.features < m.n ? m.features : m.n;
+  out->dims = m.dims = most < COMPONENTS ? most : COMPONENTS;
   COMP__TRY(comp__calloc(&out->centre, m.conditions * m.features, sizeof *out->centre));
   COMP__TRY(comp__alloc(&out->axes, m.dims * m.features, sizeof *out->axes));
   COMP__TRY(comp__alloc(&out->places, m.n * m.dims, sizeof *out->places));

@@ -144,8 +144,8 @@ comp_status comp__stream_open(comp__stream **out, comp_context *context, const c
   COMP__TRY(comp__alloc(&s->next.ids, s->window_blocks * s->block, sizeof *s->next.ids));
   COMP__TRY(new_reader(s));
   if (!s->kept)
-    comp__info(context, "streaming: %zu windows of at most %zu samples, in blocks of %zu", comp__stream_windows(s),
-               s->window_blocks * s->block, s->block);
+    comp__info(context, "streaming: %zu window%s of at most %zu samples, in blocks of %zu", comp__stream_windows(s),
+               comp__stream_windows(s) == 1 ? "" : "s", s->window_blocks * s->block, s->block);
   *out = s;
 done:
   if (status != COMP_OK) comp__stream_close(s);

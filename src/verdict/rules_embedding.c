@@ -72,6 +72,11 @@ static size_t put_about(char *out, size_t size, size_t used, const about_kbet *a
   return *mark == ';' ? append(out, size, used, ")") : used;
 }
 
+/* Whether mixing is clearly less than perfect: by more than half of what chance makes, and more than is unsure. */
+static bool is_above_chance(const about_kbet *a) {
+  return a->interval.low > 1.5 * a->chance; /* never where one is not known */
+}
+
 /* "kBET 0.100 (...), local silhouette 0.010; for both, ...": those that are known, and what is best. */
 static void put_measures(char *out, size_t size, const char *kbet_name, double kbet, const about_kbet *about,
                          const char *s_name, double s) {
@@ -133,10 +138,11 @@ void comp__rule_mixing(comp__judge *j) {
   const about_kbet about = {of_kbet, comp__scores_chance(&j->evidence->scores, kbet_name, embedding), before};
   put_measures(text, sizeof text, comp__score_title(kbet_name, false), kbet, &about, within ? "s~" : "local silhouette",
                s);
-  const char *words = unsure                          ? "mixed"
-                      : level == COMP_FINDING_OK      ? "well mixed"
-                      : level == COMP_FINDING_CAUTION ? "partly mixed"
-                                                      : "not mixed";
+  const char *words = unsure                                                ? "mixed"
+                      : level == COMP_FINDING_OK && is_above_chance(&about) ? "mixed, though not perfectly,"
+                      : level == COMP_FINDING_OK                            ? "well mixed"
+                      : level == COMP_FINDING_CAUTION                       ? "partly mixed"
+                                                                            : "not mixed";
   const bool confounded = level < COMP_FINDING_PROBLEM && comp__design_is_confounded(j->evidence);
   if (confounded || unsure) level = COMP_FINDING_CAUTION;
   comp__find(

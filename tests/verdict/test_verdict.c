@@ -169,6 +169,26 @@ static void advice_to_align_all(void **state) {
   }
 }
 
+/* What perfect mixing has is named, and a value clearly above it is not called well mixed. */
+static void mixing_beside_chance(void **state) {
+  (void)state;
+  static const struct {
+    const char *kbet, *words;
+  } cases[] = {{"0.151, \"low\": 0.144, \"high\": 0.159, \"chance\": 0.086", "is mixed, though not perfectly, in"},
+               {"0.1, \"low\": 0.08, \"high\": 0.12, \"chance\": 0.086", "is well mixed in"},
+               {"0.151, \"low\": 0.1, \"high\": 0.18, \"chance\": 0.086", "is well mixed in"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[512], samples[1024];
+    snprintf(text, sizeof text, "{\"embeddings\": [{\"name\": \"X_comp\", \"scores\": {\"kbet\": {\"value\": %s}}}]}",
+             cases[k].kbet);
+    comp_verdict *v = judge(text, design(samples, sizeof samples, EVEN), NULL, NULL);
+    assert_string_equal(level(v, "mixing"), "ok");
+    assert_non_null(strstr(find(v, "mixing")->text, cases[k].words));
+    assert_non_null(strstr(find(v, "mixing")->text, "; perfect mixing: 0.086)"));
+    comp_verdict_free(v);
+  }
+}
+
 /* So where the condition shows in z. */
 static void advice_to_align_all_hides(void **state) {
   (void)state;
@@ -865,6 +885,7 @@ int main(void) {
       cmocka_unit_test(mixing),
       cmocka_unit_test(advice_to_align_all),
       cmocka_unit_test(advice_to_align_all_hides),
+      cmocka_unit_test(mixing_beside_chance),
       cmocka_unit_test(labels_lost),
       cmocka_unit_test(advice_agrees),
       cmocka_unit_test(hidden),

@@ -1,5 +1,5 @@
 // Tables of scores: all samples, and by label.
-import { h, nounOf, section, short, unbroken } from "./dom.js";
+import { count, h, nounOf, section, short, unbroken } from "./dom.js";
 import { isConfounded } from "./data.js";
 import { heatMap } from "./heat.js";
 import { naturalOrder } from "./names.js";
@@ -57,7 +57,7 @@ function metricCell(row) {
 const bold = (methods, comparable, rows = []) => {
   const ranged = rows.some((row) => Object.values(row.ranges).some(Boolean));
   const without = ranged && rows.some((row) => !Object.values(row.ranges).some(Boolean));
-  const words = [methods.length > 1 ? (comparable ? "Bold numbers: the best in their row." : "No number is marked as the best: each label is in one condition only, so conditions are mixed only where different labels are mixed.") : null, ranged ? "Small numbers: the 95\u00a0% interval, where other samples of the same conditions and labels would score." : null, rows.some((row) => Object.values(row.chances).some(Number.isFinite)) ? "\u201cperfect mixing\u201d: the score where the condition has nothing to do with who is near whom. Lower than that: samples are spread more evenly than at random." : null, without ? "Rows without them have no interval: they compare whole distributions, or are means of other rows." : null].filter(Boolean);
+  const words = [methods.length > 1 ? (comparable ? "Bold numbers: the best in their row." : "No number is marked as the best: each label is in one condition only, so conditions are mixed only where different labels are mixed.") : null, ranged ? "Small numbers: the 95\u00a0% interval, where other samples of the same conditions and labels would score." : null, rows.some((row) => Object.values(row.chances).some(Number.isFinite)) ? "\u201cperfect mixing\u201d: the score where the condition has nothing to do with who is near whom. Lower than that: samples are spread more evenly than at random." : null, without ? "Rows without an interval compare whole distributions, or are means of other rows." : null].filter(Boolean);
   return words.length ? h("p", { class: "quiet small" }, words.join(" ")) : null;
 };
 
@@ -85,14 +85,14 @@ function byLabel(rows) {
 
 // One table over all samples; by label a heat map and a table, of scores that have the same methods to compare. Figures
 // that must be drawn again with the page go to `figures`.
-function tables(scores, about, figures, comparable = true) {
+function tables(scores, about, figures, comparable = true, over = "over all samples") {
   const whole = scores.filter((s) => s.label === undefined);
   const parts = scores.filter((s) => s.label !== undefined);
   const children = [];
   if (whole.length) {
     const methods = unique(whole.map((s) => s.method));
     const rows = pivot(whole, (s) => s.name);
-    children.push(bold(methods, comparable, rows), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods, comparable)], rows, { caption: about + " over all samples" }));
+    children.push(bold(methods, comparable, rows), table([{ title: "Metric", class: "name", value: (row) => row.title, show: metricCell }, ...methodColumns(methods, comparable)], rows, { caption: `${about} ${over}` }));
   }
   if (parts.length) {
     const methods = unique(parts.map((s) => s.method));
@@ -128,7 +128,9 @@ export function scoresSection(data) {
   const changes = unique(scores.map((s) => s.change).filter(Boolean));
   const confounded = isConfounded(data);
   const own = withoutRepeats(scores.filter((s) => !s.change)).map((s) => (confounded && s.note === "every label was left out" ? { ...s, note: "Not computed: it compares conditions within a label, and every label is in one condition only." } : s));
-  const children = tables(own, "Scores", figures.own, !confounded);
+  const drawn = data.drawn_from ? `${count(data.scored)} of ${count(data.drawn_from)} samples` : null;
+  const children = tables(own, "Scores", figures.own, !confounded, drawn ? `over ${drawn}` : undefined);
+  if (drawn) children.unshift(h("p", {}, `Embeddings were scored on ${drawn}, drawn at random. On all of them, kBET may be higher.`));
   if (changes.length) {
     const box = h("div");
     const about = h("p");

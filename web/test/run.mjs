@@ -45,7 +45,7 @@ const predicted_by = (embedding, column, levels, majority, list) => ({ embedding
 const gap = (embedding, parity_gap) => ({ embedding, column: "donor", classifier: "forest", accuracy: 0.6, majority: 0.25, parity_gap, odds_gap: 0.0625, accuracy_gap: 0.03125, groups: [{ condition: "control", samples: 100, accuracy: 0.5 }, { condition: "treated", samples: 120, accuracy: 0.625 }] });
 const predicted = (from, to, r) => ({ from, to, labels: [{ label: "type1", prediction: { r_de: r } }], mean: { prediction: { r_de: r, mse_de: 0.1 }, no_change: { r_de: 0.5, mse_de: 0.4 }, mean_shift: { r_de: 0.6, mse_de: 0.3 } } });
 writeFileSync(file("fair.json"), JSON.stringify({
-  condition: "condition", metrics: [{ name: "kbet", better: "lower", summary: "x" }], embeddings: ["X_pca", "X_comp"].map((name) => ({ name, scores: { kbet: { value: name === "X_pca" ? 0.9 : 0.1, chance: 0.125, parts: [{ label: "type1", condition: null, value: 0.3 }] } } })),
+  condition: "condition", samples: CELLS, drawn_from: 50000, metrics: [{ name: "kbet", better: "lower", summary: "x" }], embeddings: ["X_pca", "X_comp"].map((name) => ({ name, scores: { kbet: { value: name === "X_pca" ? 0.9 : 0.1, chance: 0.125, parts: [{ label: "type1", condition: null, value: 0.3 }] } } })),
   predict: [predicted_by("X_pca", "condition", 2, 0.5, [["logistic", 0.9, 0.9], ["forest", 0.88, 0.88]]), predicted_by("X_comp", "condition", 2, 0.5, [["logistic", 0.5, 0.5], ["forest", 0.734, 0.734]]), predicted_by("X_pca", "donor", 4, 0.25, [["forest", 0.7, 0.7]]), predicted_by("X_comp", "donor", 4, 0.25, [["forest", 0.6, 0.6]])],
   fairness: [gap("X_pca", 0.25), gap("X_comp", 0.125)], counterfactual: predicted("control", "treated", 0.9), more_counterfactuals: [predicted("treated", "control", 0.8)],
 }));
@@ -375,6 +375,8 @@ test("classifiers: the strongest is named, chance and gaps are there, with a sen
     assert.match(spaced(await page.locator("main").textContent()), /kBET 0.100 \(perfect mixing: 0.125; before: 0.900\)/);
     assert.equal(await page.locator("#scores small", { hasText: /^perfect mixing 0.125$/ }).count(), 2);
     assert.match(await page.locator("#scores").innerText(), /spread more evenly than at random/);
+    assert.match(spaced(await page.locator("#scores").innerText()), /scored on 1,200 of 50,000 samples, drawn at random/);
+    assert.match(await page.locator("#scores caption").first().textContent(), /^Scores over 1,200 of 50,000 samples/);
     assert.match(await page.locator(".chip", { hasText: "hidden?" }).innerText(), /no/);
     assert.match(await page.locator("#findings").innerText(), /cannot be predicted by logistic regression, but it can by random forest/);
     assert.equal(await page.locator("#nav a[href='#classifiers']").count(), 1);
