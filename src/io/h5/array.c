@@ -93,7 +93,7 @@ static comp_status find_layout(comp__h5_array *a) {
   comp_status status = COMP_OK;
   hsize_t chunk[2] = {1, 1};
   unsigned options = 0;
-  if (list < 0) COMP__FAIL(COMP_ERR_FORMAT, "%s has no readable layout", a->where);
+  if (list < 0) COMP__TRY(comp__h5_error(COMP_ERR_FORMAT, "%s has no readable layout", a->where));
   H5D_layout_t layout = H5Pget_layout(list);
   if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(list) > 0))
     COMP__FAIL(COMP_ERR_UNAVAILABLE, "%s is kept in another file; write it as one file first", a->where);

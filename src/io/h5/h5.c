@@ -226,8 +226,8 @@ typedef struct account {
 static herr_t keep_deepest(unsigned depth, const H5E_error2_t *entry, void *user) {
   account *a = user;
   if (depth == 0) snprintf(a->deepest, sizeof a->deepest, "%s", entry->desc ? entry->desc : "");
-  if (entry->maj_num == H5E_RESOURCE && (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC))
-    a->memory = true;
+  const bool resource = entry->maj_num == H5E_RESOURCE || entry->maj_num == H5E_PLIST;
+  if (resource && (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC)) a->memory = true;
   return 0;
 }
 
@@ -310,8 +310,10 @@ static comp_status open_as(hid_t *out, hid_t parent, const char *path, H5I_type_
   const char *name = name_parts(where, sizeof where, parent, path);
   *out = H5Oopen(parent, path, H5P_DEFAULT);
   if (*out < 0) {
-    if (H5Lexists(parent, path, H5P_DEFAULT) > 0)
-      return comp__h5_error(COMP_ERR_FORMAT, "'%s' in %s cannot be opened: the file is damaged", name, where);
+    hid_t errors = H5Eget_current_stack(); /* the next call would clear it: memory that has run out is no damage */
+    const bool exists = H5Lexists(parent, path, H5P_DEFAULT) > 0;
+    if (errors >= 0) H5Eset_current_stack(errors);
+    if (exists) return comp__h5_error(COMP_ERR_FORMAT, "'%s' in %s cannot be opened: the file is damaged", name, where);
     H5Eclear2(H5E_DEFAULT);
     return comp__error(COMP_ERR_FORMAT, "there is no '%s' in %s", name, where);
   }
