@@ -58,14 +58,14 @@ FAILING(WRITING, herr_t, H5Lmove, (hid_t from, const char *a, hid_t to, const ch
 
 /* Calls that open, of which one fails as HDF5 says that memory has run out, in one of two ways. 0: none does. */
 static int until_starved;
-static bool of_properties;
+static bool in_cache;
 
 static bool starves(const char *name) {
   if (until_starved == 0 || --until_starved > 0) return false;
   failed = name;
   H5Eclear2(H5E_DEFAULT);
-  H5Epush2(H5E_DEFAULT, __FILE__, name, __LINE__, H5E_ERR_CLS, of_properties ? H5E_PLIST : H5E_RESOURCE,
-           of_properties ? H5E_CANTALLOC : H5E_NOSPACE, "no memory");
+  H5Epush2(H5E_DEFAULT, __FILE__, name, __LINE__, H5E_ERR_CLS, in_cache ? H5E_CACHE : H5E_RESOURCE,
+           in_cache ? H5E_CANTALLOC : H5E_NOSPACE, "no memory");
   return true;
 }
 
@@ -274,7 +274,7 @@ static void want_of_memory_is_no_damage(void **state) {
   for (int n = 2;; n++) {
     comp_dataset *d;
     until_starved = n / 2;
-    of_properties = n % 2;
+    in_cache = n % 2;
     comp_status status = comp_dataset_read(&d, context, path, options);
     const bool all = until_starved > 0;
     until_starved = 0;

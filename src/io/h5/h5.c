@@ -226,8 +226,8 @@ typedef struct account {
 static herr_t keep_deepest(unsigned depth, const H5E_error2_t *entry, void *user) {
   account *a = user;
   if (depth == 0) snprintf(a->deepest, sizeof a->deepest, "%s", entry->desc ? entry->desc : "");
-  const bool resource = entry->maj_num == H5E_RESOURCE || entry->maj_num == H5E_PLIST;
-  if (resource && (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC)) a->memory = true;
+  if (entry->min_num == H5E_CANTALLOC || (entry->maj_num == H5E_RESOURCE && entry->min_num == H5E_NOSPACE))
+    a->memory = true;
   return 0;
 }
 
