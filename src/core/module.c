@@ -144,6 +144,30 @@ static comp_status does_not_fit(const row *module, const char *version) {
                      module->name, version, COMP_VERSION, module->name);
 }
 
+/* Whether a loader's message says that the file, or a library that it needs, is not there or does not fit: an answer.
+ * Any other failure (no memory, no file descriptor, a disk that fails) leaves it open whether the module is there. */
+static bool is_answer(const char *message) {
+  static const char *const words[] = {"No such file",        "ELF",
+                                      "undefined symbol",    "not found",
+                                      "static TLS",          "file too short",
+                                      "not defined in file", "wrong architecture"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(message, words[i])) return true;
+  return false;
+}
+
+/* Why dlopen() did not load a module's file. */
+static comp_status cannot_load(const row *module, const char *path) {
+  const char *message = dlerror();
+  if (!message) message = "no reason is given";
+  if (is_answer(message))
+    return comp__error(COMP_ERR_UNAVAILABLE,
+                       "the module '%s' cannot be loaded: %s. Install the package libcomp-%s and what it depends on",
+                       module->name, message, module->name);
+  return comp__error(strstr(message, "memory") ? COMP_ERR_MEMORY : COMP_ERR_IO,
+                     "the module '%s' is in %s and could not be loaded: %s", module->name, path, message);
+}
+
 static comp_status load(const comp__module **out, const row *module) {
   search s;
   char path[PATH_BYTES], version[64] = "another program";
@@ -152,10 +176,7 @@ static comp_status load(const comp__module **out, const row *module) {
   if (status != COMP_OK) return comp__error_context(status, "the module '%s'", module->name);
   if (!*path) return is_missing(module, &s);
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!object)
-    return comp__error(COMP_ERR_UNAVAILABLE,
-                       "the module '%s' cannot be loaded: %s. Install the package libcomp-%s and what it depends on",
-                       module->name, dlerror(), module->name);
+  if (!object) return cannot_load(module, path);
   const comp__module *found = dlsym(object, COMP__MODULE_NAME);
   if (found && strcmp(found->version, COMP_VERSION) == 0) {
     *out = found;

@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,23 @@ static void what_cannot_be_looked_at_is_an_error(void **state) {
   unlink(file_of("boosted"));
 }
 
+/* Nor is one that is there and cannot be loaded now. */
+static void what_cannot_be_loaded_now_is_an_error(void **state) {
+  (void)state;
+  const char *library;
+  struct rlimit old, few;
+  setenv("COMP_MODULES", folder, 1);
+  put_other("boosted");
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+  few = old;
+  few.rlim_cur = 0; /* no file can be opened */
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const comp_status status = comp_module_load(&library, "boosted");
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+  assert_error(status, COMP_ERR_IO, "could not be loaded");
+  unlink(file_of("boosted"));
+}
+
 static void another_version_is_refused(void **state) {
   (void)state;
   const char *library;
@@ -116,6 +134,7 @@ int main(void) {
       cmocka_unit_test(a_missing_module_is_an_error_with_advice),
       cmocka_unit_test(a_file_that_is_no_module_is_refused),
       cmocka_unit_test(what_cannot_be_looked_at_is_an_error),
+      cmocka_unit_test(what_cannot_be_loaded_now_is_an_error),
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(threads_may_ask_at_once),
   };
