@@ -31,7 +31,7 @@ bool comp__shared_is_due(uint64_t step, uint64_t total);
 /* The ratio of a member after the share `done` of the steps: `first`, that of the data, then that in z, but not below
  * `lowest`, that in the directions that conditions share. Part of a population that a condition changes much looks
  * alone among the counterparts, and is nevertheless mixed in z when its neighbours are; a population without
- * counterpart beside a similar one looks alone in the directions, and may be mixed in z all the same. With 100,000
+ * counterpart beside a similar one looks alone in the directions, and may still be mixed in z. With 100,000
  * samples and more `lowest` does not count: there the directions, too, show parts of populations that change
  * (docs/experiments.md). */
 float comp__shared_ratio(float first, float lowest, float in_z, double done, size_t samples);
