@@ -1,7 +1,6 @@
 /* shared.c: weights of samples in the penalty, by how common their population is in other conditions. */
 #include "train/shared.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,8 +19,8 @@
  * other condition must find it. (Chosen on half A of the suite: docs/experiments.md.) */
 static const float SLACK = 0.5f, LEAST = 0.0025f;
 
-/* From the first share of the steps to the second, the ratios go over to those in z; except in large data, they stay at
- * least those in the directions that conditions share. */
+/* From the first share of the steps to the second, the ratios go over to those in z where these are larger; of large
+ * data also where they are smaller. */
 static const double Z_FROM = 0.1, Z_ALONE = 0.4;
 
 struct comp__shared {
@@ -29,7 +28,6 @@ struct comp__shared {
   size_t latent;
   int32_t *follows;    /* [samples] the member whose weight a sample takes; -1: none */
   float *first, *now;  /* [members] ratios: of the data, and in use */
-  float *lowest;       /* [members] ratios in the directions that conditions share */
   float *mean, *fresh; /* [members, latent], [members]: scratch of a measurement */
   float *batch;        /* [capacity] weights of the last batch */
   size_t capacity;
@@ -82,7 +80,7 @@ done:
 /* The ratios in directions in which all conditions vary. These depend on the means of the conditions, which depend on
  * their compositions: so the members are weighted by the ratios that were found, and the directions found again. Each
  * time, a population without counterpart may lie on another one; in one of the rounds it seldom does, so the largest
- * ratio counts: s->lowest. */
+ * ratio counts. */
 static comp_status measure_directions(comp__shared *s, comp_context *context) {
   const size_t n = s->of->n, features = s->of->features, *start = s->of->start;
   comp__directions d = {0};
@@ -94,10 +92,7 @@ static comp_status measure_directions(comp__shared *s, comp_context *context) {
   COMP__TRY(comp__alloc(&weight, n, sizeof *weight));
   COMP__TRY(comp__calloc(&sum, n, sizeof *sum));
   COMP__TRY(comp__members_dense(dense, context, s->of));
-  for (size_t m = 0; m < n; m++) {
-    weight[m] = 1.0f;
-    s->lowest[m] = -FLT_MAX;
-  }
+  for (size_t m = 0; m < n; m++) weight[m] = 1.0f;
   for (int round = 0; round < ROUNDS; round++) {
     COMP__TRY(comp__directions_find(&d, context, dense, weight, start, s->of->conditions, features));
     for (size_t k = 0; k < s->of->conditions; k++)
@@ -106,7 +101,7 @@ static comp_status measure_directions(comp__shared *s, comp_context *context) {
     COMP__TRY(comp__overlap_ratios(s->fresh, context, places, start, s->of->conditions, d.count));
     for (size_t m = 0; m < n; m++) {
       sum[m] += s->fresh[m];
-      s->lowest[m] = fmaxf(s->lowest[m], s->fresh[m]);
+      s->first[m] = fmaxf(s->first[m], s->fresh[m]);
       weight[m] = fmaxf(0.01f, fminf(1.0f, expf(-sum[m] / (float)(round + 1))));
     }
   }
@@ -120,9 +115,9 @@ done:
   return status;
 }
 
-/* Two views of the data, of which the larger ratio counts at first. Where populations were moved to their counterparts,
- * ratios are right for what conditions share in unequal parts; but two populations that each lack a counterpart may
- * have been moved to each other. In the directions that conditions share these stay apart. */
+/* Two views of the data, of which the larger ratio counts. Where populations were moved to their counterparts, ratios
+ * are right for what conditions share in unequal parts; but two populations that each lack a counterpart may have been
+ * moved to each other. In the directions that conditions share these stay apart. */
 static comp_status survey(comp__shared *s, comp_context *context, const comp__counterparts *counterparts,
                           const comp_matrix *x, comp__stream *stream, const comp_groups *groups) {
   size_t known = 0;
@@ -131,7 +126,6 @@ static comp_status survey(comp__shared *s, comp_context *context, const comp__co
   COMP__TRY(comp__overlap_ratios(s->first, context, counterparts->matched, s->of->start, s->of->conditions,
                                  counterparts->dims));
   COMP__TRY(measure_directions(s, context));
-  for (size_t m = 0; m < s->of->n; m++) s->first[m] = fmaxf(s->first[m], s->lowest[m]);
   memcpy(s->now, s->first, s->of->n * sizeof *s->now);
   if (s->of->n < known) COMP__TRY(follow(s, context, counterparts, x, stream, groups));
 done:
@@ -150,7 +144,6 @@ comp_status comp__shared_new(comp__shared **out, comp_context *context, const co
   COMP__TRY(comp__alloc(&s->follows, members->samples, sizeof *s->follows));
   COMP__TRY(comp__alloc(&s->first, members->n, sizeof *s->first));
   COMP__TRY(comp__alloc(&s->now, members->n, sizeof *s->now));
-  COMP__TRY(comp__alloc(&s->lowest, members->n, sizeof *s->lowest));
   COMP__TRY(comp__alloc(&s->fresh, members->n, sizeof *s->fresh));
   COMP__TRY(comp__alloc(&s->mean, members->n * s->latent, sizeof *s->mean));
   memcpy(s->follows, members->follows, members->samples * sizeof *s->follows);
@@ -167,7 +160,6 @@ void comp__shared_free(comp__shared *s) {
   comp__free(s->follows);
   comp__free(s->first);
   comp__free(s->now);
-  comp__free(s->lowest);
   comp__free(s->mean);
   comp__free(s->fresh);
   comp__free(s->batch);
@@ -199,10 +191,10 @@ static comp_status encode_members(comp__shared *s, comp_context *context, const 
   return status;
 }
 
-float comp__shared_ratio(float first, float lowest, float in_z, double done, size_t samples) {
+float comp__shared_ratio(float first, float in_z, double done, size_t samples) {
   const double part = fmax(0.0, fmin(1.0, (done - Z_FROM) / (Z_ALONE - Z_FROM)));
-  const float last = samples < COMP__LARGE ? fmaxf(lowest, in_z) : in_z;
-  return first + (float)part * (last - first);
+  const float more = in_z - first;
+  return first + (float)part * (samples < COMP__LARGE ? fmaxf(0.0f, more) : more);
 }
 
 comp_status comp__shared_measure(comp__shared *s, comp_context *context, const comp__network *network,
@@ -213,7 +205,7 @@ comp_status comp__shared_measure(comp__shared *s, comp_context *context, const c
   if (status == COMP_OK)
     status = comp__overlap_ratios(s->fresh, context, s->mean, s->of->start, s->of->conditions, s->latent);
   for (size_t m = 0; m < s->of->n && status == COMP_OK; m++)
-    s->now[m] = comp__shared_ratio(s->first[m], s->lowest[m], s->fresh[m], done, s->of->samples);
+    s->now[m] = comp__shared_ratio(s->first[m], s->fresh[m], done, s->of->samples);
   return status;
 }
 

@@ -28,13 +28,10 @@ void comp__shared_free(comp__shared *shared);
 /* Whether the ratios are measured again before this step. */
 bool comp__shared_is_due(uint64_t step, uint64_t total);
 
-/* The ratio of a member after the share `done` of the steps: `first`, that of the data, then that in z, but not below
- * `lowest`, that in the directions that conditions share. Part of a population that a condition changes much looks
- * alone among the counterparts, and is nevertheless mixed in z when its neighbours are; a population without
- * counterpart beside a similar one looks alone in the directions, and may still be mixed in z. With 100,000
- * samples and more `lowest` does not count: there the directions, too, show parts of populations that change
- * (docs/experiments.md). */
-float comp__shared_ratio(float first, float lowest, float in_z, double done, size_t samples);
+/* The ratio of a member after the share `done` of the steps: of the data, then that in z where it is larger. With
+ * 100,000 samples and more, that in z at last: part of a population that a condition changes much looks alone in the
+ * data, would not be aligned, and is nevertheless mixed in z when its neighbours are (docs/experiments.md). */
+float comp__shared_ratio(float first, float in_z, double done, size_t samples);
 
 /* Measures in z. `work` is for batches of at most `rows`. */
 comp_status comp__shared_measure(comp__shared *shared, comp_context *context, const comp__network *network,
