@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Puts /dev/null on those of the descriptors 0, 1, 2 that are closed, so that no data file gets one of these numbers.
- */
+ * What a terminal could obey does not get to one through stdout (text_clean()). */
 void cli_streams_guard(void);
 
 /* Writes out what stdout holds. Whether all has been written so far. */

@@ -2,6 +2,9 @@
  */
 #include "io/h5_make.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "core/context.h"
 #include "io/h5/h5.h"
 #include "io/h5/vet.h"
@@ -230,6 +233,22 @@ static void names_that_are_not_utf8(void **state) {
   assert_refused(file, path, COMP_ERR_FORMAT, "the name of a matrix is not valid UTF-8");
 }
 
+/* A link to another file is not followed, and that file is not opened: here a pipe that nobody writes to, at which an
+ * open() would wait for ever. */
+static void links_to_other_files(void **state) {
+  (void)state;
+  const char *path = make_path("link.h5ad");
+  char pipe[600];
+  snprintf(pipe, sizeof pipe, "%s.pipe", path);
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  hid_t file = make_without(path, "X");
+  assert_true(H5Lcreate_external(pipe, "/X", file, "X", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  alarm(60); /* else the test would wait, too */
+  assert_refused(file, path, COMP_ERR_DATA, "there is no X in it");
+  alarm(0);
+  unlink(pipe);
+}
+
 static void nothing_in_it(void **state) {
   (void)state;
   const char *path = make_path("empty.h5ad");
@@ -283,6 +302,7 @@ int main(void) {
       cmocka_unit_test(text_that_is_not_utf8),
       cmocka_unit_test(texts_with_more_storage_than_texts),
       cmocka_unit_test(names_that_are_not_utf8),
+      cmocka_unit_test(links_to_other_files),
       cmocka_unit_test(nothing_in_it),
       cmocka_unit_test(repeated_names),
   };

@@ -46,10 +46,22 @@ static int open_flags(unsigned flags) {
   return out;
 }
 
-/* A link to another file would open that one with the same list. */
+static bool is_same(const struct stat *a, const comp__vet *vet) {
+  struct stat b;
+  return fstat(vet->fd, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+/* Whether an open file is the one that was vetted. */
 static bool is_vetted(const comp__vet *vet, int fd) {
-  struct stat a, b;
-  return fd >= 0 && fstat(fd, &a) == 0 && fstat(vet->fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  struct stat a;
+  return fd >= 0 && fstat(fd, &a) == 0 && is_same(&a, vet);
+}
+
+/* A link to another file would open that one with the same list. It is not even opened: that may have effects, and
+ * waits for ever where it is a pipe. */
+static bool is_link(const char *name, const guard_info *with) {
+  struct stat a;
+  return !with || !with->vet || (stat(name, &a) == 0 && !is_same(&a, with->vet));
 }
 
 static H5FD_t *guard_open(const char *name, unsigned flags, hid_t list, haddr_t most) {
@@ -57,8 +69,9 @@ static H5FD_t *guard_open(const char *name, unsigned flags, hid_t list, haddr_t 
   struct stat info;
   guarded *file = NULL;
   const guard_info *with = H5Pget_driver_info(list);
+  if (!(flags & H5F_ACC_CREAT) && is_link(name, with)) return NULL;
   int fd = open(name, open_flags(flags), 0666);
-  bool known = flags & H5F_ACC_CREAT || (with && with->vet && is_vetted(with->vet, fd));
+  bool known = flags & H5F_ACC_CREAT || is_vetted(with->vet, fd);
   if (fd >= 0 && known && fstat(fd, &info) == 0) file = calloc(1, sizeof *file);
   if (!file) {
     if (fd >= 0) close(fd);
