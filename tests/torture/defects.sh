@@ -35,6 +35,7 @@ on=''
 every() {
   what=$1 error=$2
   shift 2
+  find . -name '*.tmp-*' -exec rm -rf {} + # of a program that crashed in a test before
   total=$(calls "$what" "$@")
   rm -f out.h5ad
   n=1 step=1

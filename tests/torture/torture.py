@@ -567,21 +567,23 @@ class Campaign:
 
     def inject_all(self, jobs, most):
         """jobs: (command, key, extra environment, function that gives the rules of call N, total of calls). In turns until time is up."""
+        turn = max(1, most // 100)  # few of each at first, so that a short run sees all commands
         while jobs and not self.late():
             left = []
-            for job in jobs:
+            for place, job in enumerate(jobs):
                 command, key, extra, rule, total = job
                 if self.late():
+                    left += jobs[place:]
                     break
                 folder, expected = self.setup(command)
-                numbers = sorted(self.take(key, total, most))
+                numbers = sorted(self.take(key, total, turn))
                 server = (Server if self.o.whole else Walker)(self, command.words, folder, extra)
                 for n in numbers:
                     self.check(command, folder, expected, server.run(rule(n)), f"{'all ' if extra else ''}{rule(n)}")
                 server.close()
                 if self.state["done"][key] < total:
                     left.append(job)
-            jobs = left
+            jobs, turn = left, min(most, 10 * turn)
             self.save()
             if self.o.short:
                 break
