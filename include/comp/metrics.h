@@ -75,7 +75,7 @@ COMP_API void comp_score_interval(double *low, double *high, const comp_score *s
 
 /* What perfect mixing has, of "kbet" and "m_kbet" (NaN for others): the mean score when the conditions are exchanged
  * between the samples at random (m_kbet: within each label), with the same neighbours. By chance alone some
- * neighbourhoods fail, about alpha of them, so 0 is out of reach. */
+ * neighbourhoods fail, about alpha of them, so this is not 0. */
 COMP_API double comp_score_chance(const comp_score *score, size_t metric, size_t embedding);
 
 /* The parts that a value is the mean of: labels, conditions. */

@@ -77,7 +77,7 @@ static bool is_above_chance(const about_kbet *a) {
   return a->interval.low > 1.5 * a->chance; /* never where one is not known */
 }
 
-/* "kBET 0.100 (...), local silhouette 0.010; for both, ...": those that are known, and what is best. */
+/* "kBET 0.100 (...), local silhouette 0.010": those that are known; and what is best where perfect mixing is not. */
 static void put_measures(char *out, size_t size, const char *kbet_name, double kbet, const about_kbet *about,
                          const char *s_name, double s) {
   size_t used = 0;

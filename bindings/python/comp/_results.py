@@ -146,6 +146,11 @@ class Scores(Document):
             for c in p["classifiers"]:
                 rows.setdefault(f"{p['column']}, predicted by {classifier_title(c['classifier'])}", {})[p["embedding"]] = c["accuracy"]
             rows.setdefault(f"{p['column']}, always predicting the most common value", {})[p["embedding"]] = p["majority"]
+        return self._frame(rows)
+
+    @staticmethod
+    def _frame(rows):
+        """{metric: {embedding: value}} as a table."""
         columns = list(dict.fromkeys(name for row in rows.values() for name in row))
         values = [[row.get(name, float("nan")) for name in columns] for row in rows.values()]
         return pd.DataFrame(values, pd.Index(rows, name="metric", dtype=object), columns, dtype=float)
@@ -158,9 +163,7 @@ class Scores(Document):
             for name, score in e["scores"].items():
                 if score.get("chance") is not None:
                     rows.setdefault(name, {})[e["name"]] = score["chance"]
-        columns = [e["name"] for e in self.data.get("embeddings") or []]
-        values = [[row.get(name, float("nan")) for name in columns] for row in rows.values()]
-        return pd.DataFrame(values, pd.Index(rows, name="metric", dtype=object), columns, dtype=float)
+        return self._frame(rows)
 
     @property
     def better(self) -> dict:

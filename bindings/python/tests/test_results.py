@@ -53,6 +53,8 @@ def test_findings(ready):
     scores = comp.tl.score(ready, "condition", "label", predict="condition", k=20)
     found = scores.findings
     assert found["mixing"].question and found["mixing"].numbers["kbet"] == pytest.approx(scores.to_frame().loc["kbet", "X_comp"])
+    assert found["mixing"].numbers["chance"] == pytest.approx(scores.chance.loc["kbet", "X_comp"])
+    assert set(scores.chance.index) <= {"kbet", "m_kbet"} and "kBET, perfect mixing" in repr(scores)
     with pytest.raises(KeyError):
         found["no such finding"]
     assert found[0] is not None and found.worst in ("ok", "caution", "problem")
